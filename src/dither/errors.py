@@ -1,0 +1,40 @@
+"""Every exception of dither.
+
+    DitherError
+    ├── ParameterError (ValueError)      a value breaks a rule; the message says the rule, the name, the next step
+    │   └── NotANumberError              the value is not one finite number: NaN, ±inf, a bool, text such as "1e999"
+    ├── PrecisionError (ArithmeticError) two numbers could not be told apart at the largest working precision
+    └── EntropyError (RuntimeError)      randomness could not be had safely
+
+Messages name parameters and public values. They never contain data.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DitherError",
+    "EntropyError",
+    "NotANumberError",
+    "ParameterError",
+    "PrecisionError",
+]
+
+
+class DitherError(Exception):
+    """The root of all errors that dither raises on purpose."""
+
+
+class ParameterError(DitherError, ValueError):
+    """A value breaks a rule. Nothing was drawn and nothing was spent."""
+
+
+class NotANumberError(ParameterError):
+    """A value does not mean exactly one finite number."""
+
+
+class PrecisionError(DitherError, ArithmeticError):
+    """Two numbers could not be told apart at the largest working precision."""
+
+
+class EntropyError(DitherError, RuntimeError):
+    """Randomness could not be had safely, or the test door was opened where it must stay shut."""

@@ -1,0 +1,75 @@
+"""Real numbers as balls: midpoint ± radius, certain to contain the number (python-flint's `arb`).
+
+A ball is right at any working precision; more bits only make it smaller. A number leaves this room as a float
+in one of two directions: `lower` never above the truth, `upper` never below it.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from fractions import Fraction
+from types import TracebackType
+from typing import TypeAlias
+
+from flint import arb, ctx, fmpq
+
+__all__ = ["Ball", "Real", "ball", "lower", "precision", "upper"]
+
+Ball = arb
+"""A real number known to lie in midpoint ± radius."""
+
+Real: TypeAlias = Callable[[], Ball]
+"""A computable real: each call gives a ball that contains it, smaller as the working precision grows."""
+
+_flint_precision = threading.RLock()
+
+
+class precision:  # noqa: N801  (used like a function: with precision(128): ...)
+    """Work with `bits` of precision inside a ``with`` block.
+
+    Flint keeps one precision per process, so the block holds a lock: a second thread cannot lower it meanwhile.
+    """
+
+    __slots__ = ("_bits", "_before")
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
+        self._before = 0
+
+    def __enter__(self) -> None:
+        _flint_precision.acquire()
+        self._before = ctx.prec
+        ctx.prec = self._bits
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        ctx.prec = self._before
+        _flint_precision.release()
+
+
+def ball(value: Fraction | int) -> Ball:
+    """The ball around an exact number: `value` rounded to the working precision, with that rounding as radius."""
+    if isinstance(value, int):
+        return arb(value)
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def lower(number: Ball) -> float:
+    """A float that is not above `number`: the largest such float, given an exact `number`; −inf if unknown."""
+    if not number.is_finite():
+        return -math.inf
+    end = number.lower()
+    nearest = min(max(float(end), -math.inf), math.inf)
+    # Compare exactly: a finite float is an exact ball at 53 bits or more.
+    with precision(64):
+        while nearest == math.inf or (nearest != -math.inf and not arb(nearest) <= end):
+            nearest = math.nextafter(nearest, -math.inf)
+    return nearest
+
+
+def upper(number: Ball) -> float:
+    """A float that is not below `number`: the smallest such float, given an exact `number`; +inf if unknown."""
+    return -lower(-number)

@@ -1,0 +1,56 @@
+"""Border checks. Each takes named values, so that the message can say which one broke the rule.
+
+Every rule is asked as ``if not value > 0``: NaN fails each of them. Values are public parameters, so the
+message may show them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dither.errors import ParameterError
+
+__all__ = ["at_least", "between", "count", "nonnegative", "positive", "probability"]
+
+
+def positive(**named: Any) -> None:
+    """Each value is greater than 0."""
+    for name, value in named.items():
+        if not value > 0:
+            raise ParameterError(f"{name} must be greater than 0, got {name}={value}. Give a positive number.")
+
+
+def nonnegative(**named: Any) -> None:
+    """Each value is 0 or greater."""
+    for name, value in named.items():
+        if not value >= 0:
+            raise ParameterError(f"{name} must not be negative, got {name}={value}. Give 0 or more.")
+
+
+def probability(**named: Any) -> None:
+    """Each value lies in [0, 1]."""
+    for name, value in named.items():
+        if not 0 <= value <= 1:
+            raise ParameterError(f"{name} must lie between 0 and 1, got {name}={value}.")
+
+
+def at_least(least: Any, **named: Any) -> None:
+    """Each value is `least` or greater."""
+    for name, value in named.items():
+        if not value >= least:
+            raise ParameterError(f"{name} must be at least {least}, got {name}={value}.")
+
+
+def between(low: Any, high: Any, **named: Any) -> None:
+    """Each value lies strictly between `low` and `high`."""
+    for name, value in named.items():
+        if not low < value < high:
+            raise ParameterError(f"{name} must lie strictly between {low} and {high}, got {name}={value}.")
+
+
+def count(least: int = 1, **named: Any) -> None:
+    """Each value is an integer (not a bool) of at least `least`."""
+    for name, value in named.items():
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise ParameterError(f"{name} must be a whole number, got {name}={value!r} (type={type(value).__name__}).")
+        at_least(least, **{name: value})

@@ -1,0 +1,88 @@
+"""Numbers with one meaning: every accepted spelling becomes one exact fraction."""
+
+from __future__ import annotations
+
+import numbers
+import operator
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, SupportsIndex, TypeAlias
+
+import numpy as np
+
+from dither.errors import NotANumberError
+
+__all__ = ["Number", "rational"]
+
+Number: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any] | SupportsIndex
+"""What a parameter may be. Floats mean their shortest decimal: 0.1 is 1/10, not 0x1.999999999999ap-4."""
+
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_RATIO = re.compile(r"[+-]?[0-9]+/[0-9]+")
+_LONGEST_TEXT = 400
+# Same range as an IEEE double, so that a bound rounded outwards is finite and a positive value stays positive.
+_LARGEST_EXPONENT = 308
+_LARGEST = Fraction(10) ** _LARGEST_EXPONENT
+_SMALLEST = 1 / _LARGEST
+_EXPECTED = "an int, Fraction, Decimal, float or decimal text such as '0.1'"
+
+
+def rational(value: object, name: str = "value") -> Fraction:
+    """Return the one exact number that `value` means.
+
+    >>> rational(0.1), rational("1e-6"), rational(3)
+    (Fraction(1, 10), Fraction(1, 1000000), Fraction(3, 1))
+
+    Refused with `NotANumberError`, because they do not mean one finite number: NaN, ±inf, booleans,
+    other types, text that is not a decimal, and magnitudes above 1e308 or (unless zero) below 1e-308.
+    """
+    number = _parse(value, name)
+    if number and not _SMALLEST <= abs(number) <= _LARGEST:
+        raise NotANumberError(
+            f"{name} must be 0 or between 1e-308 and 1e308 in magnitude. Give a number in that range."
+        )
+    return number
+
+
+def _parse(value: object, name: str) -> Fraction:
+    if isinstance(value, bool | np.bool_):
+        raise NotANumberError(f"{name} must be a number, got the boolean {value}. Expected {_EXPECTED}.")
+    if isinstance(value, str):
+        return _from_text(value, name)
+    if isinstance(value, Decimal):
+        return _from_text(str(value), name)
+    if isinstance(value, float | np.floating):
+        return _from_text(_shortest_decimal(value), name)
+    if isinstance(value, numbers.Rational):  # int, Fraction and NumPy integers
+        return Fraction(int(value.numerator), int(value.denominator))
+    if hasattr(value, "__index__") and not isinstance(value, np.ndarray):
+        return Fraction(operator.index(value))
+    raise NotANumberError(f"{name} must be {_EXPECTED}, got the type {type(value).__name__}.")
+
+
+def _shortest_decimal(value: float | np.floating[Any]) -> str:
+    """The shortest decimal that reads back as the same float of the same width (float32(0.1) is 1/10 too)."""
+    if isinstance(value, float):
+        return float.__repr__(value)
+    return np.format_float_scientific(value, unique=True, trim="-")
+
+
+def _from_text(text: str, name: str) -> Fraction:
+    text = text.strip()
+    if len(text) > _LONGEST_TEXT:
+        raise NotANumberError(f"{name} has more than {_LONGEST_TEXT} characters. Give a shorter decimal.")
+    if _RATIO.fullmatch(text):
+        numerator, denominator = text.split("/")
+        if int(denominator) == 0:
+            raise NotANumberError(f"{name} must not divide by zero, got {text!r}.")
+        return Fraction(int(numerator), int(denominator))
+    if not _DECIMAL.fullmatch(text):
+        raise NotANumberError(f"{name} must be one finite number, got {text!r}. Expected {_EXPECTED}.")
+    # Look at the exponent before building the number: "1e999999999" must cost nothing.
+    exponent = text.lower().partition("e")[2] or "0"
+    if len(exponent) > 8 or abs(int(exponent)) > _LARGEST_EXPONENT + _LONGEST_TEXT:
+        raise NotANumberError(
+            f"{name} must be 0 or between 1e-308 and 1e308 in magnitude, got {text!r}. Give a number in that range."
+        )
+    return Fraction(text)
