@@ -1,0 +1,39 @@
+# `make` alone lists the targets. Every target prepares what it needs: nothing else has to be typed first.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench nightly
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+
+setup: $(READY) ## create .venv and install everything (quick when nothing changed)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) setuptools
+	$(PIP) --no-build-isolation -e '.[dev]'
+	@touch $@
+
+demo: setup ## show what there is, in a few seconds
+	@$(BIN)/python examples/noise_demo.py
+
+test: setup ## run the tests and every documentation example
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+check: setup ## formatting, lint, types, import order, then `make test`
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(MAKE) --no-print-directory test
+
+bench: setup ## time our noise against the peers, side by side
+	$(BIN)/python -m bench noise
+
+nightly: setup ## the whole test suite, with the long tests and a wider random search
+	$(BIN)/python -m pytest -n auto --dist worksteal -m '' --hypothesis-profile nightly
