@@ -1,0 +1,118 @@
+"""The import order: that the rooms keep it, and that the checker would notice if they did not.
+
+The order is read from docs/architecture.md, so the page and the contract cannot drift apart.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import repository
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the contracts of `folder`/pyproject.toml on `folder`/src/dither."""
+    return subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder / "src"), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def order() -> list[list[str]]:
+    """The floors of the house, upper first; rooms on one floor are siblings."""
+    page = (repository.ROOT / "docs" / "architecture.md").read_text()
+    (line,) = re.findall(r"^cli \| web > .*$", page, flags=re.MULTILINE)
+    return [[room.strip() for room in floor.split("|")] for floor in line.split(">")]
+
+
+def pairs() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """The imports (importer, imported) that the order allows, and those that it forbids."""
+    floor_of = {room: depth for depth, floor in enumerate(order()) for room in floor}
+    distinct = {(a, b) for a, b in product(floor_of, repeat=2) if a != b}
+    allowed = {(a, b) for a, b in distinct if floor_of[a] < floor_of[b]}
+    return allowed, distinct - allowed
+
+
+def build_house(folder: Path, imports: Iterable[tuple[str, str]]) -> Path:
+    """A package with every room of the design, each one file, and the given imports."""
+    package = folder / "src" / "dither"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    for room in (room for floor in order() for room in floor):
+        (package / f"{room}.py").touch()
+    for importer, imported in sorted(imports):
+        with (package / f"{importer}.py").open("a") as file:
+            file.write(f"import dither.{imported}\n")
+    shutil.copy(repository.ROOT / "pyproject.toml", folder)
+    return folder
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the real package, to be spoilt."""
+    shutil.copytree(
+        repository.SOURCE, tmp_path / "src" / "dither", ignore=shutil.ignore_patterns("__pycache__", "*.md")
+    )
+    shutil.copy(repository.ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_the_rooms_keep_the_order() -> None:
+    done = lint(repository.ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_allowed_import_is_allowed(tmp_path: Path) -> None:
+    allowed, _ = pairs()
+    done = lint(build_house(tmp_path, allowed))
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_forbidden_import_is_reported(tmp_path: Path) -> None:
+    _, forbidden = pairs()
+    done = lint(build_house(tmp_path, forbidden))
+    reported = re.findall(r"dither\.(\w+) is not allowed to import dither\.(\w+):", done.stdout)
+    assert set(reported) == forbidden
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "complaint"),
+    [
+        ("exact/bad.py", "import dither.noise", "dither.exact is not allowed to import dither.noise"),
+        ("drawer.py", "import dither.errors", "- dither.drawer"),
+        (
+            "noise/bad.py",
+            "from dither.noise import _replay",
+            "Illegal imports of protected package dither.noise._replay",
+        ),
+    ],
+    ids=["upwards", "a room nobody planned", "the test door"],
+)
+def test_a_bad_import_in_the_real_package_is_caught(copy: Path, file: str, line: str, complaint: str) -> None:
+    package = copy / "src" / "dither"
+    (package / "noise" / "_replay.py").touch()
+    (package / file).write_text(line + "\n")
+    done = lint(copy)
+    assert done.returncode == 1
+    assert complaint in done.stdout
+
+
+def test_the_audit_room_may_open_the_test_door(copy: Path) -> None:
+    package = copy / "src" / "dither"
+    (package / "noise" / "_replay.py").touch()
+    (package / "audit").mkdir(exist_ok=True)
+    (package / "audit" / "__init__.py").touch()
+    (package / "audit" / "recorded.py").write_text("from dither.noise import _replay\n")
+    done = lint(copy)
+    assert done.returncode == 0, done.stdout
