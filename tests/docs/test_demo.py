@@ -1,0 +1,22 @@
+"""`make demo` works without a terminal and says honestly what it shows."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "noise_demo.py"
+
+
+def test_the_demo_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, DEMO],
+        capture_output=True,
+        text=True,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+    )
+    assert "not there yet" in done.stdout
+    assert "\x1b[" not in done.stdout, "colours belong in a terminal only"

@@ -1,0 +1,48 @@
+"""The examples of README.md, of docs/ and of the proofs beside the code all run."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs import pages
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "src").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pages.run(page.read_text(), page)
+
+
+def test_the_readme_has_an_example() -> None:
+    assert pages.blocks((ROOT / "README.md").read_text())
+
+
+def fenced(code: str) -> str:
+    return f"Some text.\n\n```python\n{code}\n```\n\nMore text.\n"
+
+
+@pytest.mark.parametrize("code", [">>> 1 + 1\n2", "x = 1", ">>> print('a')\na\n\n>>> 3\n3"])
+def test_a_good_example_passes(code: str) -> None:
+    assert pages.run(fenced(code), Path("page.md")) == 1
+
+
+@pytest.mark.parametrize("code", [">>> 1 + 1\n3", ">>> missing\n1", "1 / 0", "assert False"])
+def test_a_bad_example_fails(code: str) -> None:
+    with pytest.raises((AssertionError, ZeroDivisionError)):
+        pages.run(fenced(code), Path("page.md"))
+
+
+def test_blocks_share_their_names() -> None:
+    assert pages.run(fenced(">>> x = 2") + fenced("y = x + 1") + fenced(">>> y\n3"), Path("page.md")) == 3
+
+
+def test_only_python_blocks_run() -> None:
+    assert pages.run("```console\n$ make test\n```\n", Path("page.md")) == 0
+
+
+def test_a_failure_names_the_line_of_the_page() -> None:
+    with pytest.raises(AssertionError, match=r'page\.md", line 4'):
+        pages.run(fenced(">>> 1\n2"), Path("page.md"))
