@@ -17,10 +17,10 @@ import pytest
 from tests.architecture import repository
 
 
-def lint(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the contracts of `folder`/pyproject.toml on `folder`/src/dither."""
+def lint(folder: Path, contract: str) -> subprocess.CompletedProcess[str]:
+    """Run one contract of `folder`/pyproject.toml on `folder`/src/dither."""
     return subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"],
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo", "--contract", contract],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(folder / "src"), "COLUMNS": "200"},
         capture_output=True,
@@ -68,30 +68,37 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_rooms_keep_the_order() -> None:
-    done = lint(repository.ROOT)
+@pytest.mark.parametrize("contract", ["rooms", "replay"])
+def test_the_package_keeps_its_contracts(contract: str) -> None:
+    done = lint(repository.ROOT, contract)
     assert done.returncode == 0, done.stdout
 
 
 def test_every_allowed_import_is_allowed(tmp_path: Path) -> None:
     allowed, _ = pairs()
-    done = lint(build_house(tmp_path, allowed))
+    done = lint(build_house(tmp_path, allowed), "rooms")
     assert done.returncode == 0, done.stdout
 
 
 def test_every_forbidden_import_is_reported(tmp_path: Path) -> None:
     _, forbidden = pairs()
-    done = lint(build_house(tmp_path, forbidden))
+    done = lint(build_house(tmp_path, forbidden), "rooms")
     reported = re.findall(r"dither\.(\w+) is not allowed to import dither\.(\w+):", done.stdout)
     assert set(reported) == forbidden
 
 
 @pytest.mark.parametrize(
-    ("file", "line", "complaint"),
+    ("contract", "file", "line", "complaint"),
     [
-        ("exact/bad.py", "import dither.noise", "dither.exact is not allowed to import dither.noise"),
-        ("drawer.py", "import dither.errors", "- dither.drawer"),
         (
+            "rooms",
+            "exact/bad.py",
+            "import dither.noise",
+            "dither.exact is not allowed to import dither.noise",
+        ),
+        ("rooms", "drawer.py", "import dither.errors", "- dither.drawer"),
+        (
+            "replay",
             "noise/bad.py",
             "from dither.noise import _replay",
             "Illegal imports of protected package dither.noise._replay",
@@ -99,11 +106,13 @@ def test_every_forbidden_import_is_reported(tmp_path: Path) -> None:
     ],
     ids=["upwards", "a room nobody planned", "the test door"],
 )
-def test_a_bad_import_in_the_real_package_is_caught(copy: Path, file: str, line: str, complaint: str) -> None:
+def test_a_bad_import_in_the_real_package_is_caught(
+    copy: Path, contract: str, file: str, line: str, complaint: str
+) -> None:
     package = copy / "src" / "dither"
     (package / "noise" / "_replay.py").touch()
     (package / file).write_text(line + "\n")
-    done = lint(copy)
+    done = lint(copy, contract)
     assert done.returncode == 1
     assert complaint in done.stdout
 
@@ -114,5 +123,5 @@ def test_the_audit_room_may_open_the_test_door(copy: Path) -> None:
     (package / "audit").mkdir(exist_ok=True)
     (package / "audit" / "__init__.py").touch()
     (package / "audit" / "recorded.py").write_text("from dither.noise import _replay\n")
-    done = lint(copy)
+    done = lint(copy, "replay")
     assert done.returncode == 0, done.stdout
