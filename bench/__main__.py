@@ -1,0 +1,45 @@
+"""`python -m bench TOPIC [--json]`: measure ours and the peers in one run, and print the ratios.
+
+A missed figure is said plainly in the table; it does not change the exit code.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from bench import environment, table
+from bench.row import Row
+from bench.topics import TOPICS
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Side by side with the peers, as ratios."
+    )
+    parser.add_argument("topic", choices=sorted(TOPICS))
+    parser.add_argument("--json", action="store_true", help="one JSON row per line")
+    options = parser.parse_args()
+    rows = []
+    for row in _measured(options.topic):
+        rows.append(row)
+        if options.json:
+            print(row.to_json(), flush=True)
+    if not options.json:
+        print(table.render(rows))
+    return 0
+
+
+def _measured(topic: str) -> Iterator[Row]:
+    command = [str(environment.interpreter()), "-m", "bench.worker", topic]
+    with subprocess.Popen(
+        command, cwd=environment.ROOT, env=environment.variables(), stdout=subprocess.PIPE, text=True
+    ) as worker:
+        assert worker.stdout is not None
+        yield from map(Row.from_json, worker.stdout)
+    if worker.returncode:
+        sys.exit(f"the measurement of {topic!r} stopped with exit code {worker.returncode}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,19 @@
+"""The topics that can be measured.
+
+A topic is one module with a function `rows()` that yields `Row`s as they are measured. The module is named
+here and imported only in the worker, because the peers it imports are installed only there.
+"""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+
+from bench.row import Row
+
+TOPICS: dict[str, str] = {
+    "noise": "bench.noise",
+}
+
+
+def rows_of(topic: str) -> Iterator[Row]:
+    rows: Callable[[], Iterator[Row]] = import_module(TOPICS[topic]).rows
+    return rows()
