@@ -2,7 +2,8 @@
 
     DitherError
     ├── ParameterError (ValueError)      a value breaks a rule; the message says the rule, the name, the next step
-    │   └── NotANumberError              the value is not one finite number: NaN, ±inf, a bool, text such as "1e999"
+    │   ├── NotANumberError              the value is not one finite number: NaN, ±inf, a bool, text such as "1e999"
+    │   └── AdjacencyMismatch            two promises protect different things, so they cannot be combined
     ├── PrecisionError (ArithmeticError) two numbers could not be told apart at the largest working precision
     └── EntropyError (RuntimeError)      randomness could not be had safely
 
@@ -12,6 +13,7 @@ Messages name parameters and public values. They never contain data.
 from __future__ import annotations
 
 __all__ = [
+    "AdjacencyMismatch",
     "DitherError",
     "EntropyError",
     "NotANumberError",
@@ -30,6 +32,10 @@ class ParameterError(DitherError, ValueError):
 
 class NotANumberError(ParameterError):
     """A value does not mean exactly one finite number."""
+
+
+class AdjacencyMismatch(ParameterError):
+    """Two promises are about different neighbouring datasets; the message names both."""
 
 
 class PrecisionError(DitherError, ArithmeticError):

@@ -1,0 +1,97 @@
+"""Who is protected: which datasets count as neighbours.
+
+A sensitivity or a guarantee means nothing until it says between which datasets it holds (claim D5). This is the
+smallest noun that says so. It sits below `unit`, `measures` and `events`, because all three carry it and none of
+them may import another.
+
+A guarantee may leave it unsaid (`None`): it then speaks of two distributions, or of a mechanism whose sensitivity
+was given as a bare number. Unsaid is not a wildcard. It combines only with unsaid, so that nobody adds a cost per
+record to a cost per person by leaving out a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from dither.errors import AdjacencyMismatch, ParameterError
+from dither.exact import check
+
+__all__ = ["ADD_REMOVE", "EDGE", "REPLACE_ONE", "VERTEX", "Adjacency", "common", "name", "person"]
+
+_PROTECTED = ("record", "person", "vertex", "edge")
+_CHANGES = ("replace", "add or remove")
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """Two datasets are neighbours when one `change` of one protected thing turns one into the other.
+
+    `protects`: "record", "person" (all the records of one person), "vertex" (with its edges) or "edge".
+    `change`: "replace" (Hamming distance one, the size is public) or "add or remove" (set difference one).
+    `column`: the column that tells persons apart; only for persons.
+    `max_records`: a promise of the data owner that no person has more records; None if a person may have any number.
+    """
+
+    protects: str
+    change: str
+    column: str | None = None
+    max_records: int | None = None
+
+    def __post_init__(self) -> None:
+        for label, value, allowed in (("protects", self.protects, _PROTECTED), ("change", self.change, _CHANGES)):
+            if value not in allowed:
+                raise ParameterError(f"{label} must be one of {', '.join(allowed)}; got {label}={value!r}.")
+        is_person = self.protects == "person"
+        if is_person != isinstance(self.column, str) or self.column == "":
+            raise ParameterError(
+                f"column must name the identifier of a person, and only of a person; got column={self.column!r} "
+                f"for a {self.protects}. Use adjacency.person('user_id')."
+            )
+        if self.max_records is not None:
+            if not is_person:
+                raise ParameterError(f"max_records is a bound per person; a {self.protects} has none.")
+            check.count(max_records=self.max_records)
+
+    def __str__(self) -> str:
+        if self.protects != "person":
+            return f"{self.change} one {self.protects}"
+        bound = "" if self.max_records is None else f", at most {self.max_records} records each"
+        return f"{self.change} one person (by {self.column}{bound})"
+
+
+REPLACE_ONE: Final = Adjacency("record", "replace")
+ADD_REMOVE: Final = Adjacency("record", "add or remove")
+VERTEX: Final = Adjacency("vertex", "add or remove")
+EDGE: Final = Adjacency("edge", "add or remove")
+
+
+def person(column: str, max_records: int | None = None, change: str = "add or remove") -> Adjacency:
+    """Neighbours differ in all the records of one person, who is known by `column`."""
+    return Adjacency("person", change, column, max_records)
+
+
+def name(adjacency: Adjacency | None) -> str:
+    """The adjacency in words, also when it was left unsaid."""
+    return "unsaid" if adjacency is None else str(adjacency)
+
+
+def common(adjacencies: Iterable[Adjacency | None]) -> Adjacency | None:
+    """The one adjacency that all share; None if all leave it unsaid, or if there are none.
+
+    Raises `AdjacencyMismatch`, naming two that differ.
+
+    >>> common([ADD_REMOVE, REPLACE_ONE])
+    Traceback (most recent call last):
+    dither.errors.AdjacencyMismatch: cannot combine what holds under 'add or remove one record' with what holds ...
+    """
+    seen = iter(adjacencies)
+    first = next(seen, None)
+    for other in seen:
+        if other != first:
+            raise AdjacencyMismatch(
+                f"cannot combine what holds under '{name(first)}' with what holds under '{name(other)}'. "
+                "State the same adjacency for both: adjacency=..."
+            )
+    return first
