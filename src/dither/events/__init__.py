@@ -1,0 +1,62 @@
+"""Frozen sentences that say what was done. Mechanisms write them, accounting reads them, the ledger stores them.
+
+An event holds public facts in exact numbers: which noise, at which scale, on a value of which sensitivity. It says
+nothing about cost and holds no data. It becomes text and comes back unchanged:
+
+>>> from fractions import Fraction
+>>> event = Repeated(LaplaceNoise(scale=Fraction(50)), times=1000)
+>>> print(event)
+1000 times: Laplace noise of scale 50 on a value of sensitivity 1
+>>> to_json(event)
+'{"dither_event":1,"kind":"Repeated","event":{"kind":"LaplaceNoise","scale":"50","sensitivity":"1"},"times":1000}'
+>>> from_json(to_json(event)) == event
+True
+
+Every event has an `adjacency`, which may be None for unsaid (see `dither.adjacency`). Leaves carry it; a composite
+has the one its parts share, and refuses parts that differ.
+"""
+
+from dither.events.composite import (
+    Composed,
+    Composite,
+    Event,
+    FixedSizeSampled,
+    PoissonSampled,
+    Repeated,
+    TestAndRelease,
+    walk,
+)
+from dither.events.leaves import (
+    GaussianNoise,
+    LaplaceNoise,
+    Leaf,
+    RandomizedResponse,
+    Selection,
+    SmoothNoise,
+    SparseVector,
+    StaircaseNoise,
+    Stated,
+)
+from dither.events.wire import from_json, to_json
+
+__all__ = [
+    "Composed",
+    "Composite",
+    "Event",
+    "FixedSizeSampled",
+    "GaussianNoise",
+    "LaplaceNoise",
+    "Leaf",
+    "PoissonSampled",
+    "RandomizedResponse",
+    "Repeated",
+    "Selection",
+    "SmoothNoise",
+    "SparseVector",
+    "StaircaseNoise",
+    "Stated",
+    "TestAndRelease",
+    "from_json",
+    "to_json",
+    "walk",
+]

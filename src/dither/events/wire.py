@@ -1,0 +1,208 @@
+"""Events as JSON text and back, without losing a digit.
+
+The text is one object: its version, the kind of the event, its fields in order. Exact numbers are text ("1/3"),
+counts are integers, an event inside an event is an object. Fields that are None are left out, so equal events have
+equal text and the ledger may hash it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from dither.adjacency import Adjacency
+from dither.errors import ParameterError
+from dither.events.composite import (
+    MAX_DEPTH,
+    Composed,
+    Event,
+    FixedSizeSampled,
+    PoissonSampled,
+    Repeated,
+    TestAndRelease,
+)
+from dither.events.leaves import (
+    GaussianNoise,
+    LaplaceNoise,
+    Noun,
+    RandomizedResponse,
+    Selection,
+    SmoothNoise,
+    SparseVector,
+    StaircaseNoise,
+    Stated,
+)
+from dither.exact import rational
+
+__all__ = ["VERSION", "from_json", "to_json"]
+
+VERSION = 1
+"""The version of the text. It grows when a field changes its meaning; other versions are refused."""
+
+_LONGEST_TEXT = 50_000_000
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (
+        LaplaceNoise,
+        GaussianNoise,
+        StaircaseNoise,
+        RandomizedResponse,
+        Selection,
+        SparseVector,
+        SmoothNoise,
+        Stated,
+        TestAndRelease,
+        PoissonSampled,
+        FixedSizeSampled,
+        Composed,
+        Repeated,
+    )
+}
+
+
+def to_json(event: Event) -> str:
+    """The event as one line of JSON."""
+    if type(event) not in _KINDS.values():
+        raise ParameterError(f"expected an event, got the type {type(event).__name__}.")
+    return json.dumps({"dither_event": VERSION, **_write(event)}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _write(value: Any) -> Any:
+    if isinstance(value, Noun):
+        return {"kind": type(value).__name__, **_write_fields(value)}
+    if isinstance(value, Adjacency):
+        return _write_fields(value)
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple):
+        return [_write(item) for item in value]
+    return value if isinstance(value, bool | str) else int(value)
+
+
+def _write_fields(noun: Any) -> dict[str, Any]:
+    named = ((field.name, getattr(noun, field.name)) for field in fields(noun))
+    return {name: _write(value) for name, value in named if value is not None}
+
+
+def from_json(text: str) -> Event:
+    """The event that `text` says. Whatever `to_json` could not have written is refused with `ParameterError`."""
+    if not isinstance(text, str) or len(text) > _LONGEST_TEXT:
+        raise ParameterError(f"an event is JSON text of at most {_LONGEST_TEXT} characters.")
+    try:
+        content = json.loads(
+            text, object_pairs_hook=_without_repeats, parse_constant=_refuse, parse_float=_refuse
+        )
+    except ParameterError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"an event must be valid JSON: {type(error).__name__}.") from None
+    if not isinstance(content, dict):
+        raise ParameterError("an event must be a JSON object.")
+    version = content.pop("dither_event", None)
+    if type(version) is not int or version != VERSION:
+        raise ParameterError(
+            f"dither_event must be {VERSION}, got {version!r}. Read it with a matching dither."
+        )
+    return _read_event(content, "event", 1)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ParameterError(f"the key {twice!r} appears twice in one object. Keep one.")
+    return found
+
+
+def _refuse(number: str) -> NoReturn:
+    raise ParameterError(f'exact numbers are written as text, such as "1/3"; got the bare number {number}.')
+
+
+def _read_event(content: Any, name: str, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise ParameterError(f"an event may be nested {MAX_DEPTH} deep, and this one is deeper.")
+    if not isinstance(content, dict):
+        raise ParameterError(f"{name} must be an object with a kind, got the type {type(content).__name__}.")
+    rest = dict(content)
+    kind = rest.pop("kind", None)
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ParameterError(f"unknown kind of event {kind!r}. Known kinds: {', '.join(_KINDS)}.")
+    return _read_fields(_KINDS[kind], rest, depth)
+
+
+def _read_fields(noun: type[Any], content: Mapping[str, Any], depth: int) -> Any:
+    known = {field.name: field for field in fields(noun)}
+    if unknown := sorted(content.keys() - known.keys()):
+        raise ParameterError(f"{noun.__name__} has no field {unknown[0]!r}. Its fields: {', '.join(known)}.")
+    missing = [name for name, field in known.items() if field.default is MISSING and name not in content]
+    if missing:
+        raise ParameterError(
+            f"{noun.__name__} lacks the field {missing[0]!r}. Its fields: {', '.join(known)}."
+        )
+    return noun(**{name: _reader(known[name])(value, name, depth) for name, value in content.items()})
+
+
+def _read_exact(value: Any, name: str, depth: int) -> Fraction:
+    if not isinstance(value, str):
+        raise ParameterError(f'{name} must be an exact number written as text, such as "1/3"; got {value!r}.')
+    return rational(value, name)
+
+
+def _read_int(value: Any, name: str, depth: int) -> int:
+    if type(value) is not int:
+        raise ParameterError(f"{name} must be a whole number, got {value!r}.")
+    return value
+
+
+def _read_bool(value: Any, name: str, depth: int) -> bool:
+    if not isinstance(value, bool):
+        raise ParameterError(f"{name} must be true or false, got {value!r}.")
+    return value
+
+
+def _read_text(value: Any, name: str, depth: int) -> str:
+    if not isinstance(value, str):
+        raise ParameterError(f"{name} must be text, got {value!r}.")
+    return value
+
+
+def _read_adjacency(value: Any, name: str, depth: int) -> Adjacency:
+    if not isinstance(value, dict):
+        raise ParameterError(f"{name} must be an object, got {value!r}.")
+    found: Adjacency = _read_fields(Adjacency, value, depth)
+    return found
+
+
+def _list_of(read: Callable[[Any, str, int], Any]) -> Callable[[Any, str, int], Any]:
+    def read_list(value: Any, name: str, depth: int) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise ParameterError(f"{name} must be a list, got the type {type(value).__name__}.")
+        return tuple(read(item, name, depth) for item in value)
+
+    return read_list
+
+
+def _read_part(value: Any, name: str, depth: int) -> Any:
+    return _read_event(value, name, depth + 1)
+
+
+# A field of a new type must say here how it is read; a test builds every kind.
+_READERS: dict[str, Callable[[Any, str, int], Any]] = {
+    "Fraction": _read_exact,
+    "int": _read_int,
+    "bool": _read_bool,
+    "str": _read_text,
+    "Adjacency": _read_adjacency,
+    "Event": _read_part,
+    "tuple[Event, ...]": _list_of(_read_part),
+    "tuple[Fraction, ...]": _list_of(_read_exact),
+}
+
+
+def _reader(field: Field[Any]) -> Callable[[Any, str, int], Any]:
+    """How a field is read, by its annotation. None is never written, so an optional field reads as its type."""
+    return _READERS[str(field.type).removesuffix(" | None")]
