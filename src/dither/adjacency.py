@@ -1,12 +1,12 @@
 """Who is protected: which datasets count as neighbours.
 
-A sensitivity or a guarantee means nothing until it says between which datasets it holds (claim D5). This is the
-smallest noun that says so. It sits below `unit`, `measures` and `events`, because all three carry it and none of
-them may import another.
+A sensitivity or a guarantee means nothing until it says between which datasets it holds (claim D5). This is
+the smallest noun that says so. It sits below `unit`, `measures` and `events`, because all three carry it and
+none of them may import another.
 
-A guarantee may leave it unsaid (`None`): it then speaks of two distributions, or of a mechanism whose sensitivity
-was given as a bare number. Unsaid is not a wildcard. It combines only with unsaid, so that nobody adds a cost per
-record to a cost per person by leaving out a word.
+A guarantee may leave it unsaid (`None`): it then speaks of two distributions, or of a mechanism whose
+sensitivity was given as a bare number. Unsaid is not a wildcard. It combines only with unsaid, so that nobody
+adds a cost per record to a cost per person by leaving out a word.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Adjacency:
     `protects`: "record", "person" (all the records of one person), "vertex" (with its edges) or "edge".
     `change`: "replace" (Hamming distance one, the size is public) or "add or remove" (set difference one).
     `column`: the column that tells persons apart; only for persons.
-    `max_records`: a promise of the data owner that no person has more records; None if a person may have any number.
+    `max_records`: the data owner's promise that no person has more records; None if there is no limit.
     """
 
     protects: str
@@ -40,14 +40,17 @@ class Adjacency:
     max_records: int | None = None
 
     def __post_init__(self) -> None:
-        for label, value, allowed in (("protects", self.protects, _PROTECTED), ("change", self.change, _CHANGES)):
+        for label, value, allowed in (
+            ("protects", self.protects, _PROTECTED),
+            ("change", self.change, _CHANGES),
+        ):
             if value not in allowed:
                 raise ParameterError(f"{label} must be one of {', '.join(allowed)}; got {label}={value!r}.")
         is_person = self.protects == "person"
         if is_person != isinstance(self.column, str) or self.column == "":
             raise ParameterError(
-                f"column must name the identifier of a person, and only of a person; got column={self.column!r} "
-                f"for a {self.protects}. Use adjacency.person('user_id')."
+                f"column must name the identifier of a person, and only of a person; "
+                f"got column={self.column!r} for a {self.protects}. Use adjacency.person('user_id')."
             )
         if self.max_records is not None:
             if not is_person:
@@ -84,7 +87,7 @@ def common(adjacencies: Iterable[Adjacency | None]) -> Adjacency | None:
 
     >>> common([ADD_REMOVE, REPLACE_ONE])
     Traceback (most recent call last):
-    dither.errors.AdjacencyMismatch: cannot combine what holds under 'add or remove one record' with what holds ...
+    dither.errors.AdjacencyMismatch: cannot combine what holds under 'add or remove one record' with ...
     """
     seen = iter(adjacencies)
     first = next(seen, None)

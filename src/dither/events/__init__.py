@@ -1,7 +1,7 @@
-"""Frozen sentences that say what was done. Mechanisms write them, accounting reads them, the ledger stores them.
+"""Frozen sentences that say what was done: mechanisms write them, accounting reads them, the ledger keeps them.
 
-An event holds public facts in exact numbers: which noise, at which scale, on a value of which sensitivity. It says
-nothing about cost and holds no data. It becomes text and comes back unchanged:
+An event holds public facts in exact numbers: which noise, at which scale, on a value of which sensitivity. It
+says nothing about cost and holds no data. It becomes text and comes back unchanged:
 
 >>> from fractions import Fraction
 >>> event = Repeated(LaplaceNoise(scale=Fraction(50)), times=1000)
@@ -12,8 +12,8 @@ nothing about cost and holds no data. It becomes text and comes back unchanged:
 >>> from_json(to_json(event)) == event
 True
 
-Every event has an `adjacency`, which may be None for unsaid (see `dither.adjacency`). Leaves carry it; a composite
-has the one its parts share, and refuses parts that differ.
+Every event has an `adjacency`, which may be None for unsaid (see `dither.adjacency`). Leaves carry it; a
+composite has the one its parts share, and refuses parts that differ.
 """
 
 from dither.events.composite import (

@@ -56,7 +56,7 @@ class Composite(Noun):
             size += 1
             if depth > MAX_DEPTH or size > MAX_PARTS:
                 raise ParameterError(
-                    f"an event may hold {MAX_PARTS} events, nested {MAX_DEPTH} deep, and this one holds more. "
+                    f"an event may hold {MAX_PARTS} events, nested {MAX_DEPTH} deep; this one holds more. "
                     "Say Repeated(event, times) instead of a list."
                 )
         common(part.adjacency for part in self.parts)
@@ -64,9 +64,9 @@ class Composite(Noun):
 
 @dataclass(frozen=True, slots=True)
 class TestAndRelease(Composite):
-    """A noisy distance was compared with `threshold`, and `answer` was released only if it was larger (claim C20).
+    """A noisy distance was compared with `threshold`; only if it was larger, `answer` was released (claim C20).
 
-    `test` is the noise on the distance to the nearest dataset whose local sensitivity exceeds the sensitivity that
+    `test` is the noise on the distance to the nearest dataset whose local sensitivity exceeds the one that
     `answer` states; that distance has sensitivity 1. A release is unsafe only at distance 0.
     """
 

@@ -25,7 +25,7 @@ __all__ = [
     "in_words",
 ]
 
-# The longest exact number, so that each one written can be read back (`rational` reads at most 400 characters).
+# The longest exact number: each one written can be read back (`rational` reads at most 400 characters).
 _MAX_BITS = 1_250
 
 
@@ -87,12 +87,12 @@ class LaplaceNoise(Noun):
 
 @dataclass(frozen=True, slots=True)
 class GaussianNoise(Noun):
-    """Gaussian noise was added: density ∝ e^{−x²/2σ²}, σ² = `variance`, on a value with Δ₂² = `sensitivity_squared`.
+    """Gaussian noise was added: density ∝ e^{−x²/2σ²}, σ² = `variance`, on a value of ℓ₂ sensitivity Δ₂.
 
-    Squares are kept, because σ and the ℓ₂ sensitivity Δ₂ are often roots of rationals (a histogram under
-    replace-one has Δ₂ = √2). With `step` s the noise lives on the lattice sℤ in each coordinate, P[X = x] ∝ e^{−x²/2σ²}
-    there, and so does the value. `dimension` counts the coordinates; it matters only on a lattice, where the worst
-    direction is known exactly only on the line.
+    Δ₂² = `sensitivity_squared`. Squares are kept, because σ and Δ₂ are often roots of rationals (a histogram under
+    replace-one has Δ₂ = √2). With `step` s the noise lives on the lattice sℤ in each coordinate, P[X = x] ∝
+    e^{−x²/2σ²} there, and so does the value. `dimension` counts the coordinates; it matters only on a
+    lattice, where the worst direction is known exactly only on the line.
     """
 
     variance: Fraction
@@ -113,8 +113,8 @@ class GaussianNoise(Noun):
         steps_squared = self.sensitivity_squared / step**2
         if steps_squared.denominator != 1 or (self.dimension == 1 and _root(steps_squared) is None):
             raise ParameterError(
-                f"sensitivity_squared={self.sensitivity_squared} is no squared distance on a lattice of step {step} "
-                f"in dimension {self.dimension}. Round the sensitivity up to the lattice."
+                f"sensitivity_squared={self.sensitivity_squared} is no squared distance on a lattice "
+                f"of step {step} in dimension {self.dimension}. Round the sensitivity up to the lattice."
             )
 
     @classmethod
@@ -140,10 +140,10 @@ class GaussianNoise(Noun):
 
 @dataclass(frozen=True, slots=True)
 class StaircaseNoise(Noun):
-    """Staircase noise was added: density ∝ e^{−kε} where |x| is in [k, k + 1)Δ, one step lower beyond γΔ in each.
+    """Staircase noise was added to a value of `sensitivity` Δ (Geng and Viswanath 2014, Definition 1).
 
-    ε = `epsilon`, Δ = `sensitivity`, γ = `fraction` in (0, 1] (Geng and Viswanath 2014, Definition 1: the density is a(γ)e^{−kε}
-    on [kΔ, (k+γ)Δ) and a(γ)e^{−(k+1)ε} on [(k+γ)Δ, (k+1)Δ)).
+    The density is ∝ e^{−kε} for |x| in [kΔ, (k + γ)Δ) and ∝ e^{−(k+1)ε} for |x| in [(k + γ)Δ, (k + 1)Δ), with
+    ε = `epsilon` and γ = `fraction` in (0, 1].
     """
 
     epsilon: Fraction
@@ -158,14 +158,14 @@ class StaircaseNoise(Noun):
 
     def __str__(self) -> str:
         return (
-            f"staircase noise for epsilon {in_words(self.epsilon)} with steps split at {in_words(self.fraction)} "
-            f"on a value of sensitivity {in_words(self.sensitivity)}{_under(self.adjacency)}"
+            f"staircase noise for epsilon {in_words(self.epsilon)} "
+            f"with steps split at {in_words(self.fraction)} on a value of sensitivity {in_words(self.sensitivity)}{_under(self.adjacency)}"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Noun):
-    """One of d = `answers` possible answers was kept with probability p = `keep`, else replaced by a uniform one.
+    """One of d = `answers` was kept with probability p = `keep`, else replaced by a uniform one.
 
     The true answer comes out with probability p + (1 − p)/d, each other one with (1 − p)/d (claim C9).
     """
@@ -192,8 +192,8 @@ class Selection(Noun):
     """One candidate was selected: each score got independent noise of `scale` b, and the largest won.
 
     `noise` is "gumbel" (the exponential mechanism, Pr[y] ∝ e^{q(y)/b}, of bounded range), "exponential"
-    (permute-and-flip) or "laplace". Each score has sensitivity Δ = `sensitivity`; with `monotone` a change of the data
-    moves all scores in the same direction. `candidates` is their public number, where there is one.
+    (permute-and-flip) or "laplace". Each score has sensitivity Δ = `sensitivity`; with `monotone` a change of
+    the data moves all scores in the same direction. `candidates` is their public number, where there is one.
     The cost is Δ/b for monotone scores and 2Δ/b otherwise (claims C12, C14).
     """
 
@@ -225,10 +225,10 @@ class Selection(Noun):
 class SparseVector(Noun):
     """Questions were compared with a noisy threshold until `max_above` of them came out above.
 
-    Laplace noise: of `threshold_scale` on the threshold, drawn once; of `query_scale`, fresh, on each answer. Answers
-    have `sensitivity` Δ; with `monotone` all move in the same direction. Only above/below was said, never a value
-    (claim C30; variant SVT1 of Lyu, Su and Li 2017, whose cost is Δ/threshold_scale + 2·max_above·Δ/query_scale,
-    the 2 dropped for monotone answers).
+    Laplace noise: of `threshold_scale` on the threshold, drawn once; of `query_scale`, fresh, on each answer.
+    Answers have `sensitivity` Δ; with `monotone` all move in the same direction. Only above/below was said,
+    never a value (claim C30; variant SVT1 of Lyu, Su and Li 2017, whose cost is Δ/threshold_scale +
+    2·max_above·Δ/query_scale, the 2 dropped for monotone answers).
     """
 
     threshold_scale: Fraction
@@ -249,17 +249,18 @@ class SparseVector(Noun):
     def __str__(self) -> str:
         answers = "monotone answers" if self.monotone else "answers"
         return (
-            f"sparse vector until {self.max_above} above, {answers} of sensitivity {in_words(self.sensitivity)}, "
-            f"Laplace noise of scale {in_words(self.threshold_scale)} on the threshold "
+            f"sparse vector until {self.max_above} above, "
+            f"{answers} of sensitivity {in_words(self.sensitivity)}, Laplace noise of scale {in_words(self.threshold_scale)} on the threshold "
             f"and {in_words(self.query_scale)} on each answer{_under(self.adjacency)}"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class SmoothNoise(Noun):
-    """Noise scaled to smooth sensitivity was added: f(D) + `scale` · S_β(D) · Z, β = `smoothness` (claim C19).
+    """Noise scaled to smooth sensitivity was added: f(D) + `scale` · S_β(D) · Z (claim C19).
 
-    Z has density ∝ 1/(1 + |z|^γ), γ = `exponent` ("polynomial"), or is Lap(1) ("laplace") or N(0, 1) ("gaussian").
+    β = `smoothness`. Z is Lap(1) ("laplace"), N(0, 1) ("gaussian") or has density ∝ 1/(1 + |z|^γ) with
+    γ = `exponent` ("polynomial").
     """
 
     noise: str
@@ -282,8 +283,8 @@ class SmoothNoise(Noun):
     def __str__(self) -> str:
         tail = "" if self.exponent is None else f" with tail exponent {in_words(self.exponent)}"
         return (
-            f"{self.noise} noise{tail} of {in_words(self.scale)} times the {in_words(self.smoothness)}-smooth "
-            f"sensitivity{_under(self.adjacency)}"
+            f"{self.noise} noise{tail} of {in_words(self.scale)} times "
+            f"the {in_words(self.smoothness)}-smooth sensitivity{_under(self.adjacency)}"
         )
 
 
@@ -291,8 +292,9 @@ class SmoothNoise(Noun):
 class Stated(Noun):
     """A guarantee was stated, not derived: whatever was done, it is promised to cost no more than this.
 
-    `measure` names the guarantee and `values` are its parameters in order: PureDP (epsilon), ApproxDP (epsilon,
-    delta), ZCDP (rho), GaussianDP (mu squared), TVStable (tv), RenyiDP (order, epsilon, order, epsilon, ...).
+    `measure` names the guarantee and `values` are its parameters in order: PureDP (epsilon), ApproxDP
+    (epsilon, delta), ZCDP (rho), GaussianDP (mu squared), TVStable (tv), RenyiDP (order, epsilon, order,
+    epsilon, ...).
     """
 
     measure: str

@@ -1,8 +1,8 @@
 """Events as JSON text and back, without losing a digit.
 
-The text is one object: its version, the kind of the event, its fields in order. Exact numbers are text ("1/3"),
-counts are integers, an event inside an event is an object. Fields that are None are left out, so equal events have
-equal text and the ledger may hash it.
+The text is one object: its version, the kind of the event, its fields in order. Exact numbers are text
+("1/3"), counts are integers, an event inside an event is an object. Fields that are None are left out, so
+equal events have equal text and the ledger may hash it.
 """
 
 from __future__ import annotations
@@ -88,8 +88,10 @@ def _write_fields(noun: Any) -> dict[str, Any]:
 
 
 def from_json(text: str) -> Event:
-    """The event that `text` says. Whatever `to_json` could not have written is refused with `ParameterError`."""
-    if not isinstance(text, str) or len(text) > _LONGEST_TEXT:
+    """The event that `text` says. What `to_json` could not have written raises `ParameterError`."""
+    if not isinstance(text, str):
+        raise ParameterError(f"an event is read from JSON text, got the type {type(text).__name__}.")
+    if len(text) > _LONGEST_TEXT:
         raise ParameterError(f"an event is JSON text of at most {_LONGEST_TEXT} characters.")
     try:
         content = json.loads(
@@ -106,7 +108,8 @@ def from_json(text: str) -> Event:
         raise ParameterError(
             f"dither_event must be {VERSION}, got {version!r}. Read it with a matching dither."
         )
-    return _read_event(content, "event", 1)
+    event: Event = _read_event(content, "event", 1)
+    return event
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -204,5 +207,5 @@ _READERS: dict[str, Callable[[Any, str, int], Any]] = {
 
 
 def _reader(field: Field[Any]) -> Callable[[Any, str, int], Any]:
-    """How a field is read, by its annotation. None is never written, so an optional field reads as its type."""
+    """How a field is read, by its annotation; None is never written, so "X | None" reads as X."""
     return _READERS[str(field.type).removesuffix(" | None")]
