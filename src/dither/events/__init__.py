@@ -1,7 +1,8 @@
-"""Frozen sentences that say what was done: mechanisms write them, accounting reads them, the ledger keeps them.
+"""Frozen sentences that say what was done.
 
-An event holds public facts in exact numbers: which noise, at which scale, on a value of which sensitivity. It
-says nothing about cost and holds no data. It becomes text and comes back unchanged:
+Mechanisms write them, accounting reads them, the ledger stores them. An event holds public facts in exact
+numbers: which noise, at which scale, on a value of which sensitivity. It says nothing about cost and holds no
+data. It becomes text and comes back unchanged:
 
 >>> from fractions import Fraction
 >>> event = Repeated(LaplaceNoise(scale=Fraction(50)), times=1000)

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, common
 from dither.errors import AdjacencyMismatch, ParameterError
-from dither.events.leaves import GaussianNoise, LaplaceNoise, Leaf, Noun, in_words
-from dither.exact import check
+from dither.events.leaves import GaussianNoise, LaplaceNoise, Leaf, Noun
+from dither.exact import check, in_words
 
 __all__ = [
     "MAX_DEPTH",
@@ -64,7 +64,7 @@ class Composite(Noun):
 
 @dataclass(frozen=True, slots=True)
 class TestAndRelease(Composite):
-    """A noisy distance was compared with `threshold`; only if it was larger, `answer` was released (claim C20).
+    """A noisy distance was compared with `threshold`; if it was larger, `answer` was released (claim C20).
 
     `test` is the noise on the distance to the nearest dataset whose local sensitivity exceeds the one that
     `answer` states; that distance has sensitivity 1. A release is unsafe only at distance 0.

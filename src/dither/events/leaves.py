@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
-from dither.exact import check, rational
+from dither.exact import check, in_words, rational
 
 __all__ = [
     "GaussianNoise",
@@ -22,7 +22,6 @@ __all__ = [
     "SparseVector",
     "StaircaseNoise",
     "Stated",
-    "in_words",
 ]
 
 # The longest exact number: each one written can be read back (`rational` reads at most 400 characters).
@@ -89,10 +88,10 @@ class LaplaceNoise(Noun):
 class GaussianNoise(Noun):
     """Gaussian noise was added: density ∝ e^{−x²/2σ²}, σ² = `variance`, on a value of ℓ₂ sensitivity Δ₂.
 
-    Δ₂² = `sensitivity_squared`. Squares are kept, because σ and Δ₂ are often roots of rationals (a histogram under
-    replace-one has Δ₂ = √2). With `step` s the noise lives on the lattice sℤ in each coordinate, P[X = x] ∝
-    e^{−x²/2σ²} there, and so does the value. `dimension` counts the coordinates; it matters only on a
-    lattice, where the worst direction is known exactly only on the line.
+    Δ₂² = `sensitivity_squared`. Squares are kept, because σ and Δ₂ are often roots of rationals (a histogram
+    under replace-one has Δ₂ = √2). With `step` s the noise lives on the lattice sℤ in each coordinate,
+    P[X = x] ∝ e^{−x²/2σ²} there, and so does the value. `dimension` counts the coordinates; it matters only on
+    a lattice, where the worst direction is known exactly only on the line.
     """
 
     variance: Fraction
@@ -159,7 +158,8 @@ class StaircaseNoise(Noun):
     def __str__(self) -> str:
         return (
             f"staircase noise for epsilon {in_words(self.epsilon)} "
-            f"with steps split at {in_words(self.fraction)} on a value of sensitivity {in_words(self.sensitivity)}{_under(self.adjacency)}"
+            f"with steps split at {in_words(self.fraction)} "
+            f"on a value of sensitivity {in_words(self.sensitivity)}{_under(self.adjacency)}"
         )
 
 
@@ -250,7 +250,8 @@ class SparseVector(Noun):
         answers = "monotone answers" if self.monotone else "answers"
         return (
             f"sparse vector until {self.max_above} above, "
-            f"{answers} of sensitivity {in_words(self.sensitivity)}, Laplace noise of scale {in_words(self.threshold_scale)} on the threshold "
+            f"{answers} of sensitivity {in_words(self.sensitivity)}, "
+            f"Laplace noise of scale {in_words(self.threshold_scale)} on the threshold "
             f"and {in_words(self.query_scale)} on each answer{_under(self.adjacency)}"
         )
 
@@ -353,16 +354,6 @@ def _root(square: Fraction) -> Fraction | None:
     """The rational root of a rational square; None if it has none."""
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     return root if root * root == square else None
-
-
-def in_words(number: Fraction) -> str:
-    """The number as a short decimal if it is one, else as a ratio.
-
-    >>> in_words(Fraction(1, 8)), in_words(Fraction(1, 3)), in_words(Fraction(1, 10**6))
-    ('0.125', '1/3', '1e-06')
-    """
-    short = f"{float(number):.12g}"
-    return short if Fraction(short) == number else str(number)
 
 
 def _root_in_words(square: Fraction) -> str:

@@ -11,6 +11,7 @@ from dither.exact import check
 from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
 from dither.exact.numbers import Number, rational
+from dither.exact.words import in_words
 
 __all__ = [
     "Ball",
@@ -18,6 +19,7 @@ __all__ = [
     "Real",
     "ball",
     "check",
+    "in_words",
     "is_below",
     "lower",
     "precision",
