@@ -8,15 +8,13 @@ import time
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dither.noise import DiscreteGaussian, DiscreteLaplace
+from dither.noise.law import Integers, Law
 
 SAMPLES = 1_000_000
 WIDTH = 46
 IN_TERMINAL = sys.stdout.isatty()
-
-Law = DiscreteLaplace | DiscreteGaussian
 
 
 def styled(text: str, code: str) -> str:
@@ -35,7 +33,7 @@ def bar(share: float) -> str:
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
-def picture(law: Law, draws: NDArray[np.int64], last: int) -> None:
+def picture(law: Law, draws: Integers, last: int) -> None:
     """Observed share of each integer in −last … last, beside its certified probability."""
     values = range(-last, last + 1)
     exact = {x: float(law.pmf(x).mid()) for x in values}
@@ -47,7 +45,7 @@ def picture(law: Law, draws: NDArray[np.int64], last: int) -> None:
         print(f"  {x:+4d}   {observed:.6f}    {exact[x]:.6f}   {line}")
 
 
-def timed(law: Law) -> NDArray[np.int64]:
+def timed(law: Law) -> Integers:
     """A million draws, with their speed."""
     start = time.perf_counter()
     draws = law.sample(SAMPLES)

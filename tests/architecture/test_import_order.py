@@ -36,6 +36,17 @@ def order() -> list[list[str]]:
     return [[room.strip() for room in floor.split("|")] for floor in line.split(">")]
 
 
+def rooms_said_to_exist() -> dict[str, bool]:
+    """The last column of the table of rooms in docs/architecture.md."""
+    page = (repository.ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| (`.*?) \|.*\| (yes|not yet) \|$", page, flags=re.MULTILINE)
+    return {room: said == "yes" for names, said in rows for room in re.findall(r"`(\w+)`", names)}
+
+
+def exists(room: str) -> bool:
+    return (repository.SOURCE / f"{room}.py").exists() or (repository.SOURCE / room / "__init__.py").exists()
+
+
 def pairs() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     """The imports (importer, imported) that the order allows, and those that it forbids."""
     floor_of = {room: depth for depth, floor in enumerate(order()) for room in floor}
@@ -66,6 +77,12 @@ def copy(tmp_path: Path) -> Path:
     )
     shutil.copy(repository.ROOT / "pyproject.toml", tmp_path)
     return tmp_path
+
+
+def test_the_page_says_which_rooms_exist() -> None:
+    said = rooms_said_to_exist()
+    assert sorted(said) == sorted(room for floor in order() for room in floor)
+    assert said == {room: exists(room) for room in said}
 
 
 @pytest.mark.parametrize("contract", ["rooms", "replay"])
