@@ -12,7 +12,7 @@ def test_the_demo_runs() -> None:
     done = subprocess.run(
         [sys.executable, DEMO],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
         stdin=subprocess.DEVNULL,
         timeout=60,
