@@ -27,12 +27,12 @@ _flint_precision = threading.RLock()
 
 
 class precision:  # noqa: N801  (used like a function: with precision(128): ...)
-    """Work with `bits` of precision inside a ``with`` block.
+    """Work with at least `bits` of precision inside a ``with`` block; a block inside another never lowers it.
 
     Flint keeps one precision per process, so the block holds a lock: a second thread cannot lower it meanwhile.
     """
 
-    __slots__ = ("_bits", "_before")
+    __slots__ = ("_before", "_bits")
 
     def __init__(self, bits: int) -> None:
         self._bits = bits
@@ -41,7 +41,7 @@ class precision:  # noqa: N801  (used like a function: with precision(128): ...)
     def __enter__(self) -> None:
         _flint_precision.acquire()
         self._before = ctx.prec
-        ctx.prec = self._bits
+        ctx.prec = max(self._before, self._bits)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

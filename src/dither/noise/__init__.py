@@ -1,0 +1,19 @@
+"""Exact noise: one law per file, each with its probabilities, its sampler and its proof."""
+
+from dither.noise.bernoulli import Bernoulli, BernoulliExp
+from dither.noise.discrete_laplace import DiscreteLaplace
+from dither.noise.geometric import Geometric
+from dither.noise.lattice import Grid, add_integers
+from dither.noise.law import Law
+from dither.noise.uniform import UniformBelow
+
+__all__ = [
+    "Bernoulli",
+    "BernoulliExp",
+    "DiscreteLaplace",
+    "Geometric",
+    "Grid",
+    "Law",
+    "UniformBelow",
+    "add_integers",
+]

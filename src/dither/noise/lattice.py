@@ -1,0 +1,203 @@
+"""Real-valued releases live on a dyadic grid: the multiples of a power of two. Proof: lattice.md.
+
+The grid depends on public parameters only, never on data. A value is rounded to the grid, integer noise is added in
+units of the step, and the sum is shown as a float; rounding adds its own term to the sensitivity (`Grid.l1_steps`,
+`Grid.l2_steps`), and the guarantee must be computed with that.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dither.errors import NotANumberError, ParameterError
+from dither.exact import Number, check, rational
+from dither.noise.law import Integers, Law, integer_array
+
+__all__ = ["Grid", "add_integers"]
+
+_STEPS_PER_SCALE_BITS = 40
+_INT64_ROOM = 1 << 61
+_CHUNK = 1 << 15  # values at a time, so that they stay in the processor's cache
+_LARGEST_EXPONENT = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The multiples of 2^exponent."""
+
+    exponent: int
+
+    def __post_init__(self) -> None:
+        check.count(least=-_LARGEST_EXPONENT, exponent=self.exponent)
+        if self.exponent > _LARGEST_EXPONENT:
+            raise ParameterError(f"exponent must be at most {_LARGEST_EXPONENT}, got exponent={self.exponent}.")
+
+    @classmethod
+    def for_scale(cls, scale: Number) -> Grid:
+        """The grid for noise of a public scale: between 2^40 and 2^41 steps to the scale.
+
+        So fine, the rounding raises the sensitivity by less than a part in 10^12 of the scale. Where the scale
+        depends on data, pass a public stand-in (bounds, a smallest scale): the grid must not tell about data.
+
+        >>> Grid.for_scale(1.0)
+        Grid(exponent=-40)
+        """
+        exact = rational(scale, "scale")
+        check.positive(scale=exact)
+        return cls(_floor_log2(exact) - _STEPS_PER_SCALE_BITS)
+
+    @property
+    def step(self) -> Fraction:
+        """The distance between neighbours, 2^exponent."""
+        return Fraction(2) ** self.exponent
+
+    def l1_steps(self, sensitivity: Number, coordinates: int = 1) -> int:
+        """The ℓ₁ sensitivity in steps after rounding: at most ⌈Δ₁/step⌉ + d − 1, with d = `coordinates`."""
+        return math.ceil(self._steps(sensitivity, coordinates)) + coordinates - 1
+
+    def l2_steps(self, sensitivity: Number, coordinates: int = 1) -> Fraction:
+        """The ℓ₂ sensitivity in steps after rounding: at most Δ₂/step + √d, and ⌈Δ₂/step⌉ for d = 1.
+
+        √d is rounded up to a rational.
+        """
+        steps = self._steps(sensitivity, coordinates)
+        if coordinates == 1:
+            return Fraction(math.ceil(steps))
+        return steps + Fraction(math.isqrt((coordinates << 64) - 1) + 1, 1 << 32)
+
+    def _steps(self, sensitivity: Number, coordinates: int) -> Fraction:
+        exact = rational(sensitivity, "sensitivity")
+        check.positive(sensitivity=exact)
+        check.count(coordinates=coordinates)
+        return exact / self.step
+
+    def round(self, values: ArrayLike) -> Integers:
+        """Each value in steps, to the nearest grid point, halves upwards.
+
+        A data value means itself: a float is its exact binary value. NaN, infinities and types that are not numbers
+        are refused.
+        """
+        array = _numbers(values)
+        kind, shift = array.dtype.kind, -self.exponent
+        if kind == "f":
+            return self._round_floats(array.astype(np.float64, copy=False))
+        if kind in "iu" and 0 <= shift < 61 and _is_small(array, _INT64_ROOM >> shift):
+            return array.astype(np.int64) << shift
+        return self._round_exactly(array)
+
+    def add(self, values: ArrayLike, noise: Law) -> float | NDArray[np.float64]:
+        """values + noise on the grid, `noise` counted in steps; a float for a number, an array for an array.
+
+        Sums beyond the largest float are shown as the largest float.
+        """
+        if isinstance(values, int | float | Fraction | Decimal):
+            return self._to_float(self._round_one(values) + noise.sample())
+        array = _numbers(values)
+        flat, out = array.ravel(), np.empty(array.size)
+        for start in range(0, array.size, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            steps = self.round(flat[part])
+            out[part] = self._to_floats(_add(steps, noise.sample(steps.shape)))
+        return out.reshape(array.shape) if array.ndim else float(out[0])
+
+    def _round_exactly(self, array: NDArray[Any]) -> Integers:
+        return integer_array([self._round_one(x) for x in array.ravel().tolist()]).reshape(array.shape)
+
+    def _round_one(self, value: Any) -> int:
+        """⌊value/step + ½⌋ in exact integers."""
+        if isinstance(value, float | Decimal) and not math.isfinite(value):
+            raise _not_finite()
+        numerator, denominator = value.as_integer_ratio()
+        if self.exponent < 0:
+            numerator <<= -self.exponent
+        else:
+            denominator <<= self.exponent
+        return int((2 * numerator + denominator) // (2 * denominator))
+
+    def _round_floats(self, array: NDArray[np.float64]) -> Integers:
+        scaled = np.ldexp(array, -self.exponent)  # exact, or so small that it rounds to 0, or too large for int64
+        if not _is_small(scaled, _INT64_ROOM):
+            return self._round_exactly(array)
+        whole = np.floor(scaled)
+        # scaled − whole is exact unless scaled is in (−½, 0), where the answer is 0 either way. Adding ½ first is not.
+        return (whole + (scaled - whole >= 0.5)).astype(np.int64)
+
+    def _to_float(self, steps: int) -> float:
+        try:
+            return steps / (1 << -self.exponent) if self.exponent < 0 else float(steps << self.exponent)
+        except OverflowError:
+            return math.copysign(sys.float_info.max, steps)
+
+    def _to_floats(self, steps: Integers) -> NDArray[np.float64]:
+        if steps.dtype == np.int64 and self.exponent < 0:
+            return np.ldexp(steps.astype(np.float64), self.exponent)
+        flat = [self._to_float(x) for x in steps.ravel().tolist()]
+        return np.array(flat, dtype=np.float64).reshape(steps.shape)
+
+
+def add_integers(values: ArrayLike, noise: Law) -> int | Integers:
+    """Integers plus integer noise: nothing is rounded and nothing wraps; sums past 2^63 become Python integers."""
+    if isinstance(values, int):
+        return values + noise.sample()
+    array = _numbers(values)
+    if array.dtype.kind == "f":
+        raise NotANumberError("values must be integers. Use Grid.add for real numbers.")
+    exact = integer_array([_whole(x) for x in array.ravel().tolist()]) if array.dtype != np.int64 else array.ravel()
+    total = _add(exact, noise.sample(exact.shape)).reshape(array.shape)
+    return total if array.ndim else int(total[()])
+
+
+def _add(left: Integers, right: Integers) -> Integers:
+    if left.dtype == right.dtype == np.int64 and _is_small(left, _INT64_ROOM) and _is_small(right, _INT64_ROOM):
+        return np.add(left, right, dtype=np.int64)
+    return integer_array([a + b for a, b in zip(left.ravel().tolist(), right.ravel().tolist(), strict=True)]).reshape(
+        left.shape
+    )
+
+
+def _is_small(array: NDArray[Any], room: int) -> bool:
+    """Whether every value is below `room` in magnitude; NaN is not. (abs would leave −2^63 negative.)"""
+    return bool(((array > -room) & (array < room)).all())
+
+
+def _numbers(values: ArrayLike) -> NDArray[Any]:
+    """The values as an array of exact numbers, or an error that names the type and no value."""
+    array = np.asarray(values)
+    kind = array.dtype.kind
+    if kind == "f" and array.dtype.itemsize <= 8:
+        return array
+    if kind in "iu":
+        return array
+    if kind == "b":
+        return array.astype(np.int64)
+    if kind == "O" and all(isinstance(x, int | float | Fraction | Decimal) for x in array.ravel()):
+        return array
+    raise NotANumberError(
+        f"values must be integers, float64 or narrower, Fractions or Decimals, got dtype {array.dtype}. Convert first."
+    )
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, float | Decimal) and not math.isfinite(value):
+        raise _not_finite()
+    if value != int(value):
+        raise NotANumberError("values must be integers. Use Grid.add for real numbers.")
+    return int(value)
+
+
+def _not_finite() -> NotANumberError:
+    return NotANumberError("values must be finite: NaN and infinities cannot be released. Clamp or drop them first.")
+
+
+def _floor_log2(value: Fraction) -> int:
+    """The largest e with 2^e ≤ value."""
+    guess = value.numerator.bit_length() - value.denominator.bit_length()
+    return guess if Fraction(2) ** guess <= value else guess - 1

@@ -1,0 +1,147 @@
+"""The contract of a law on the integers: exact probabilities and exact samples."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from math import prod
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.errors import ParameterError
+from dither.exact import Ball, Number, ball, check, precision, rational
+from dither.noise import entropy
+from dither.noise.entropy import Source
+
+__all__ = ["WORKING_BITS", "Integers", "Law", "Size", "SymmetricLaw", "integer_array", "lattice_scale"]
+
+Size = int | tuple[int, ...]
+Integers = NDArray[np.int64] | NDArray[np.object_]
+"""int64 where every value fits, Python integers in an object array otherwise."""
+
+WORKING_BITS = 128
+"""The precision at which probabilities are computed unless the caller asked for more."""
+
+
+class Law(ABC):
+    """A probability law on the integers.
+
+    `pmf`, `cdf` and `tail` return balls: certain to contain the true value. `quantile` and `sample` return integers.
+    """
+
+    @abstractmethod
+    def pmf(self, x: int) -> Ball:
+        """P[X = x]."""
+
+    @abstractmethod
+    def tail(self, x: int) -> Ball:
+        """P[X > x], with small relative error far out."""
+
+    @abstractmethod
+    def cdf(self, x: int) -> Ball:
+        """P[X ≤ x], with small relative error far out."""
+
+    @abstractmethod
+    def _draw(self, source: Source) -> int:
+        """One exact sample."""
+
+    @abstractmethod
+    def _draw_many(self, source: Source, count: int) -> Integers:
+        """`count` independent exact samples."""
+
+    @overload
+    def sample(self, size: None = None) -> int: ...
+    @overload
+    def sample(self, size: Size) -> Integers: ...
+    def sample(self, size: Size | None = None) -> int | Integers:
+        """Draw exactly from this law: one integer, or an array of the given size.
+
+        The randomness is cryptographic and cannot be seeded.
+        """
+        source = entropy.current()
+        if size is None:
+            return self._draw(source)
+        shape = size if isinstance(size, tuple) else (size,)
+        for length in shape:
+            check.count(least=0, size=length)
+        return self._draw_many(source, prod(shape)).reshape(shape)
+
+    def quantile(self, probability: Number) -> int:
+        """The smallest x with cdf(x) ≥ `probability`; never smaller than that.
+
+        Where cdf(x) and `probability` agree to 128 bits, the next integer is taken: the answer errs upwards.
+        """
+        level = rational(probability, "probability")
+        check.between(0, 1, probability=level)
+
+        def reaches(x: int) -> bool:
+            # Compare the smaller side: 1 − level may be far below the rounding of cdf.
+            if level > Fraction(1, 2):
+                return bool(self.tail(x) <= ball(1 - level))
+            return bool(self.cdf(x) >= ball(level))
+
+        with precision(WORKING_BITS):
+            return _first_true(reaches)
+
+
+class SymmetricLaw(Law):
+    """A law with P[X = x] = P[X = −x]; `_upper_tail` says the rest."""
+
+    @abstractmethod
+    def _upper_tail(self, x: int) -> Ball:
+        """P[X > x] for x ≥ 0."""
+
+    def tail(self, x: int) -> Ball:
+        """P[X > x], with small relative error far out."""
+        with precision(WORKING_BITS):
+            return self._upper_tail(x) if x >= 0 else 1 - self._upper_tail(-x - 1)
+
+    def cdf(self, x: int) -> Ball:
+        """P[X ≤ x], with small relative error far out."""
+        return self.tail(-x - 1)
+
+    def magnitude_tail(self, x: int) -> Ball:
+        """P[|X| > x] for x ≥ 0: what an error bound is made of."""
+        check.nonnegative(x=x)
+        return 2 * self.tail(x)
+
+
+def lattice_scale(value: Number, name: str = "scale") -> Fraction:
+    """A noise scale in lattice steps: positive, and small enough that a few hundred scales still fit a double."""
+    scale = rational(value, name)
+    check.positive(**{name: scale})
+    if scale > _LARGEST_SCALE:
+        raise ParameterError(f"{name} must be at most 2^900 lattice steps. Use a coarser lattice.")
+    return scale
+
+
+_LARGEST_SCALE = Fraction(2) ** 900
+
+
+def integer_array(values: list[int]) -> Integers:
+    """The values as int64 if they all fit, else as Python integers."""
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        out: NDArray[np.object_] = np.empty(len(values), dtype=np.object_)
+        out[:] = values
+        return out
+
+
+def _first_true(holds: Callable[[int], Any]) -> int:
+    """The smallest integer at which a condition that stays true once true holds."""
+    low, high = -1, 0
+    while not holds(high):
+        low, high = high, 2 * high + 1
+    while low < 0 and holds(low):
+        low, high = 2 * low - 1, low
+    while high - low > 1:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle
+    return high

@@ -1,0 +1,64 @@
+"""Uniform integers below any n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dither.exact import Ball, ball, check, precision
+from dither.noise.entropy import Source
+from dither.noise.law import WORKING_BITS, Integers, Law, integer_array
+
+__all__ = ["UniformBelow"]
+
+
+@dataclass(frozen=True)
+class UniformBelow(Law):
+    """P[X = x] = 1/n for 0 ≤ x < n, with n = `bound`, of any size.
+
+    Sampled exactly: see uniform.md.
+    """
+
+    bound: int
+
+    def __post_init__(self) -> None:
+        check.count(bound=self.bound)
+
+    def pmf(self, x: int) -> Ball:
+        """P[X = x]."""
+        with precision(WORKING_BITS):
+            return ball(int(0 <= x < self.bound)) / self.bound
+
+    def tail(self, x: int) -> Ball:
+        """P[X > x] = (n − 1 − x)/n inside the range."""
+        with precision(WORKING_BITS):
+            return ball(min(max(self.bound - 1 - x, 0), self.bound)) / self.bound
+
+    def cdf(self, x: int) -> Ball:
+        """P[X ≤ x] = (x + 1)/n inside the range."""
+        with precision(WORKING_BITS):
+            return ball(min(max(x + 1, 0), self.bound)) / self.bound
+
+    @property
+    def _bits(self) -> int:
+        return (self.bound - 1).bit_length()
+
+    def _draw(self, source: Source) -> int:
+        while (x := source.bits(self._bits)) >= self.bound:
+            pass
+        return x
+
+    def _draw_many(self, source: Source, count: int) -> Integers:
+        bits = self._bits
+        if bits >= min(64, source.word_bits):
+            return integer_array([self._draw(source) for _ in range(count)])
+        out = np.empty(count, dtype=np.int64)
+        shift = np.uint64(source.word_bits - bits)
+        done = 0
+        while done < count:
+            points = source.words(count - done) >> shift
+            kept = points[points < self.bound]
+            out[done : done + len(kept)] = kept
+            done += len(kept)
+        return out
