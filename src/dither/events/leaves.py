@@ -90,7 +90,7 @@ class GaussianNoise(Noun):
 
     Δ₂² = `sensitivity_squared`. Squares are kept, because σ and Δ₂ are often roots of rationals (a histogram
     under replace-one has Δ₂ = √2). With `step` s the noise lives on the lattice sℤ in each coordinate,
-    P[X = x] ∝ e^{−x²/2σ²} there, and so does the value. `dimension` counts the coordinates; it matters only on
+    P[X = x] ∝ e^{−x²/2σ²} there, and so does the value. `dimension` counts coordinates; it matters only on
     a lattice, where the worst direction is known exactly only on the line.
     """
 

@@ -1,0 +1,196 @@
+"""Pure and approximate differential privacy, and stability in total variation.
+
+All three are the same promise at different parameters: (ε₀, δ₀)-DP with δ₀ = 0, both, or ε₀ = 0. The worst
+pair is known (Kairouz, Oh and Viswanath 2017, Theorem 3.1 and Lemma 3.4: everything (ε₀, δ₀)-DP is a
+post-processing of it): with probability δ₀ it gives the data away, else it is randomized response of
+parameter ε₀. Hence, exactly,
+
+    δ(ε) = δ₀ + (1 − δ₀)(e^{ε₀} − e^ε)₊ / (e^{ε₀} + 1),
+    β(α) = max(0, 1 − δ₀ − e^{ε₀} α, e^{−ε₀}(1 − δ₀ − α)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from dither.adjacency import Adjacency
+from dither.exact import Ball, Number, ball, check, rational
+from dither.measures.certified import above, at_most, below
+from dither.measures.guarantee import Guarantee
+
+__all__ = ["ApproxDP", "PureDP", "TVStable"]
+
+
+class _WorstIsKnown(Guarantee):
+    """The shared answers, in terms of ε₀ = `_loss` and δ₀ = `_failure`."""
+
+    __slots__ = ()
+
+    @property
+    def _loss(self) -> Fraction:
+        return Fraction(0)
+
+    @property
+    def _failure(self) -> Fraction:
+        return Fraction(0)
+
+    def _profile(self, epsilon: Fraction) -> Ball:
+        failure = ball(self._failure)
+        if epsilon >= self._loss:
+            return failure
+        # Divided by e^{ε₀}, so that nothing overflows.
+        response = -(ball(epsilon - self._loss).expm1()) / (1 + ball(-self._loss).exp())
+        return failure + (1 - failure) * response
+
+    def _epsilon(self, delta: Fraction) -> float:
+        """δ = δ₀ + (1 − δ₀)t is met by e^ε = e^{ε₀}(1 − t) − t."""
+        if delta < self._failure:
+            return math.inf
+        if delta == self._failure:
+            return above(lambda: ball(self._loss))
+        rest = (delta - self._failure) / (1 - self._failure)
+        if at_most(lambda: (ball(self._loss) / 2).tanh(), rest):
+            return 0.0
+        return above(lambda: ball(self._loss) + (ball(1 - rest) - ball(rest) * ball(-self._loss).exp()).log())
+
+    def _beta(self, alpha: Fraction) -> float:
+        rest = 1 - self._failure - alpha
+        if rest <= 0:
+            return 0.0
+        steep = below(lambda: 1 - ball(self._failure) - ball(self._loss).exp() * ball(alpha)) if alpha else -math.inf
+        flat = below(lambda: ball(-self._loss).exp() * ball(rest))
+        return max(steep, flat, below(lambda: ball(rest)) if not alpha else 0.0)
+
+    def _renyi(self, order: Fraction) -> float:
+        """D_α = ln(cosh((α − ½)ε₀) / cosh(ε₀/2)) / (α − 1) of randomized response; infinite if δ₀ > 0."""
+        if self._failure:
+            return math.inf
+        return above(lambda: _renyi_of_response(self._loss, order))
+
+    def is_perfect(self) -> bool:
+        """Whether both parameters are 0."""
+        return not self._loss and not self._failure
+
+
+def _renyi_of_response(epsilon: Fraction, order: Fraction) -> Ball:
+    """ln cosh x = x + ln(1 + e^{−2x}) − ln 2 keeps large ε finite."""
+    wide, narrow = ball((order - Fraction(1, 2)) * epsilon), ball(epsilon / 2)
+    bent = (-2 * wide).exp().log1p() - (-2 * narrow).exp().log1p()
+    return ball(epsilon) + bent / ball(order - 1)
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class PureDP(_WorstIsKnown):
+    """ε-differential privacy: no event is more than e^ε times likelier on a neighbouring dataset (claim D1).
+
+    `stated_epsilon` is ε₀ of the formulas above.
+
+    >>> PureDP(1).delta(0.5), PureDP(1).epsilon(0.1)
+    (0.28762983733..., 0.85186238...)
+    """
+
+    stated_epsilon: Fraction
+    adjacency: Adjacency | None
+
+    def __init__(self, epsilon: Number, *, adjacency: Adjacency | None = None) -> None:
+        exact = rational(epsilon, "epsilon")
+        check.nonnegative(epsilon=exact)
+        object.__setattr__(self, "stated_epsilon", exact)
+        object.__setattr__(self, "adjacency", adjacency)
+
+    @property
+    def _loss(self) -> Fraction:
+        return self.stated_epsilon
+
+    def _is_implied_by(self, other: Guarantee) -> bool:
+        return isinstance(other, _WorstIsKnown) and not other._failure and other._loss <= self.stated_epsilon
+
+    def _under(self, adjacency: Adjacency | None) -> Self:
+        return type(self)(self.stated_epsilon, adjacency=adjacency)
+
+    def _parameters(self) -> Mapping[str, object]:
+        return {"epsilon": self.stated_epsilon}
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ApproxDP(_WorstIsKnown):
+    """(ε, δ)-differential privacy: P(E) ≤ e^ε Q(E) + δ for every event E (claim D2).
+
+    `stated_epsilon` and `stated_delta` are ε₀ and δ₀ of the formulas above.
+
+    >>> ApproxDP(1, 1e-6).tv(), ApproxDP(1, 1e-6).epsilon(1e-7)
+    (0.46211769519..., inf)
+    """
+
+    stated_epsilon: Fraction
+    stated_delta: Fraction
+    adjacency: Adjacency | None
+
+    def __init__(self, epsilon: Number, delta: Number, *, adjacency: Adjacency | None = None) -> None:
+        loss, failure = rational(epsilon, "epsilon"), rational(delta, "delta")
+        check.nonnegative(epsilon=loss)
+        check.probability(delta=failure)
+        object.__setattr__(self, "stated_epsilon", loss)
+        object.__setattr__(self, "stated_delta", failure)
+        object.__setattr__(self, "adjacency", adjacency)
+
+    @property
+    def _loss(self) -> Fraction:
+        return self.stated_epsilon
+
+    @property
+    def _failure(self) -> Fraction:
+        return self.stated_delta
+
+    def _is_implied_by(self, other: Guarantee) -> bool:
+        if self.stated_delta == 1:
+            return True
+        if isinstance(other, _WorstIsKnown) and other._loss <= self.stated_epsilon:
+            return other._failure <= self.stated_delta
+        return at_most(lambda: other._profile(self.stated_epsilon), self.stated_delta)
+
+    def _under(self, adjacency: Adjacency | None) -> Self:
+        return type(self)(self.stated_epsilon, self.stated_delta, adjacency=adjacency)
+
+    def _parameters(self) -> Mapping[str, object]:
+        return {"epsilon": self.stated_epsilon, "delta": self.stated_delta}
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class TVStable(_WorstIsKnown):
+    """Stability in total variation: |P(E) − Q(E)| ≤ tv for every event E (claim D4). It is (0, tv)-DP.
+
+    `stated_tv` is δ₀ of the formulas above; δ(ε) = tv for every ε, as the difference may be a certain
+    disclosure.
+
+    >>> TVStable(0.25).delta(3), TVStable(0.25).beta(0.5), TVStable(0.25).epsilon(0.1)
+    (0.25, 0.25, inf)
+    """
+
+    stated_tv: Fraction
+    adjacency: Adjacency | None
+
+    def __init__(self, tv: Number, *, adjacency: Adjacency | None = None) -> None:
+        exact = rational(tv, "tv")
+        check.probability(tv=exact)
+        object.__setattr__(self, "stated_tv", exact)
+        object.__setattr__(self, "adjacency", adjacency)
+
+    @property
+    def _failure(self) -> Fraction:
+        return self.stated_tv
+
+    def _is_implied_by(self, other: Guarantee) -> bool:
+        if self.stated_tv == 1 or (isinstance(other, TVStable) and other.stated_tv <= self.stated_tv):
+            return True
+        return at_most(lambda: other._profile(Fraction(0)), self.stated_tv)
+
+    def _under(self, adjacency: Adjacency | None) -> Self:
+        return type(self)(self.stated_tv, adjacency=adjacency)
+
+    def _parameters(self) -> Mapping[str, object]:
+        return {"tv": self.stated_tv}

@@ -1,0 +1,146 @@
+"""What every guarantee can answer, and to which side it errs.
+
+A guarantee is a promise about each pair (P, Q) of output distributions on neighbouring datasets, in both
+orders. Its questions are answered for the worst pair that keeps the promise:
+
+* `delta(epsilon)`: the privacy profile δ(ε) = sup E_P[(1 − e^{ε−L})₊], L = ln dP/dQ (claim D3), rounded up; *
+`epsilon(delta)`: the smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up, ∞ if there is none; * `tv()`: the total
+variation distance δ(0), rounded up; * `beta(alpha)`: the trade-off curve, the smallest type II error of any
+test between P and Q at type I error α, rounded down; * `renyi(order)`: the Rényi divergence of that order,
+rounded up, ∞ if it may be infinite.
+
+So privacy is never overstated. Sides are certified in ball arithmetic.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from dither.adjacency import Adjacency, common
+from dither.errors import ParameterError
+from dither.exact import Ball, Number, check, in_words, rational
+from dither.measures.certified import above
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Guarantee"]
+
+
+class Guarantee(ABC):
+    """A promise that outputs on neighbouring datasets are hard to tell apart.
+
+    `adjacency` says which datasets are neighbours; None leaves it unsaid.
+    """
+
+    __slots__ = ()
+
+    adjacency: Adjacency | None
+
+    # The questions, with their borders checked. What each kind of guarantee knows is below.
+
+    def delta(self, epsilon: Number) -> float:
+        """The smallest δ for which (ε, δ)-DP is certain, never below the truth; 1 if nothing better is known."""
+        exact = rational(epsilon, "epsilon")
+        check.nonnegative(epsilon=exact)
+        return min(1.0, above(lambda: self._profile(exact)))
+
+    def epsilon(self, delta: Number) -> float:
+        """The smallest ε for which (ε, δ)-DP is certain, never below the truth; ∞ if there is none."""
+        exact = rational(delta, "delta")
+        check.probability(delta=exact)
+        return 0.0 if exact == 1 else max(0.0, self._epsilon(exact))
+
+    def tv(self) -> float:
+        """The total variation distance δ(0), never below the truth: the advantage of the best attacker."""
+        return self.delta(0)
+
+    def beta(self, alpha: Number) -> float:
+        """The smallest type II error at type I error `alpha`, never above the truth.
+
+        An attack on membership with false positive rate α has true positive rate at most 1 − β(α) (claim
+        C27).
+        """
+        exact = rational(alpha, "alpha")
+        check.probability(alpha=exact)
+        return max(0.0, self._beta(exact))
+
+    def renyi(self, order: Number) -> float:
+        """The Rényi divergence of `order` > 1, never below the truth; ∞ if it may be infinite."""
+        exact = rational(order, "order")
+        if not exact > 1:
+            raise ParameterError(f"order must be greater than 1, got order={exact}.")
+        return self._renyi(exact)
+
+    def implies(self, other: Guarantee) -> bool:
+        """Whether whatever keeps this promise certainly keeps `other` too.
+
+        True is proved. False means that it does not follow, or that it could not be decided.
+        """
+        if not isinstance(other, Guarantee):
+            raise ParameterError(f"other must be a guarantee, got the type {type(other).__name__}.")
+        common([self.adjacency, other.adjacency])
+        return self.is_perfect() or other._is_implied_by(self)
+
+    def under(self, adjacency: Adjacency | None) -> Self:
+        """The same guarantee with its adjacency said. One that is already said cannot be changed.
+
+        >>> from dither.adjacency import ADD_REMOVE
+        >>> from dither.measures import PureDP
+        >>> PureDP(1).under(ADD_REMOVE)
+        PureDP(epsilon=1, adjacency='add or remove one record')
+        """
+        if self.adjacency is not None:
+            common([self.adjacency, adjacency])
+        return self._under(adjacency)
+
+    def plot(self, kind: str = "profile") -> Any:
+        """A picture of the guarantee as a matplotlib Figure; `kind` is "profile", "tradeoff" or "loss"."""
+        # The one call that goes up the house: rooms below may not import plots, and plots loads matplotlib.
+        return importlib.import_module("dither.plots").draw(kind, self)
+
+    # What each kind of guarantee knows.
+
+    @abstractmethod
+    def _profile(self, epsilon: Fraction) -> Ball:
+        """A ball for δ(ε), or for an upper bound on it, at the working precision."""
+
+    @abstractmethod
+    def _epsilon(self, delta: Fraction) -> float:
+        """An upper bound on ε(δ), for 0 ≤ δ < 1; it may be negative where the truth is 0."""
+
+    @abstractmethod
+    def _beta(self, alpha: Fraction) -> float:
+        """A lower bound on β(α); it may be negative where the truth is 0."""
+
+    @abstractmethod
+    def _renyi(self, order: Fraction) -> float:
+        """An upper bound on the Rényi divergence."""
+
+    @abstractmethod
+    def _is_implied_by(self, other: Guarantee) -> bool:
+        """Whether `other` certainly implies this guarantee; `other` is not perfect."""
+
+    @abstractmethod
+    def _under(self, adjacency: Adjacency | None) -> Self:
+        """A copy with this adjacency."""
+
+    @abstractmethod
+    def _parameters(self) -> Mapping[str, object]:
+        """The arguments that would build it again."""
+
+    @abstractmethod
+    def is_perfect(self) -> bool:
+        """Whether it promises that outputs do not depend on the data at all."""
+
+    def __repr__(self) -> str:
+        shown = {
+            name: in_words(value) if isinstance(value, Fraction) else value
+            for name, value in self._parameters().items()
+        }
+        if self.adjacency is not None:
+            shown["adjacency"] = repr(str(self.adjacency))
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in shown.items())})"

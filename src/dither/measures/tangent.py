@@ -1,0 +1,146 @@
+"""From one Rényi divergence to (ε, δ): the tangent bound, and the search for its best parameters.
+
+Let t = dP/dQ and E_Q[t^α] ≤ c = e^{(α−1)γ}, that is D_α(P‖Q) ≤ γ. For r > s ≥ 0 the convex function
+
+    h(t) = (t^α − α s^{α−1} t + (α − 1) s^α) / (α (r^{α−1} − s^{α−1}))
+
+touches 0 at t = s and has slope 1 at t = r. It stays above (t − e^ε)₊ if h(r) ≥ r − e^ε, that is if
+
+    (α − 1)(r^α − s^α) ≤ e^ε α (r^{α−1} − s^{α−1}).                                            (*)
+
+Taking E_Q on both sides, with E_Q[t] = 1,
+
+    δ(ε) = E_Q[(t − e^ε)₊] ≤ (c − α s^{α−1} + (α − 1) s^α) / (α (r^{α−1} − s^{α−1})).            (**)
+
+The right side at its best s, with equality in (*), is the exact worst case among all pairs with D_α(P‖Q) ≤ γ:
+two points with likelihood ratios r and s attain it (the optimum of Asoodeh, Liao, Calmon, Kosut and Sankar
+2021, Theorem 3). At s = 0 it is Proposition 12 of Canonne, Kamath and Steinke (2020), δ = e^{(α−1)(γ−ε)} (1 −
+1/α)^{α−1} / α. Every (α, s) gives a valid bound, so floats may search for good ones and balls evaluate the
+one that was found.
+
+Parameters are kept as m = α − 1 and as distances from 1, so that neither is lost when it is tiny.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.exact import Ball, ball
+
+__all__ = [
+    "Curve",
+    "FloatArray",
+    "best_for_delta",
+    "best_for_epsilon",
+    "certified_delta",
+    "certified_epsilon",
+]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Curve: TypeAlias = Callable[[FloatArray], FloatArray]
+"""m = α − 1 ↦ ln c = (α − 1)γ(α), in floats."""
+Score: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+"""(m, ln c, gap) ↦ what to make small."""
+
+# The grid of 1 − s: around the natural size of a small divergence, and across (0, 1] for a large one.
+_NEAR = np.exp(np.linspace(-4.0, 4.0, 11))
+_WIDE = np.append(1 / (1 + np.exp(-np.linspace(-2.0, 5.0, 8))), 1.0)
+# Zooming into the best cell of the grid so far; the first zoom may still walk.
+_ZOOMS = [np.exp(np.linspace(-0.7, 0.7, 7) * 2.7 ** -max(zoom - 1, 0)) for zoom in range(8)]
+
+
+def certified_delta(epsilon: Fraction, m: Fraction, gap: Fraction, log_c: Ball) -> Ball:
+    """The bound (**) with s = (1 − gap)·r and equality in (*), which then gives r."""
+    order, ratio, m_ball = ball(m + 1), ball(1 - gap), ball(m)
+    low_power = ratio**m_ball if gap != 1 else Ball(0)
+    spread = 1 - low_power
+    log_r = ball(epsilon) + (order * spread / (m_ball * (1 - low_power * ratio))).log()
+    s_power = low_power * (m_ball * log_r).exp()
+    s = ratio * log_r.exp() if gap != 1 else Ball(0)
+    numerator = log_c.exp() - order * s_power + (m_ball * s_power * s if gap != 1 else 0)
+    return numerator * (-m_ball * log_r).exp() / (order * spread)
+
+
+def certified_epsilon(delta: Fraction, m: Fraction, gap: Fraction, log_c: Ball) -> Ball:
+    """The ε for which the bound (**) with s = 1 − gap equals δ: r follows from (**), then ε from (*)."""
+    order, s, m_ball = ball(m + 1), ball(1 - gap), ball(m)
+    s_power = s**m_ball if gap != 1 else Ball(0)
+    spread = (log_c.exp() - order * s_power + m_ball * s_power * s) / (order * ball(delta))
+    log_r = (s_power + spread).log() / m_ball
+    return (m_ball * ((order * log_r).exp() - s_power * s) / (order * spread)).log()
+
+
+def best_for_delta(epsilon: float, m: FloatArray, curve: Curve, free_m: bool) -> tuple[float, float]:
+    """The (m, gap) that makes `certified_delta` about the smallest; any m if `free_m`, else one of those given."""
+    # s ≤ 1 ≤ e^ε ≤ r: the ratio s/r is at most e^{−ε}.
+    least = -math.expm1(-epsilon)
+
+    def score(m: FloatArray, log_c: FloatArray, share: FloatArray) -> FloatArray:
+        return _log_delta(epsilon, m, least + (1 - least) * share, log_c)
+
+    best_m, share = _search(score, m, curve, free_m)
+    return best_m, min(1.0, least + (1 - least) * share)
+
+
+def best_for_epsilon(log_delta: float, m: FloatArray, curve: Curve, free_m: bool) -> tuple[float, float]:
+    """The (m, gap) that makes `certified_epsilon` about the smallest; any m if `free_m`, else one of those given."""
+
+    def score(m: FloatArray, log_c: FloatArray, gap: FloatArray) -> FloatArray:
+        return _epsilon(log_delta, m, gap, log_c)
+
+    return _search(score, m, curve, free_m)
+
+
+def _search(score: Score, m: FloatArray, curve: Curve, free_m: bool) -> tuple[float, float]:
+    """The smallest score on a grid, with several zooms around the best point so far."""
+    with np.errstate(all="ignore"):
+        log_c = curve(m)
+        # Where the two parts of the numerator of (**) balance: (1 − s)² = 2(c − 1)/(αm).
+        size = np.sqrt(2 * np.expm1(np.minimum(log_c, 1.0)) / (m * (1 + m)))
+        wide = np.broadcast_to(_WIDE, (len(m), len(_WIDE)))
+        gaps = np.concatenate([np.minimum(size[:, None] * _NEAR, 1.0), wide], axis=1)
+        best_m, best_log_c, best_gap = _best(score, m, log_c, gaps)
+        for factors in _ZOOMS:
+            near = best_m * factors if free_m else np.array([best_m])
+            log_c = curve(near) if free_m else np.array([best_log_c])
+            gaps = np.broadcast_to(np.minimum(best_gap * factors, 1.0), (len(near), len(factors)))
+            best_m, best_log_c, best_gap = _best(score, near, log_c, gaps)
+    return best_m, best_gap
+
+
+def _best(score: Score, m: FloatArray, log_c: FloatArray, gaps: FloatArray) -> tuple[float, float, float]:
+    scores = score(m[:, None], log_c[:, None], gaps)
+    scores[np.isnan(scores)] = math.inf
+    row, column = divmod(int(scores.argmin()), gaps.shape[1])
+    return float(m[row]), float(log_c[row]), float(gaps[row, column])
+
+
+def _log_numerator(m: FloatArray, log_s: FloatArray, log_c: FloatArray) -> FloatArray:
+    """ln(c − α s^m + m s^α) as the sum of the two nonnegative parts c − 1 and 1 − α s^m + m s^α."""
+    bend = -(1 + m) * np.expm1(m * log_s) + m * np.expm1((1 + m) * log_s)
+    excess = log_c + np.log(-np.expm1(-log_c))
+    result: FloatArray = np.logaddexp(excess, np.log(np.maximum(bend, 1e-300)))
+    return result
+
+
+def _log_delta(epsilon: float, m: FloatArray, gap: FloatArray, log_c: FloatArray) -> FloatArray:
+    log_ratio = np.log1p(-gap)
+    log_spread = np.log(-np.expm1(m * log_ratio))
+    log_r = epsilon + np.log1p(m) - np.log(m) + log_spread - np.log(-np.expm1((1 + m) * log_ratio))
+    result: FloatArray = _log_numerator(m, log_r + log_ratio, log_c) - np.log1p(m) - m * log_r - log_spread
+    return result
+
+
+def _epsilon(log_delta: float, m: FloatArray, gap: FloatArray, log_c: FloatArray) -> FloatArray:
+    log_s = np.log1p(-gap)
+    log_spread = _log_numerator(m, log_s, log_c) - np.log1p(m) - log_delta
+    log_r = np.logaddexp(m * log_s, log_spread) / m
+    log_rise = (1 + m) * log_r + np.log(-np.expm1((1 + m) * (log_s - log_r)))
+    result: FloatArray = np.log(m) - np.log1p(m) + log_rise - log_spread
+    return result
