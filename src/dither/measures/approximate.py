@@ -90,7 +90,7 @@ class PureDP(_WorstIsKnown):
     `stated_epsilon` is ε₀ of the formulas above.
 
     >>> PureDP(1).delta(0.5), PureDP(1).epsilon(0.1)
-    (0.28762983733..., 0.85186238...)
+    (0.28764913664..., 0.85290510136...)
     """
 
     stated_epsilon: Fraction
@@ -107,7 +107,10 @@ class PureDP(_WorstIsKnown):
         return self.stated_epsilon
 
     def _is_implied_by(self, other: Guarantee) -> bool:
-        return isinstance(other, _WorstIsKnown) and not other._failure and other._loss <= self.stated_epsilon
+        if isinstance(other, _WorstIsKnown):
+            return not other._failure and other._loss <= self.stated_epsilon
+        largest = other._epsilon(Fraction(0))
+        return largest < math.inf and Fraction(largest) <= self.stated_epsilon
 
     def _under(self, adjacency: Adjacency | None) -> Self:
         return type(self)(self.stated_epsilon, adjacency=adjacency)
@@ -123,7 +126,7 @@ class ApproxDP(_WorstIsKnown):
     `stated_epsilon` and `stated_delta` are ε₀ and δ₀ of the formulas above.
 
     >>> ApproxDP(1, 1e-6).tv(), ApproxDP(1, 1e-6).epsilon(1e-7)
-    (0.46211769519..., inf)
+    (0.46211769514..., inf)
     """
 
     stated_epsilon: Fraction

@@ -32,7 +32,7 @@ class GaussianDP(Guarantee):
     The square is kept, because it is what adds up under composition and what a variance gives exactly.
 
     >>> GaussianDP(1).epsilon(1e-6), GaussianDP(1).beta(0.05)
-    (4.8868..., 0.74048...)
+    (4.88655411..., 0.74048897...)
     >>> GaussianDP.from_square(2)
     GaussianDP(mu=√2)
     """

@@ -59,14 +59,22 @@ class Guarantee(ABC):
         return self.delta(0)
 
     def beta(self, alpha: Number) -> float:
-        """The smallest type II error at type I error `alpha`, never above the truth.
-
-        An attack on membership with false positive rate α has true positive rate at most 1 − β(α) (claim
-        C27).
-        """
+        """The smallest type II error of any test at type I error `alpha`, never above the truth."""
         exact = rational(alpha, "alpha")
         check.probability(alpha=exact)
         return max(0.0, self._beta(exact))
+
+    def true_positive_rate(self, false_positive_rate: Number) -> float:
+        """What no attack on membership exceeds at this false positive rate, never below the truth.
+
+        1 − β(FPR), the whole trade-off curve; for (ε, δ)-DP it is at most e^ε·FPR + δ (claim C27).
+
+        >>> from dither.measures import ApproxDP
+        >>> ApproxDP(1, 1e-6).true_positive_rate(0.01)
+        0.0271838182...
+        """
+        least = self.beta(false_positive_rate)
+        return above(lambda: 1 - Ball(least))
 
     def renyi(self, order: Number) -> float:
         """The Rényi divergence of `order` > 1, never below the truth; ∞ if it may be infinite."""

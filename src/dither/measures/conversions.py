@@ -1,0 +1,109 @@
+"""From one kind of guarantee to another, each by its theorem and never to the optimistic side.
+
+Parameters that are not rational are rounded up to 17 digits, so the result is implied by the source.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from dither.errors import ParameterError
+from dither.exact import Ball, Number, ball, rational
+from dither.measures.approximate import ApproxDP, PureDP, TVStable
+from dither.measures.certified import fraction_above, sqrt
+from dither.measures.gaussian import GaussianDP
+from dither.measures.guarantee import Guarantee
+from dither.measures.renyi import DEFAULT_ORDERS, ZCDP, RenyiDP, concentrated
+
+__all__ = ["to_approx", "to_gaussian", "to_renyi", "to_tv", "to_zcdp"]
+
+
+def to_approx(guarantee: Guarantee, delta: Number) -> ApproxDP:
+    """The (ε, δ)-DP with the smallest ε that follows, at this δ.
+
+    Exact for pure, approximate and Gaussian DP; for Rényi and zCDP by the tangent bound of
+    `measures.tangent`.
+
+    >>> to_approx(ZCDP("0.5"), "1e-6")
+    ApproxDP(epsilon=5.2215343820..., delta=1e-06)
+    """
+    epsilon = guarantee.epsilon(delta)
+    if not epsilon < math.inf:
+        raise ParameterError(f"{guarantee} implies no ε at delta={rational(delta)}. Ask for a larger delta.")
+    return ApproxDP(epsilon, delta, adjacency=guarantee.adjacency)
+
+
+def to_tv(guarantee: Guarantee) -> TVStable:
+    """The stability in total variation that follows.
+
+    tanh(ε/2) for pure DP, (e^ε − 1 + 2δ)/(e^ε + 1) for approximate DP (claim C23), 2Φ(μ/2) − 1 for Gaussian
+    DP.
+
+    >>> to_tv(PureDP(1))
+    TVStable(tv=0.46211715726000...)
+    """
+    return TVStable(guarantee.tv(), adjacency=guarantee.adjacency)
+
+
+def to_zcdp(guarantee: Guarantee) -> ZCDP:
+    """The ρ-zCDP with the smallest ρ that follows.
+
+    ρ = ε·tanh(ε/2) for pure DP (see `concentrated`; the textbook's ε²/2 is larger), ρ = μ²/2 for Gaussian DP
+    (its divergences are αμ²/2, Bun and Steinke 2016, Proposition 1.6; they bound those of every pair that is
+    at least as hard to tell apart, by data processing). Others imply none.
+
+    >>> to_zcdp(PureDP(1)), to_zcdp(GaussianDP(1))
+    (ZCDP(rho=0.46211715726000...), ZCDP(rho=0.5))
+    """
+    if isinstance(guarantee, ZCDP):
+        return guarantee
+    if isinstance(guarantee, GaussianDP):
+        return ZCDP(guarantee.mu_squared / 2, adjacency=guarantee.adjacency)
+    epsilon = _pure_epsilon(guarantee, "zCDP")
+    return ZCDP(fraction_above(lambda: concentrated(epsilon)), adjacency=guarantee.adjacency)
+
+
+def to_gaussian(guarantee: Guarantee) -> GaussianDP:
+    """The μ-GDP with the smallest μ that follows: μ = −2 Φ⁻¹(1/(1 + e^ε)) for pure DP. Others imply none.
+
+    The curve of ε-DP is two segments that meet at (t, t), t = 1/(1 + e^ε). A convex curve through its ends
+    lies below it if it does at the corner: Φ(Φ⁻¹(1 − t) − μ) ≤ t, with equality for this μ. Where e^ε is
+    beyond reach, μ = √(8ε) is used: Φ(−√(2ε)) ≤ e^{−ε}/2 ≤ t.
+
+    >>> to_gaussian(PureDP(1))
+    GaussianDP(mu=1.23203538534490...)
+    """
+    if isinstance(guarantee, GaussianDP):
+        return guarantee
+    epsilon = _pure_epsilon(guarantee, "Gaussian DP")
+    return GaussianDP(fraction_above(lambda: _gaussian_mu(epsilon)), adjacency=guarantee.adjacency)
+
+
+def _gaussian_mu(epsilon: Fraction) -> Ball:
+    exact = Ball(8).sqrt() * (2 / (1 + ball(epsilon).exp())).erfcinv()
+    return exact if exact.is_finite() else sqrt(8 * epsilon)
+
+
+def to_renyi(guarantee: Guarantee, orders: Iterable[Number] = DEFAULT_ORDERS) -> RenyiDP:
+    """The Rényi divergences that follow, at these orders.
+
+    αρ for zCDP, αμ²/2 for Gaussian DP, that of randomized response for pure DP; Rényi DP at a lower order
+    follows from a higher one. Approximate DP and TV stability imply none.
+    """
+    points = {order: guarantee.renyi(order) for order in (rational(order, "order") for order in orders)}
+    known = {order: value for order, value in points.items() if value < math.inf}
+    if not known:
+        raise ParameterError(f"{guarantee} implies no Rényi divergence at these orders.")
+    return RenyiDP(known, adjacency=guarantee.adjacency)  # type: ignore[arg-type]
+
+
+def _pure_epsilon(guarantee: Guarantee, wanted: str) -> Fraction:
+    if isinstance(guarantee, PureDP):
+        return guarantee.stated_epsilon
+    if isinstance(guarantee, ApproxDP) and not guarantee.stated_delta:
+        return guarantee.stated_epsilon
+    if guarantee.is_perfect():
+        return Fraction(0)
+    raise ParameterError(f"{guarantee} implies no {wanted}: its privacy loss may be infinite or is not known.")

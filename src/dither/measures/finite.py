@@ -1,0 +1,287 @@
+"""Two finite distributions, compared: distances, privacy loss, and the definitions themselves as running code.
+
+A distribution is a mapping from outcomes to probabilities, or a list of probabilities. Probabilities are
+exact numbers (floats mean their shortest decimals) that sum to 1, or balls whose sum may be 1. With exact
+numbers every yes-or-no question is decided: for rational ε ≠ 0, e^ε is irrational, so P(E) − e^ε Q(E) = δ
+only if Q(E) = 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import NamedTuple, TypeAlias
+
+from dither.errors import ParameterError, PrecisionError
+from dither.exact import Ball, Number, ball, check, is_below, rational
+from dither.measures.certified import above
+
+__all__ = [
+    "Distribution",
+    "PrivacyLoss",
+    "ThreeForms",
+    "hockey_stick",
+    "indistinguishable",
+    "multiplicative_distance",
+    "privacy_loss",
+    "pure_three_ways",
+    "tail_condition",
+    "total_variation",
+]
+
+Distribution: TypeAlias = Mapping[Hashable, Number | Ball] | Sequence[Number | Ball]
+"""Outcomes with their probabilities; a list numbers its outcomes 0, 1, ..."""
+
+_MOST_EVENTS = 16
+
+
+def multiplicative_distance(p: Distribution, q: Distribution) -> float:
+    """d◇ = sup |ln P(E)/Q(E)| over events E, never below the truth; ∞ if one of them excludes what the other allows.
+
+    A ratio of sums lies between the ratios of its terms, so single outcomes suffice. Pure ε-DP says d◇ ≤ ε,
+    and d◇ is a metric (claim D4).
+
+    >>> multiplicative_distance(["3/4", "1/4"], ["1/4", "3/4"])
+    1.0986122886681098
+    """
+    return max((_log_ratio(a, b) for a, b in _pairs(p, q)), default=0.0)
+
+
+def _log_ratio(a: Fraction | Ball, b: Fraction | Ball) -> float:
+    if _is_zero(a) or _is_zero(b):
+        return 0.0 if _is_zero(a) and _is_zero(b) else math.inf
+    return 0.0 if a is b or (isinstance(a, Fraction) and a == b) else above(lambda: abs((_ball(a) / _ball(b)).log()))
+
+
+def total_variation(p: Distribution, q: Distribution) -> float:
+    """sup |P(E) − Q(E)| over events E, never below the truth (claim D4).
+
+    >>> total_variation(["3/4", "1/4"], ["1/4", "3/4"])
+    0.5
+    """
+    return hockey_stick(p, q, 0)
+
+
+def hockey_stick(p: Distribution, q: Distribution, epsilon: Number) -> float:
+    """δ(ε) = sup P(E) − e^ε Q(E) over events E, in this direction only, never below the truth (claim D3).
+
+    >>> hockey_stick(["3/4", "1/4"], ["1/4", "3/4"], 1)
+    0.07042954288...
+    """
+    exact, pairs = _loss(epsilon), _pairs(p, q)
+    return min(1.0, max(0.0, above(lambda: _positive_part(pairs, exact))))
+
+
+def _positive_part(pairs: Pairs, epsilon: Fraction) -> Ball:
+    """Σ (p − e^ε q)₊. A term of unknown sign counts as its positive part, which is a ball as well."""
+    odds = ball(epsilon).exp() if epsilon else Ball(1)
+    terms = (_ball(a) - odds * _ball(b) for a, b in pairs)
+    total = Ball(0)
+    for term in terms:
+        total += term.max(Ball(0))
+    return total
+
+
+def indistinguishable(p: Distribution, q: Distribution, epsilon: Number, delta: Number = 0) -> bool:
+    """Whether P(E) ≤ e^ε Q(E) + δ and Q(E) ≤ e^ε P(E) + δ for every event E (claim D2).
+
+    Decided for exact numbers. For balls it raises `PrecisionError` where they are too wide to tell.
+
+    >>> indistinguishable(["3/4", "1/4"], ["1/4", "3/4"], "1.0986"), indistinguishable([1, 0], [0, 1], 5)
+    (False, False)
+    >>> indistinguishable(["3/4", "1/4"], ["1/4", "3/4"], "1.0987")
+    True
+    """
+    exact, bound, pairs = _loss(epsilon), rational(delta, "delta"), _pairs(p, q)
+    check.probability(delta=bound)
+    return all(_stays_below(ordered, exact, bound) for ordered in (pairs, _swapped(pairs)))
+
+
+def _stays_below(pairs: Pairs, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether Σ (p − e^ε q)₊ ≤ δ."""
+    gains = [(a, b) for a, b in pairs if not _is_at_most(a, b, epsilon)]
+    p_mass, q_mass = _sum(a for a, _ in gains), _sum(b for _, b in gains)
+    if isinstance(p_mass, Fraction) and isinstance(q_mass, Fraction) and not (epsilon and q_mass):
+        return p_mass - q_mass <= delta
+    return not _exceeds(lambda: _ball(p_mass) - ball(epsilon).exp() * _ball(q_mass), lambda: ball(delta))
+
+
+def _is_at_most(a: Fraction | Ball, b: Fraction | Ball, epsilon: Fraction) -> bool:
+    """Whether a ≤ e^ε b."""
+    if isinstance(a, Fraction) and isinstance(b, Fraction) and (not a or not b or not epsilon):
+        return a <= b
+    return not _exceeds(lambda: _ball(a), lambda: ball(epsilon).exp() * _ball(b))
+
+
+def _exceeds(left: Callable[[], Ball], right: Callable[[], Ball]) -> bool:
+    try:
+        return is_below(right, left)
+    except PrecisionError:
+        raise PrecisionError("the balls are too wide to decide. Give exact numbers or smaller balls.") from None
+
+
+class Atom(NamedTuple):
+    """A value of the privacy loss, as `odds` = e^L (None for ∞), with its probability."""
+
+    odds: Fraction | None
+    probability: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyLoss:
+    """The distribution of L = ln p(y)/q(y) for y drawn from P, by increasing loss (claim D3).
+
+    Losses are kept as odds e^L, which are rational: `atoms` is exact.
+    """
+
+    atoms: tuple[Atom, ...]
+
+    def tail(self, epsilon: Number) -> Fraction:
+        """Pr[L > ε], exactly."""
+        exact = _loss(epsilon)
+        beyond = (atom for atom in self.atoms if atom.odds is None or not _is_at_most(atom.odds, Fraction(1), exact))
+        return sum((atom.probability for atom in beyond), Fraction(0))
+
+    def delta(self, epsilon: Number) -> float:
+        """δ(ε) = E[(1 − e^{ε−L})₊], never below the truth."""
+        exact = _loss(epsilon)
+        return min(1.0, max(0.0, above(lambda: self._expectation(exact))))
+
+    def _expectation(self, epsilon: Fraction) -> Ball:
+        odds, total = ball(epsilon).exp() if epsilon else Ball(1), Ball(0)
+        for atom in self.atoms:
+            kept = Ball(1) if atom.odds is None else (1 - odds / ball(atom.odds)).max(Ball(0))
+            total += ball(atom.probability) * kept
+        return total
+
+
+def privacy_loss(p: Distribution, q: Distribution) -> PrivacyLoss:
+    """The distribution of the privacy loss of two exact distributions.
+
+    >>> privacy_loss(["3/4", "1/4"], ["1/4", "3/4"]).tail(1)
+    Fraction(3, 4)
+    """
+    masses: dict[Fraction | None, Fraction] = {}
+    for a, b in _exact_pairs(p, q):
+        if a:
+            odds = a / b if b else None
+            masses[odds] = masses.get(odds, Fraction(0)) + a
+    finite = sorted(odds for odds in masses if odds is not None)
+    ordered: list[Fraction | None] = [*finite, *([None] if None in masses else [])]
+    return PrivacyLoss(tuple(Atom(odds, masses[odds]) for odds in ordered))
+
+
+def tail_condition(p: Distribution, q: Distribution, epsilon: Number, delta: Number) -> bool:
+    """Whether Pr[L > ε] ≤ δ in both directions, which implies (ε, δ)-indistinguishability (claim C1).
+
+    It is sufficient, not necessary: δ(ε) = E[(1 − e^{ε−L})₊] ≤ Pr[L > ε].
+    """
+    bound = rational(delta, "delta")
+    check.probability(delta=bound)
+    return all(privacy_loss(*both).tail(epsilon) <= bound for both in ((p, q), (q, p)))
+
+
+class ThreeForms(NamedTuple):
+    """The three forms of pure DP; for two distributions they are all true or all false."""
+
+    events: bool
+    outputs: bool
+    loss: bool
+
+
+def pure_three_ways(p: Distribution, q: Distribution, epsilon: Number) -> ThreeForms:
+    """ε-DP of two exact distributions in its three equivalent forms, each checked by itself (claim D1).
+
+    `events`: P(E) ≤ e^ε Q(E) for each of the 2ⁿ events, `outputs`: the same for each outcome, `loss`: |L| ≤ ε
+    with probability 1; all in both directions. Events are enumerated, so at most 16 outcomes.
+    """
+    exact, pairs = _loss(epsilon), _exact_pairs(p, q)
+    if len(pairs) > _MOST_EVENTS:
+        raise ParameterError(f"events are enumerated for at most {_MOST_EVENTS} outcomes, got {len(pairs)}.")
+    both = (pairs, [(b, a) for a, b in pairs])
+    return ThreeForms(
+        events=all(_is_at_most(*masses, exact) for ordered in both for masses in _events(ordered)),
+        outputs=all(_is_at_most(a, b, exact) for ordered in both for a, b in ordered),
+        loss=all(not privacy_loss(*order).tail(exact) for order in ((p, q), (q, p))),
+    )
+
+
+def _events(pairs: ExactPairs) -> Iterator[tuple[Fraction, Fraction]]:
+    for size in range(1, len(pairs) + 1):
+        for event in combinations(pairs, size):
+            yield sum((a for a, _ in event), Fraction(0)), sum((b for _, b in event), Fraction(0))
+
+
+Pairs: TypeAlias = list[tuple[Fraction | Ball, Fraction | Ball]]
+ExactPairs: TypeAlias = list[tuple[Fraction, Fraction]]
+
+
+def _loss(epsilon: Number) -> Fraction:
+    exact = rational(epsilon, "epsilon")
+    check.nonnegative(epsilon=exact)
+    return exact
+
+
+def _pairs(p: Distribution, q: Distribution) -> Pairs:
+    """The probabilities of each outcome under both, checked; an outcome that one leaves out has probability 0 there."""
+    first, second = _read(p, "p"), _read(q, "q")
+    outcomes = dict.fromkeys([*first, *second])
+    zero = Fraction(0)
+    return [(first.get(outcome, zero), second.get(outcome, zero)) for outcome in outcomes]
+
+
+def _exact_pairs(p: Distribution, q: Distribution) -> ExactPairs:
+    pairs = [(a, b) for a, b in _pairs(p, q) if isinstance(a, Fraction) and isinstance(b, Fraction)]
+    if len(pairs) < len(_pairs(p, q)):
+        raise ParameterError("this question needs exact probabilities, not balls.")
+    return pairs
+
+
+def _read(distribution: Distribution, name: str) -> dict[Hashable, Fraction | Ball]:
+    if isinstance(distribution, str) or not isinstance(distribution, Mapping | Sequence):
+        raise ParameterError(f"{name} must be a mapping or a list, got the type {type(distribution).__name__}.")
+    items = distribution.items() if isinstance(distribution, Mapping) else enumerate(distribution)
+    found: dict[Hashable, Fraction | Ball] = {}
+    for outcome, value in items:
+        found[outcome] = value if isinstance(value, Ball) else rational(value, f"a probability of {name}")
+    if not found:
+        raise ParameterError(f"{name} must not be empty. Give at least one outcome.")
+    _check_mass(list(found.values()), name)
+    return found
+
+
+def _check_mass(values: list[Fraction | Ball], name: str) -> None:
+    for value in values:
+        if isinstance(value, Ball) and not value.is_finite():
+            raise ParameterError(f"each probability of {name} must be finite.")
+        if value < 0:
+            raise ParameterError(f"each probability of {name} must be 0 or more, got {value}.")
+    total = _sum(values)
+    if not (total == 1 if isinstance(total, Fraction) else total.contains(Ball(1))):
+        raise ParameterError(f"the probabilities of {name} must sum to 1, got {total}.")
+
+
+def _sum(values: Sequence[Fraction | Ball] | Iterator[Fraction | Ball]) -> Fraction | Ball:
+    exact, rest = Fraction(0), Ball(0)
+    inexact = False
+    for value in values:
+        if isinstance(value, Fraction):
+            exact += value
+        else:
+            rest, inexact = rest + value, True
+    return ball(exact) + rest if inexact else exact
+
+
+def _ball(value: Fraction | Ball) -> Ball:
+    return ball(value) if isinstance(value, Fraction) else value
+
+
+def _is_zero(value: Fraction | Ball) -> bool:
+    return bool(value == 0)
+
+
+def _swapped(pairs: Pairs) -> Pairs:
+    return [(b, a) for a, b in pairs]
