@@ -1,0 +1,141 @@
+"""One pair as a law of losses on a lattice, from above and from below.
+
+Write u = e^ε. The profile δ(u) = E_P[(1 − u·e^{−L})₊] is convex and decreasing in u, and a law with a larger
+profile costs more in every composition: for fixed other losses the composed δ is a mixture of such functions
+of L. A law with losses ε_i = offset + i·step and survival S_i = P[L ≥ ε_i] has a profile that is linear in u
+between lattice points, and S_i = (δ_{i−1} − e^{−h} δ_i)/(1 − e^{−h}) gives one from the other.
+
+* From above (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, "connect the dots"): take numbers
+  D_i ≥ δ(u_i). The chords between them lie above a convex δ.
+* From below: at the middle of each cell the line of the test {L > ℓ} lies below δ everywhere. Take d_i as the smaller of
+  the two neighbouring lines at u_i; then the chord of each cell lies below the line of its midpoint, hence
+  below δ. No smoothness is needed, and atoms that sit on the lattice are kept exactly.
+
+Both err by a second-order amount: h²/12 and −h²/24 in the mean loss per release. Survival functions are made
+monotone by a running maximum or minimum, which only moves them to the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dither.measures.pairs import POSITION_ERROR, FloatArray, Pair
+
+__all__ = ["ALIGNMENT", "Law", "from_above", "from_below", "span"]
+
+ALIGNMENT = 2.0**-42
+"""How far lattice points stay below atoms in a law from below, relative to 1 + |loss|: above all rounding."""
+
+_SIZES = np.geomspace(1e-12, 1e9, 64)
+_UP = 1 + 2.0**-49
+_DOWN = 1 - 2.0**-49
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Law:
+    """A loss is offset + i·step with probability weights[i], and ∞ with probability `infinity`.
+
+    Weights are floats taken at face value; they may add up to slightly more (from above) or less than 1.
+    """
+
+    offset: float
+    step: float
+    weights: FloatArray
+    infinity: float
+
+    @property
+    def losses(self) -> FloatArray:
+        """The lattice points, to within an ulp."""
+        return self.offset + self.step * np.arange(len(self.weights))
+
+
+def from_above(pair: Pair, step: float, low: float, high: float) -> Law:
+    """A law on a lattice of `step` that dominates `pair`: mass below `low` is raised, above `high` made infinite."""
+    offset, cells = _lattice(pair, step, low, high, above=True)
+    points = offset + step * np.arange(cells + 1)
+    tails = pair.tails(points)
+    error = tails.error + POSITION_ERROR * (1 + np.abs(points))
+    dots = np.maximum((tails.p - tails.scaled_q) + error * (tails.p + tails.scaled_q), 0.0)
+    dots = np.maximum.accumulate(dots[::-1])[::-1]
+    beyond = float(dots[-1])
+    survival = _survival(dots - beyond, step) * _UP
+    whole = min(float(1 - pair.infinity) * _UP, 1.0)
+    survival[0] = whole
+    survival = np.minimum(np.maximum.accumulate(survival[::-1])[::-1], whole)
+    infinity = (beyond + float(pair.infinity)) * _UP
+    return Law(offset, step, _masses(survival), min(infinity, 1.0))
+
+
+def from_below(pair: Pair, step: float, low: float, high: float) -> Law:
+    """A law on a lattice of `step` that `pair` dominates: mass below `low` is dropped, above `high` lowered."""
+    pair = pair.shrunk(step)
+    offset, cells = _lattice(pair, step, low, high, above=False)
+    before = np.full(cells + 1, step / 2)
+    before[-1] = 0.0  # the last line must not fall below 0 before its cell ends: its test is {L > ε_N}
+    tests = offset + step * np.arange(cells + 1) - before
+    tails = pair.tails(tests)
+    error = tails.error + POSITION_ERROR * (1 + np.abs(tests))
+    p, q = tails.p * (1 - error), tails.scaled_q * (1 + error)
+    # Line j belongs to the cell that ends at u_j. At u_j: the line of this cell and that of the next one.
+    ends, starts = p - np.exp(before) * q, p - np.exp(before - step) * q
+    dots = np.minimum(ends[:-1], starts[1:])
+    dots = np.append(dots, min(float(ends[-1]), 0.0))
+    dots = np.minimum.accumulate(dots)
+    # Where a chord would have to end below 0, it must end at 0 one point earlier.
+    positive = int(np.searchsorted(-dots, 0.0))  # the first index with dots ≤ 0
+    if positive < len(dots) and dots[positive] < 0:
+        positive -= 1
+    dots[max(positive, 0) :] = 0.0
+    survival = _survival(dots, step) * _DOWN
+    survival[0] = p[0]
+    survival = np.minimum.accumulate(survival)
+    return Law(offset, step, _masses(survival), float(pair.infinity) * _DOWN)
+
+
+def _lattice(pair: Pair, step: float, low: float, high: float, *, above: bool) -> tuple[float, int]:
+    """Offset and number of cells of a lattice that covers [low, high] and keeps the right side of the atoms."""
+    low, high = max(low, pair.support[0]), min(high, pair.support[1])
+    slack = ALIGNMENT * (1 + max(abs(low), abs(high)))
+    atoms = pair.atoms
+    anchor = 0.0 if atoms is None else atoms.anchor
+    anchor += slack if above else -slack
+    first = math.floor((low - anchor + 2 * slack) / step)
+    last = math.ceil((high - anchor - 2 * slack) / step)
+    return anchor + first * step, max(last - first, 1)
+
+
+def _survival(dots: FloatArray, step: float) -> FloatArray:
+    """S_i = δ_i + (δ_{i−1} − δ_i)/(1 − e^{−h}) from δ_i ≥ δ_{i+1} ≥ 0, to a few ulp; S_0 is for the caller."""
+    survival = dots.copy()
+    survival[1:] += (dots[:-1] - dots[1:]) / -math.expm1(-step)
+    return survival
+
+
+def _masses(survival: FloatArray) -> FloatArray:
+    masses = survival.copy()
+    masses[:-1] -= survival[1:]
+    return masses
+
+
+def span(pair: Pair, left: float, right: float) -> tuple[float, float]:
+    """Losses low < high with P[L < low] ≤ about `left` and P[high < L < ∞] ≤ about `right`.
+
+    Found by bisection on floats: a poor answer costs width, never validity.
+    """
+    least, largest = pair.support
+    low = max(_crossing(pair, float(1 - pair.infinity) - left)[0], least)
+    high = min(_crossing(pair, right)[1], largest)
+    return low, max(high, math.nextafter(low, math.inf))
+
+
+def _crossing(pair: Pair, level: float) -> tuple[float, float]:
+    """Two losses close together, between which P[L > ℓ] falls below `level`."""
+    edges = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
+    for _ in range(4):
+        index = int(np.searchsorted(-pair.tails(edges).p, -level, side="right"))
+        index = min(max(index, 1), len(edges) - 1)
+        edges = np.linspace(edges[index - 1], edges[index], 33)
+    return float(edges[0]), float(edges[-1])

@@ -1,0 +1,152 @@
+"""Refine until the bracket is narrow: choose tilt, window and step, compose from both sides, look, repeat."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+from dither.accounting.law import from_above, from_below
+from dither.accounting.reading import Reading, read_above, read_below
+from dither.accounting.saddle import Saddle, Sketch, saddle_for_delta, saddle_for_epsilon, sketch
+from dither.accounting.tilted import compose_laws
+from dither.measures.pairs import Pair
+
+__all__ = ["MOST_POINTS", "Bracket", "Group", "Plan", "delta_bracket", "epsilon_bracket", "plan_for_delta", "upper_epsilon"]
+
+MOST_POINTS = 1 << 21
+"""The largest lattice: about 200 MB. A bracket that would need more is returned as wide as it is."""
+
+_MOST_ROUNDS = 6
+_IGNORED = 1e-10
+
+
+class Group(NamedTuple):
+    """`count` independent copies of one pair."""
+
+    pair: Pair
+    count: int
+
+
+class Bracket(NamedTuple):
+    """The truth lies between `lower` and `upper`."""
+
+    lower: float
+    upper: float
+
+    def is_within(self, relative: float) -> bool:
+        """Whether the width is at most `relative` times the upper end."""
+        return self.upper - self.lower <= relative * self.upper
+
+
+Groups: TypeAlias = tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Everything that is composed, sketched, with the tilt and window of the question that is asked."""
+
+    sketches: Sequence[Sketch]
+    saddle: Saddle
+
+    @property
+    def releases(self) -> int:
+        """How many laws are convolved."""
+        return sum(one.count for one in self.sketches)
+
+    def step_for(self, epsilon_error: float) -> float:
+        """A step for which the bracket on ε should be about `epsilon_error` wide.
+
+        Per release the two laws differ by h²/8 in the mean and by h²/4 in the variance of the loss; tilted by λ
+        the sum moves by h²/8·(1 + λ).
+        """
+        step = math.sqrt(4 * epsilon_error / (self.releases * (1 + self.saddle.tilt)))
+        return self.fitted(min(step, self.saddle.deviation / 4))
+
+    def fitted(self, step: float) -> float:
+        """A step not much larger than this one that keeps the lattice below its limit and meets the atoms."""
+        widest = max(self.saddle.right - self.saddle.left, *(one.high - one.low for one in self.sketches))
+        step = max(step, widest / (0.9 * MOST_POINTS))
+        lattices = [(one.count * atoms.spacing, atoms.spacing) for one in self.sketches if (atoms := one.pair.atoms)]
+        if not lattices:
+            return step
+        spacing = max(lattices)[1]
+        return spacing / max(math.floor(spacing / step), 1)
+
+    def is_finest(self, step: float) -> bool:
+        """Whether the lattice cannot be made much finer."""
+        return self.fitted(step / 1.5) > step / 1.2
+
+    def read(self, step: float, *, above: bool) -> Reading:
+        """The composed profile from above or from below."""
+        build = from_above if above else from_below
+        laws = [(build(one.pair, step, one.low, one.high), one.count) for one in self.sketches]
+        composed = compose_laws(laws, self.saddle)
+        return (read_above if above else read_below)(composed, self.saddle.epsilon)
+
+    def wider(self) -> Plan:
+        """The same plan with twice the window."""
+        half = (self.saddle.right - self.saddle.left) / 2
+        return replace(self, saddle=replace(self.saddle, left=self.saddle.left - half, right=self.saddle.right + half))
+
+
+def plan_for_delta(groups: Groups, delta: float) -> Plan:
+    """The plan for ε(δ)."""
+    sketches = _sketches(groups, delta)
+    return Plan(sketches, saddle_for_delta(sketches, delta))
+
+
+def plan_for_epsilon(groups: Groups, epsilon: float) -> Plan:
+    """The plan for δ(ε). Which losses can be ignored depends on δ, so it is estimated twice."""
+    sketches = _sketches(groups, 1e-12)
+    saddle = saddle_for_epsilon(sketches, epsilon)
+    likely = math.exp(max(min(saddle.log_delta, 0.0), -600.0))
+    if likely < 1e-10:
+        sketches = _sketches(groups, likely)
+        saddle = saddle_for_epsilon(sketches, epsilon)
+    return Plan(sketches, saddle)
+
+
+def _sketches(groups: Groups, delta: float) -> list[Sketch]:
+    total = sum(group.count for group in groups)
+    return [sketch(group.pair, group.count, delta * _IGNORED / total) for group in groups]
+
+
+def epsilon_bracket(plan: Plan, delta_low: float, delta_high: float, relative: float) -> Bracket:
+    """A bracket around ε(δ), for a δ between two neighbouring floats, `relative` wide if the lattice allows it."""
+    step = plan.step_for(relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
+    best = Bracket(0.0, math.inf)
+    for _ in range(_MOST_ROUNDS):
+        upper = plan.read(step, above=True).epsilon(delta_low)
+        lower = plan.read(step, above=False).epsilon(delta_high) if upper > 0 else 0.0
+        best = Bracket(max(best.lower, lower), min(best.upper, max(upper, 0.0)))
+        if best.is_within(relative) or plan.is_finest(step):
+            break
+        if not (math.isfinite(upper) and math.isfinite(lower)):
+            plan = plan.wider()
+            continue
+        gain = 0.8 * math.sqrt(relative * best.upper / (best.upper - best.lower))
+        step = plan.fitted(step * min(max(gain, 0.1), 0.5))
+    return best
+
+
+def upper_epsilon(plan: Plan, delta: float, error: float) -> float:
+    """An upper bound on ε(δ), off by about `error`; one pass."""
+    return max(plan.read(plan.step_for(error), above=True).epsilon(delta), 0.0)
+
+
+def delta_bracket(groups: Groups, low: float, high: float, relative: float) -> Bracket:
+    """A bracket around δ(ε), for an ε between two neighbouring floats."""
+    plan = plan_for_epsilon(groups, low)
+    step = plan.step_for(relative / (1 + plan.saddle.tilt))
+    best = Bracket(0.0, 1.0)
+    for _ in range(_MOST_ROUNDS):
+        upper = plan.read(step, above=True).delta(low)
+        lower = plan.read(step, above=False).delta(high)
+        best = Bracket(max(best.lower, lower), min(best.upper, upper))
+        if best.is_within(relative) or plan.is_finest(step):
+            break
+        gain = 0.8 * math.sqrt(relative * best.upper / (best.upper - best.lower))
+        step = plan.fitted(step * min(max(gain, 0.1), 0.5))
+    return best

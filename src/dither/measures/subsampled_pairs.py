@@ -1,0 +1,348 @@
+"""Pairs of mechanisms that saw a random part of the data, and other mixtures of pairs.
+
+All rest on one identity. With u = e^ε and the hockey stick H_u(P‖Q) = sup_A P(A) − u·Q(A):
+
+    H_{1−γ+γu}((1−γ)Q + γP ‖ Q) = γ·H_u(P‖Q),
+    H_w(P ‖ (1−γ)P + γQ) = (1 − w(1−γ))·H_u(P‖Q),   u = γw/(1 − w(1−γ)), for w < 1/(1−γ), else 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from dither.errors import ParameterError
+from dither.exact import Ball, ball, check
+from dither.measures.pairs import POSITION_ERROR, Atoms, FloatArray, Pair, Tails
+
+__all__ = ["FixedSize", "Mixture", "PoissonAdd", "PoissonRemove", "Worst", "either", "fixed_size", "poisson"]
+
+_SMALLEST_EXPONENT = -700.0
+
+
+@dataclass(frozen=True)
+class PoissonRemove(Pair):
+    """((1−γ)Q + γP, Q): a record is there or not, and if it is, it is sampled with probability γ = `rate`.
+
+    (P, Q) = `base` is the pair of the mechanism when the record is removed. This dominates the mechanism on a
+    Poisson sample (Zhu, Dong and Wang 2022, Theorem 11). The largest loss is ln(1 − γ + γe^{ε₀}).
+    """
+
+    base: Pair
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        _check_rate(self.rate)
+
+    def profile(self, epsilon: Ball) -> Ball:
+        gamma = ball(self.rate)
+        u = 1 + epsilon.expm1() / gamma
+        everything = -epsilon.expm1()
+        if u <= 0:
+            return everything
+        if not u > 0:
+            return everything.union(everything + gamma * abs(u))
+        return (gamma * self.base.profile(u.log())).max(everything)
+
+    @cached_property
+    def _rates(self) -> tuple[float, float]:
+        return float(self.rate), float(1 - self.rate)
+
+    def tails(self, losses: FloatArray) -> Tails:
+        gamma, rest = self._rates
+        inner = _inner_of_remove(losses, gamma, rest)
+        first = int(np.searchsorted(inner, _SMALLEST_EXPONENT, side="right"))
+        p = np.full(len(losses), float(1 - self.infinity))
+        scaled_q = np.exp(np.minimum(losses, 0.0))
+        base = self.base.tails(inner[first:])
+        q = np.exp(-inner[first:]) * base.scaled_q
+        p[first:] = rest * q + gamma * base.p
+        scaled_q[first:] = np.exp(losses[first:] - inner[first:]) * base.scaled_q
+        error = POSITION_ERROR * (16 + 4 * np.abs(losses))
+        error[first:] += base.error + POSITION_ERROR * np.abs(inner[first:])
+        return Tails(p, scaled_q, error)
+
+    def swapped(self) -> Pair:
+        return PoissonAdd(self.base.swapped(), self.rate)
+
+    @property
+    def is_symmetric(self) -> bool:
+        return False
+
+    @property
+    def infinity(self) -> Fraction:
+        return self.rate * self.base.infinity
+
+    @property
+    def support(self) -> tuple[float, float]:
+        gamma, rest = self._rates
+        low, high = (_outer_of_remove(loss, gamma, rest) for loss in self.base.support)
+        return _widened(low, high)
+
+    @property
+    def atoms(self) -> Atoms | None:
+        return _atoms_at_the_ends(self.base, self.support)
+
+
+@dataclass(frozen=True)
+class PoissonAdd(Pair):
+    """(P, (1−γ)P + γQ), γ = `rate`: the other direction of `PoissonRemove`, for a `base` (P, Q) where one is added.
+
+    The largest loss is at most −ln(1−γ), whatever the base.
+    """
+
+    base: Pair
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        _check_rate(self.rate)
+
+    def profile(self, epsilon: Ball) -> Ball:
+        gamma, w = ball(self.rate), epsilon.exp()
+        left = 1 - w * (1 - gamma)
+        if left <= 0:
+            return Ball(0)
+        if not left > 0:
+            return Ball(0).union(left.abs_upper())
+        return left * self.base.profile((gamma * w / left).log())
+
+    @cached_property
+    def _rates(self) -> tuple[float, float]:
+        return float(self.rate), float(1 - self.rate)
+
+    def tails(self, losses: FloatArray) -> Tails:
+        gamma, rest = self._rates
+        inner = _inner_of_add(losses, gamma, rest)
+        last = int(np.searchsorted(inner, -_SMALLEST_EXPONENT, side="left"))
+        p, scaled_q = np.zeros(len(losses)), np.zeros(len(losses))
+        base = self.base.tails(inner[:last])
+        # An infinite loss of the base is the largest finite one here: Q has (1−γ) of that mass.
+        whole = base.p + float(self.base.infinity)
+        p[:last] = whole
+        scaled_q[:last] = np.exp(losses[:last]) * rest * whole
+        scaled_q[:last] += gamma * np.exp(losses[:last] - inner[:last]) * base.scaled_q
+        error = POSITION_ERROR * (16 + 4 * np.abs(losses))
+        error[:last] += base.error + POSITION_ERROR * np.abs(inner[:last])
+        return Tails(p, scaled_q, error)
+
+    def swapped(self) -> Pair:
+        return PoissonRemove(self.base.swapped(), self.rate)
+
+    @property
+    def is_symmetric(self) -> bool:
+        return False
+
+    @property
+    def support(self) -> tuple[float, float]:
+        gamma, rest = self._rates
+        low, high = self.base.support
+        top = math.inf if self.base.infinity else high
+        return _widened(_outer_of_add(low, gamma, rest), _outer_of_add(top, gamma, rest))
+
+    @property
+    def atoms(self) -> Atoms | None:
+        return _atoms_at_the_ends(self.base, self.support)
+
+
+@dataclass(frozen=True)
+class FixedSize(Pair):
+    """A sample of fixed size without replacement, γ = `rate` its share, when one record is replaced.
+
+    For a `base` that dominates the mechanism in both directions, the profile is that of
+    ((1−γ)Q + γP, Q) for ε ≥ 0 and of (P, (1−γ)P + γQ) for ε < 0 (Zhu, Dong and Wang 2022, Theorem 11).
+    Both are γ·TV at 0, and the slopes there grow, so the joined profile is convex.
+    """
+
+    base: Pair
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        _check_rate(self.rate)
+        if not self.base.is_symmetric:
+            raise ParameterError("base must be the same in both directions. Give either(pair) instead.")
+
+    @cached_property
+    def _sides(self) -> tuple[PoissonAdd, PoissonRemove]:
+        return PoissonAdd(self.base, self.rate), PoissonRemove(self.base, self.rate)
+
+    def profile(self, epsilon: Ball) -> Ball:
+        negative, positive = self._sides
+        if epsilon >= 0:
+            return positive.profile(epsilon)
+        if epsilon < 0:
+            return negative.profile(epsilon)
+        return positive.profile(epsilon).union(negative.profile(epsilon))
+
+    def tails(self, losses: FloatArray) -> Tails:
+        first = int(np.searchsorted(losses, 0.0))
+        below, above = self._sides[0].tails(losses[:first]), self._sides[1].tails(losses[first:])
+        p = below.p - float(self.infinity)
+        return Tails(
+            np.concatenate([p, above.p]),
+            np.concatenate([below.scaled_q, above.scaled_q]),
+            np.concatenate([np.asarray(below.error), np.asarray(above.error)]),
+        )
+
+    def swapped(self) -> FixedSize:
+        return self
+
+    @property
+    def is_symmetric(self) -> bool:
+        return True
+
+    @property
+    def infinity(self) -> Fraction:
+        return self.rate * self.base.infinity
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return self._sides[0].support[0], self._sides[1].support[1]
+
+    @property
+    def atoms(self) -> Atoms | None:
+        return _atoms_at_the_ends(self.base, self.support)
+
+
+@dataclass(frozen=True)
+class Mixture(Pair):
+    """One of several pairs, chosen with public probabilities `weights` before it is run: δ(ε) = Σ wᵢ δᵢ(ε)."""
+
+    weights: tuple[Fraction, ...]
+    pairs: tuple[Pair, ...]
+
+    def __post_init__(self) -> None:
+        if not self.pairs or len(self.weights) != len(self.pairs):
+            raise ParameterError(f"give one weight for each pair, got {len(self.weights)} and {len(self.pairs)}.")
+        check.positive(smallest_weight=min(self.weights))
+        if sum(self.weights) != 1:
+            raise ParameterError(f"weights must add up to 1, got {sum(self.weights)}.")
+
+    def profile(self, epsilon: Ball) -> Ball:
+        parts = (ball(weight) * pair.profile(epsilon) for weight, pair in zip(self.weights, self.pairs, strict=True))
+        return sum(parts, Ball(0))
+
+    def tails(self, losses: FloatArray) -> Tails:
+        parts = [pair.tails(losses) for pair in self.pairs]
+        shares = [float(weight) for weight in self.weights]
+        p = sum((share * part.p for share, part in zip(shares, parts, strict=True)), np.zeros(len(losses)))
+        q = sum((share * part.scaled_q for share, part in zip(shares, parts, strict=True)), np.zeros(len(losses)))
+        error = np.max([np.broadcast_to(part.error, losses.shape) for part in parts], axis=0)
+        return Tails(p, q, error + POSITION_ERROR * len(parts))
+
+    def swapped(self) -> Mixture:
+        return Mixture(self.weights, tuple(pair.swapped() for pair in self.pairs))
+
+    @property
+    def infinity(self) -> Fraction:
+        return sum((w * pair.infinity for w, pair in zip(self.weights, self.pairs, strict=True)), Fraction(0))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return min(pair.support[0] for pair in self.pairs), max(pair.support[1] for pair in self.pairs)
+
+
+@dataclass(frozen=True)
+class Worst(Pair):
+    """The pair whose profile is the larger of two: it dominates both."""
+
+    first: Pair
+    second: Pair
+
+    def __post_init__(self) -> None:
+        if self.first.infinity != self.second.infinity:
+            raise ParameterError("both pairs must have the same probability of an infinite loss.")
+
+    def profile(self, epsilon: Ball) -> Ball:
+        return self.first.profile(epsilon).max(self.second.profile(epsilon))
+
+    def tails(self, losses: FloatArray) -> Tails:
+        a, b = self.first.tails(losses), self.second.tails(losses)
+        better = a.p - a.scaled_q >= b.p - b.scaled_q
+        error = np.maximum(a.error, b.error)
+        return Tails(np.where(better, a.p, b.p), np.where(better, a.scaled_q, b.scaled_q), error)
+
+    def swapped(self) -> Worst:
+        return Worst(self.first.swapped(), self.second.swapped())
+
+    @property
+    def is_symmetric(self) -> bool:
+        return self.first.swapped() == self.second or (self.first.is_symmetric and self.second.is_symmetric)
+
+    @property
+    def infinity(self) -> Fraction:
+        return self.first.infinity
+
+    @property
+    def support(self) -> tuple[float, float]:
+        (a, b), (c, d) = self.first.support, self.second.support
+        return min(a, c), max(b, d)
+
+
+def either(pair: Pair) -> Pair:
+    """A pair that dominates `pair` in both directions."""
+    return pair if pair.is_symmetric else Worst(pair, pair.swapped())
+
+
+def poisson(base: Pair, rate: Fraction) -> Pair:
+    """`base` on a Poisson sample; neighbours add or remove a record. The other direction is its `swapped`."""
+    check.probability(rate=rate)
+    return base if rate == 1 else PoissonRemove(base, rate)
+
+
+def fixed_size(base: Pair, rate: Fraction) -> Pair:
+    """`base` on a sample of fixed size without replacement; neighbours replace a record."""
+    check.probability(rate=rate)
+    return base if rate == 1 else FixedSize(either(base), rate)
+
+
+def _check_rate(rate: Fraction) -> None:
+    check.between(0, 1, rate=rate)
+
+
+def _inner_of_remove(losses: FloatArray, gamma: float, rest: float) -> FloatArray:
+    """The loss ln u of the base with 1 − γ + γu = e^ℓ; −∞ where that u is not positive."""
+    with np.errstate(divide="ignore", over="ignore"):
+        # For ℓ > 1, factor out e^ℓ/γ; near 0 keep the digits of e^ℓ − 1; far below, those of e^ℓ − (1−γ).
+        near = np.log1p(np.maximum(np.expm1(np.clip(losses, -1.0, 1.0)) / gamma, -1.0))
+        above = np.maximum(losses, 1.0)
+        far = above - math.log(gamma) + np.log1p(-rest * np.exp(-above))
+        deep = np.log(np.maximum(np.exp(np.minimum(losses, -0.5)) - rest, 0.0) / gamma)
+    return np.where(losses > 1.0, far, np.where(losses < -0.5, deep, near))
+
+
+def _outer_of_remove(loss: float, gamma: float, rest: float) -> float:
+    """ln(1 − γ + γe^loss)."""
+    if loss > 1:
+        return loss + math.log(gamma + rest * math.exp(-loss))
+    return math.log1p(gamma * math.expm1(loss)) if loss > -1 else math.log(rest + gamma * math.exp(loss))
+
+
+def _inner_of_add(losses: FloatArray, gamma: float, rest: float) -> FloatArray:
+    """The loss ln u of the base with u = γw/(1 − w(1−γ)), w = e^ℓ; +∞ where w ≥ 1/(1−γ)."""
+    # The mirror image: −ln u = ln(1 + (e^{−ℓ} − 1)/γ).
+    return -_inner_of_remove(-losses, gamma, rest)
+
+
+def _outer_of_add(loss: float, gamma: float, rest: float) -> float:
+    """−ln(1 − γ + γe^{−loss})."""
+    return -_outer_of_remove(-loss, gamma, rest)
+
+
+def _widened(low: float, high: float) -> tuple[float, float]:
+    """Both ends moved outwards by more than their rounding."""
+    slack = 8 * POSITION_ERROR
+    return low - slack * (1 + abs(low)) if math.isfinite(low) else low, (
+        high + slack * (1 + abs(high)) if math.isfinite(high) else high
+    )
+
+
+def _atoms_at_the_ends(base: Pair, support: tuple[float, float]) -> Atoms | None:
+    """Sampling keeps an even lattice only if there are no atoms between the ends."""
+    atoms, (low, high) = base.atoms, base.support
+    if atoms is None or not atoms.spacing >= (high - low) * (1 - 2.0**-40):
+        return None
+    return Atoms(support[1], support[1] - support[0])
