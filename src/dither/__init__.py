@@ -1,3 +1,58 @@
-"""dither: differential privacy that people can check."""
+"""dither: differential privacy that people can check.
+
+    import dither as dp
+
+Names load when they are first used, so that importing dither is quick and loads no heavy library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dither import adjacency, events, measures, plots
+    from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
 
 __version__ = "0.1.0.dev0"
+
+# Public name → the room it lives in; a room stands for itself.
+_HOMES = {
+    "ApproxDP": "measures",
+    "GaussianDP": "measures",
+    "PureDP": "measures",
+    "RenyiDP": "measures",
+    "TVStable": "measures",
+    "ZCDP": "measures",
+    "adjacency": None,
+    "events": None,
+    "measures": None,
+    "plots": None,
+}
+
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "GaussianDP",
+    "PureDP",
+    "RenyiDP",
+    "TVStable",
+    "adjacency",
+    "events",
+    "measures",
+    "plots",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dither' has no attribute {name!r}. Public names: {', '.join(__all__)}.")
+    home = _HOMES[name]
+    room = importlib.import_module(f"dither.{home or name}")
+    value = room if home is None else getattr(room, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

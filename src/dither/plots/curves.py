@@ -1,0 +1,113 @@
+"""Profile, trade-off curve and privacy loss of guarantees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from dither.adjacency import common
+from dither.errors import ParameterError
+from dither.measures import Guarantee
+from dither.plots.style import new_axes, strokes
+
+__all__ = ["draw", "loss", "profile", "tradeoff"]
+
+_SMALLEST_DELTA = 1e-12
+_LARGEST_EPSILON = 50.0
+_INFINITE_LOSS = 1e6
+_POINTS = 200
+
+
+def draw(kind: str, *guarantees: Guarantee) -> Figure:
+    """The picture called `kind`: "profile", "tradeoff" or "loss"."""
+    kinds: dict[str, Callable[..., Figure]] = {"profile": profile, "tradeoff": tradeoff, "loss": loss}
+    if kind not in kinds:
+        raise ParameterError(f"kind must be one of {', '.join(kinds)}; got kind={kind!r}.")
+    return kinds[kind](*guarantees)
+
+
+def profile(*guarantees: Guarantee) -> Figure:
+    """δ(ε) of each guarantee: how likely a loss beyond ε, weighted by how far beyond; lower is better."""
+    _check(guarantees)
+    figure, axes = new_axes("Privacy profile", "ε", "δ(ε)")
+    grid = np.linspace(0, _widest(guarantees), _POINTS)
+    for guarantee, stroke in zip(guarantees, strokes(len(guarantees)), strict=True):
+        values = [guarantee.delta(float(epsilon)) for epsilon in grid]
+        axes.plot(grid, [value if value > 0 else math.nan for value in values], label=str(guarantee), **_any(stroke))
+    axes.set_yscale("log")
+    axes.set_ylim(_SMALLEST_DELTA, 2)
+    axes.set_xlim(left=0)
+    axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def tradeoff(*guarantees: Guarantee) -> Figure:
+    """β(α) of each guarantee: what any attack misses at a false alarm rate α; higher is better."""
+    _check(guarantees)
+    figure, axes = new_axes("Trade-off curve", "type I error α (false alarms)", "type II error β(α) (misses)")
+    grid = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, 40), np.linspace(0.06, 1, 95)])
+    axes.plot([0, 1], [1, 0], color="0.6", linewidth=0.8, label="perfect privacy")
+    for guarantee, stroke in zip(guarantees, strokes(len(guarantees)), strict=True):
+        axes.plot(grid, [guarantee.beta(float(alpha)) for alpha in grid], label=str(guarantee), **_any(stroke))
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    axes.legend(fontsize=8, frameon=False, loc="upper right")
+    return figure
+
+
+def loss(*guarantees: Guarantee) -> Figure:
+    """How likely each privacy loss is, for the worst pair of outputs that each guarantee allows."""
+    _check(guarantees)
+    grid = np.linspace(0, _widest(guarantees, 1e-4) * 1.1, _POINTS // 2)
+    width = float(grid[1])
+    figure, axes = new_axes("Privacy loss", "privacy loss L", f"probability within {width:.2g}")
+    for guarantee, stroke in zip(guarantees, strokes(len(guarantees)), strict=True):
+        losses, masses = loss_masses(guarantee, grid)
+        leak = guarantee.delta(_INFINITE_LOSS)
+        label = str(guarantee) + (f" and L = ∞: {leak:.2g}" if leak > _SMALLEST_DELTA else "")
+        axes.step(losses, masses, where="mid", label=label, **_any(stroke))
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize=8, frameon=False, loc="upper left")
+    return figure
+
+
+def loss_masses(guarantee: Guarantee, grid: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The losses ±grid and the probability at each.
+
+    A chord of u ↦ δ(ln u) between neighbouring points belongs to a loss that lives on the grid (Doroshenko,
+    Ghazi, Kamath, Kumar and Manurangsi 2022): where its slope rises by s there is mass u·s. Below 0 the
+    profile is δ(−ε) = 1 − e^{−ε} + e^{−ε} δ(ε).
+    """
+    right = np.array([guarantee.delta(float(epsilon)) for epsilon in grid])
+    left = -np.expm1(-grid) + np.exp(-grid) * right
+    losses = np.concatenate([-grid[:0:-1], grid])
+    deltas, odds = np.concatenate([left[:0:-1], right]), np.exp(losses)
+    slopes = np.concatenate([[-1.0], np.diff(deltas) / np.diff(odds), [0.0]])
+    masses = np.maximum(odds * np.diff(slopes), 0.0)
+    return losses, masses
+
+
+def _check(guarantees: tuple[Guarantee, ...]) -> None:
+    if not guarantees:
+        raise ParameterError("there is nothing to draw. Give at least one guarantee.")
+    for guarantee in guarantees:
+        if not isinstance(guarantee, Guarantee):
+            raise ParameterError(f"expected a guarantee, got the type {type(guarantee).__name__}.")
+    common(guarantee.adjacency for guarantee in guarantees)
+
+
+def _widest(guarantees: tuple[Guarantee, ...], delta: float = _SMALLEST_DELTA) -> float:
+    """The largest ε worth showing: where the last profile that falls below `delta` does so."""
+    ends = [guarantee.epsilon(delta) for guarantee in guarantees]
+    stated = [float(getattr(guarantee, "stated_epsilon", 0)) * 1.5 for guarantee in guarantees]
+    widest = max((end for end in [*ends, *stated] if end < math.inf), default=0.0)
+    return min(widest or 1.0, _LARGEST_EPSILON)
+
+
+def _any(stroke: dict[str, object]) -> dict[str, Any]:
+    return dict(stroke)
