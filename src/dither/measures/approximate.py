@@ -19,7 +19,7 @@ from typing import Self
 
 from dither.adjacency import Adjacency
 from dither.exact import Ball, Number, ball, check, rational
-from dither.measures.certified import above, at_most, below
+from dither.measures.certified import above, at_most, below, exactly_above, exactly_below
 from dither.measures.guarantee import Guarantee
 
 __all__ = ["ApproxDP", "PureDP", "TVStable"]
@@ -46,12 +46,17 @@ class _WorstIsKnown(Guarantee):
         response = -(ball(epsilon - self._loss).expm1()) / (1 + ball(-self._loss).exp())
         return failure + (1 - failure) * response
 
+    def _delta(self, epsilon: Fraction) -> float:
+        if epsilon >= self._loss:
+            return exactly_above(self._failure)
+        return above(lambda: self._profile(epsilon))
+
     def _epsilon(self, delta: Fraction) -> float:
         """δ = δ₀ + (1 − δ₀)t is met by e^ε = e^{ε₀}(1 − t) − t."""
         if delta < self._failure:
             return math.inf
         if delta == self._failure:
-            return above(lambda: ball(self._loss))
+            return exactly_above(self._loss)
         rest = (delta - self._failure) / (1 - self._failure)
         if at_most(lambda: (ball(self._loss) / 2).tanh(), rest):
             return 0.0
@@ -61,9 +66,10 @@ class _WorstIsKnown(Guarantee):
         rest = 1 - self._failure - alpha
         if rest <= 0:
             return 0.0
-        steep = below(lambda: 1 - ball(self._failure) - ball(self._loss).exp() * ball(alpha)) if alpha else -math.inf
-        flat = below(lambda: ball(-self._loss).exp() * ball(rest))
-        return max(steep, flat, below(lambda: ball(rest)) if not alpha else 0.0)
+        if not alpha or not self._loss:
+            return exactly_below(rest)
+        steep = below(lambda: 1 - ball(self._failure) - ball(self._loss).exp() * ball(alpha))
+        return max(steep, below(lambda: ball(-self._loss).exp() * ball(rest)))
 
     def _renyi(self, order: Fraction) -> float:
         """D_α = ln(cosh((α − ½)ε₀) / cosh(ε₀/2)) / (α − 1) of randomized response; infinite if δ₀ > 0."""

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 from dither.exact import Ball, Real, ball, precision, upper
 
-__all__ = ["above", "at_most", "below", "fraction_above", "normal_cdf", "refined", "sqrt"]
+__all__ = [
+    "above",
+    "at_most",
+    "below",
+    "exactly_above",
+    "exactly_below",
+    "fraction_above",
+    "normal_cdf",
+    "refined",
+    "sqrt",
+]
 
 _FIRST_PRECISION = 128
 _LARGEST_PRECISION = 4096
@@ -46,6 +57,22 @@ def above(real: Real) -> float:
 def below(real: Real) -> float:
     """A float that is not above `real`, and neither is the shortest decimal that names it."""
     return -above(lambda: -real())
+
+
+def exactly_above(value: Fraction) -> float:
+    """The smallest float that is not below `value` and whose shortest decimal is not either."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -sys.float_info.max
+    while math.isfinite(number) and min(Fraction(number), Fraction(repr(number))) < value:
+        number = math.nextafter(number, math.inf)
+    return number
+
+
+def exactly_below(value: Fraction) -> float:
+    """The largest float that is not above `value` and whose shortest decimal is not either."""
+    return -exactly_above(-value)
 
 
 def fraction_above(real: Real) -> Fraction:

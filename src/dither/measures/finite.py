@@ -13,11 +13,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dither.errors import ParameterError, PrecisionError
 from dither.exact import Ball, Number, ball, check, is_below, rational
-from dither.measures.certified import above
+from dither.measures.certified import above, exactly_above
 
 __all__ = [
     "Distribution",
@@ -32,7 +32,7 @@ __all__ = [
     "total_variation",
 ]
 
-Distribution: TypeAlias = Mapping[Hashable, Number | Ball] | Sequence[Number | Ball]
+Distribution: TypeAlias = Mapping[Any, Number | Ball] | Sequence[Number | Ball]
 """Outcomes with their probabilities; a list numbers its outcomes 0, 1, ..."""
 
 _MOST_EVENTS = 16
@@ -72,17 +72,26 @@ def hockey_stick(p: Distribution, q: Distribution, epsilon: Number) -> float:
     0.07042954288...
     """
     exact, pairs = _loss(epsilon), _pairs(p, q)
-    return min(1.0, max(0.0, above(lambda: _positive_part(pairs, exact))))
+    if any(isinstance(mass, Ball) for both in pairs for mass in both):
+        return min(1.0, max(0.0, above(lambda: _positive_part(pairs, exact))))
+    p_mass, q_mass = _best_event(pairs, exact)
+    if isinstance(p_mass, Fraction) and isinstance(q_mass, Fraction) and not (exact and q_mass):
+        return exactly_above(p_mass - q_mass)
+    return above(lambda: _ball(p_mass) - ball(exact).exp() * _ball(q_mass))
 
 
 def _positive_part(pairs: Pairs, epsilon: Fraction) -> Ball:
-    """Σ (p − e^ε q)₊. A term of unknown sign counts as its positive part, which is a ball as well."""
-    odds = ball(epsilon).exp() if epsilon else Ball(1)
-    terms = (_ball(a) - odds * _ball(b) for a, b in pairs)
-    total = Ball(0)
-    for term in terms:
-        total += term.max(Ball(0))
+    """Σ (p − e^ε q)₊ in balls: a term of unknown sign counts with its positive part, which is a ball as well."""
+    odds, total = ball(epsilon).exp(), Ball(0)
+    for a, b in pairs:
+        total += (_ball(a) - odds * _ball(b)).max(Ball(0))
     return total
+
+
+def _best_event(pairs: Pairs, epsilon: Fraction) -> tuple[Fraction | Ball, Fraction | Ball]:
+    """P(E) and Q(E) of the event {p > e^ε q}, which maximises P(E) − e^ε Q(E)."""
+    gains = [(a, b) for a, b in pairs if not _is_at_most(a, b, epsilon)]
+    return _sum(a for a, _ in gains), _sum(b for _, b in gains)
 
 
 def indistinguishable(p: Distribution, q: Distribution, epsilon: Number, delta: Number = 0) -> bool:
@@ -102,8 +111,7 @@ def indistinguishable(p: Distribution, q: Distribution, epsilon: Number, delta: 
 
 def _stays_below(pairs: Pairs, epsilon: Fraction, delta: Fraction) -> bool:
     """Whether Σ (p − e^ε q)₊ ≤ δ."""
-    gains = [(a, b) for a, b in pairs if not _is_at_most(a, b, epsilon)]
-    p_mass, q_mass = _sum(a for a, _ in gains), _sum(b for _, b in gains)
+    p_mass, q_mass = _best_event(pairs, epsilon)
     if isinstance(p_mass, Fraction) and isinstance(q_mass, Fraction) and not (epsilon and q_mass):
         return p_mass - q_mass <= delta
     return not _exceeds(lambda: _ball(p_mass) - ball(epsilon).exp() * _ball(q_mass), lambda: ball(delta))

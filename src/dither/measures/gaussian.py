@@ -17,9 +17,18 @@ from math import isqrt
 from typing import Self
 
 from dither.adjacency import Adjacency
-from dither.exact import Ball, Number, ball, check, precision, rational
+from dither.exact import Ball, Number, ball, check, in_words, precision, rational
 from dither.measures.approximate import PureDP
-from dither.measures.certified import above, at_most, below, normal_cdf, refined, sqrt
+from dither.measures.certified import (
+    above,
+    at_most,
+    below,
+    exactly_above,
+    exactly_below,
+    normal_cdf,
+    refined,
+    sqrt,
+)
 from dither.measures.guarantee import Guarantee
 
 __all__ = ["GaussianDP"]
@@ -34,7 +43,7 @@ class GaussianDP(Guarantee):
     >>> GaussianDP(1).epsilon(1e-6), GaussianDP(1).beta(0.05)
     (4.88655411..., 0.74048897...)
     >>> GaussianDP.from_square(2)
-    GaussianDP(mu=√2)
+    GaussianDP(mu=√(2))
     """
 
     mu_squared: Fraction
@@ -104,14 +113,14 @@ class GaussianDP(Guarantee):
         return step if step.is_finite() else Ball(0)
 
     def _beta(self, alpha: Fraction) -> float:
-        if alpha in (0, 1):
-            return float(1 - alpha)
+        if alpha in (0, 1) or not self.mu_squared:
+            return exactly_below(1 - alpha)
         mu_squared = self.mu_squared
         return below(lambda: normal_cdf(Ball(2).sqrt() * (2 * ball(alpha)).erfcinv() - sqrt(mu_squared)))
 
     def _renyi(self, order: Fraction) -> float:
         """D_α(N(0, 1) ‖ N(μ, 1)) = αμ²/2."""
-        return above(lambda: ball(order * self.mu_squared / 2))
+        return exactly_above(order * self.mu_squared / 2)
 
     def _is_implied_by(self, other: Guarantee) -> bool:
         if isinstance(other, GaussianDP):
@@ -129,7 +138,7 @@ class GaussianDP(Guarantee):
     def _parameters(self) -> Mapping[str, object]:
         square = self.mu_squared
         root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
-        return {"mu": root if root**2 == square else f"√{square}"}
+        return {"mu": root if root**2 == square else f"√({in_words(square)})"}
 
     def is_perfect(self) -> bool:
         """Whether μ is 0."""

@@ -46,7 +46,7 @@ class Guarantee(ABC):
         """The smallest δ for which (ε, δ)-DP is certain, never below the truth; 1 if nothing better is known."""
         exact = rational(epsilon, "epsilon")
         check.nonnegative(epsilon=exact)
-        return min(1.0, above(lambda: self._profile(exact)))
+        return min(1.0, self._delta(exact))
 
     def epsilon(self, delta: Number) -> float:
         """The smallest ε for which (ε, δ)-DP is certain, never below the truth; ∞ if there is none."""
@@ -115,6 +115,10 @@ class Guarantee(ABC):
     @abstractmethod
     def _profile(self, epsilon: Fraction) -> Ball:
         """A ball for δ(ε), or for an upper bound on it, at the working precision."""
+
+    def _delta(self, epsilon: Fraction) -> float:
+        """An upper bound on δ(ε)."""
+        return above(lambda: self._profile(epsilon))
 
     @abstractmethod
     def _epsilon(self, delta: Fraction) -> float:

@@ -23,7 +23,7 @@ from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, in_words, rational
 from dither.measures import tangent, testing
 from dither.measures.approximate import PureDP
-from dither.measures.certified import above, at_most
+from dither.measures.certified import above, at_most, exactly_above, exactly_below
 from dither.measures.gaussian import GaussianDP
 from dither.measures.guarantee import Guarantee
 from dither.measures.tangent import FloatArray
@@ -58,7 +58,7 @@ class _Moments(Guarantee):
             return Ball(0)
         found = tangent.best_for_delta(float(epsilon), self._orders(float(epsilon)), self._curve, self._free)
         m, gap = self._as_order(found[0]), Fraction(found[1])
-        value = tangent.certified_delta(epsilon, m, gap, self._log_moment(m))
+        value = tangent.certified_delta(epsilon, m, gap, self._log_moment(m)).min(self._edge_delta(epsilon))
         # Pinsker: δ(ε) ≤ TV ≤ √(KL/2), and KL is below every D_α. It helps where ρ is too small for the
         # search.
         return value.min((ball(self._kullback_leibler()) / 2).sqrt())
@@ -77,7 +77,16 @@ class _Moments(Guarantee):
         scale = self._deviation(-log_delta)
         found = tangent.best_for_epsilon(log_delta, self._orders(scale), self._curve, self._free)
         m, gap = self._as_order(found[0]), Fraction(found[1])
-        return above(lambda: tangent.certified_epsilon(delta, m, gap, self._log_moment(m)))
+        inner = above(lambda: tangent.certified_epsilon(delta, m, gap, self._log_moment(m)))
+        return min(inner, self._edge_epsilon(delta))
+
+    def _edge_delta(self, epsilon: Fraction) -> Ball:
+        """(***) at its best order; where every order is known, it is no better than (**)."""
+        return Ball(1)
+
+    def _edge_epsilon(self, delta: Fraction) -> float:
+        """(***) solved for ε, at its best order."""
+        return math.inf
 
     def _deviation(self, log_odds: float) -> float:
         return log_odds
@@ -87,7 +96,7 @@ class _Moments(Guarantee):
 
     def _beta(self, alpha: Fraction) -> float:
         if alpha in (0, 1) or self.is_perfect():
-            return float(1 - alpha) if alpha in (0, 1) else testing.exactly_below(1 - alpha)
+            return exactly_below(1 - alpha)
         scale = self._deviation(math.log(alpha.denominator) - math.log(alpha.numerator))
         guess, m, swapped = testing.out_of_reach(alpha, self._orders(scale), self._curve, self._free)
         order = self._as_order(m)
@@ -123,7 +132,7 @@ class ZCDP(_Moments):
     def _orders(self, scale: float) -> FloatArray:
         """Around the best order of the Gaussian, α ≈ ε/(2ρ), or around 1/√(2ρ) where ε is small."""
         rho = float(self.rho)
-        centre = max(scale / (2 * rho), 1 / math.sqrt(2 * rho))
+        centre = max(scale / rho / 2, math.sqrt(0.5 / rho))
         return min(max(centre, 1e-290), 1e290) * _SPREAD
 
     @property
@@ -131,10 +140,10 @@ class ZCDP(_Moments):
         return True
 
     def _deviation(self, log_odds: float) -> float:
-        return math.sqrt(4 * float(self.rho) * log_odds)
+        return 2 * math.sqrt(self.rho) * math.sqrt(log_odds)
 
     def _renyi(self, order: Fraction) -> float:
-        return above(lambda: ball(order * self.rho))
+        return exactly_above(order * self.rho)
 
     def _is_implied_by(self, other: Guarantee) -> bool:
         if isinstance(other, ZCDP):
@@ -231,29 +240,43 @@ class RenyiDP(_Moments):
     def _orders(self, scale: float) -> FloatArray:
         return self._floats[0]
 
+    def _edge_delta(self, epsilon: Fraction) -> Ball:
+        m, log_c = self._floats
+        with np.errstate(all="ignore"):
+            values = -np.expm1(float(epsilon) - log_c / m)
+        values[~(values * (1 + m) >= 1)] = 2.0
+        order, divergence = self.points[int(values.argmin())]
+        edge = -ball(epsilon - divergence).expm1()
+        return edge if edge >= ball(1 / order) else Ball(1)
+
+    def _edge_epsilon(self, delta: Fraction) -> float:
+        least = min((value for order, value in self.points if delta * order >= 1), default=None)
+        return math.inf if least is None else above(lambda: ball(least) + ball(1 - delta).log())
+
     def _as_order(self, m: float) -> Fraction:
         return next(order - 1 for order, _ in self.points if float(order - 1) == m)
 
     def _renyi(self, order: Fraction) -> float:
         value = self._divergence(order)
-        return math.inf if value is None else above(lambda: ball(value))
+        return math.inf if value is None else exactly_above(value)
 
     def _is_implied_by(self, other: Guarantee) -> bool:
         if isinstance(other, RenyiDP):
-            found = ((other._divergence(order), value) for order, value in self.points)
-            return all(divergence is not None and divergence <= value for divergence, value in found)
+            known = ((other._divergence(order), value) for order, value in self.points)
+            return all(divergence is not None and divergence <= value for divergence, value in known)
         if isinstance(other, ZCDP | GaussianDP):
             rho = other.rho if isinstance(other, ZCDP) else other.mu_squared / 2
             return all(order * rho <= value for order, value in self.points)
-        return all(Fraction(other._renyi(order)) <= value for order, value in self.points)
+        found = [(other._renyi(order), value) for order, value in self.points]
+        return all(divergence < math.inf and rational(divergence) <= value for divergence, value in found)
 
     def _under(self, adjacency: Adjacency | None) -> Self:
         return type(self)(dict(self.points), adjacency=adjacency)
 
     def _parameters(self) -> Mapping[str, object]:
         shown = [f"{in_words(order)}: {in_words(value)}" for order, value in self.points]
-        if len(shown) > 6:
-            shown[3:-2] = ["..."]
+        if len(shown) > 4:
+            shown[1:-1] = ["..."]
         return {"curve": "{" + ", ".join(shown) + "}"}
 
     def is_perfect(self) -> bool:

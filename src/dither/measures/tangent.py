@@ -12,11 +12,16 @@ Taking E_Q on both sides, with E_Q[t] = 1,
 
     δ(ε) = E_Q[(t − e^ε)₊] ≤ (c − α s^{α−1} + (α − 1) s^α) / (α (r^{α−1} − s^{α−1})).            (**)
 
-The right side at its best s, with equality in (*), is the exact worst case among all pairs with D_α(P‖Q) ≤ γ:
-two points with likelihood ratios r and s attain it (the optimum of Asoodeh, Liao, Calmon, Kosut and Sankar
-2021, Theorem 3). At s = 0 it is Proposition 12 of Canonne, Kamath and Steinke (2020), δ = e^{(α−1)(γ−ε)} (1 −
-1/α)^{α−1} / α. Every (α, s) gives a valid bound, so floats may search for good ones and balls evaluate the
-one that was found.
+At s = 0 this is Proposition 12 of Canonne, Kamath and Steinke (2020), δ = e^{(α−1)(γ−ε)} (1 − 1/α)^{α−1} / α.
+There h may also rise from t = 0: h(t) = A t^α + B t with A = e^ε/((α − 1) r^α), B = 1 − e^ε α/((α − 1) r) ≥ 0
+has the tangent t − e^ε at t = r, and is best at r = e^γ:
+
+    δ(ε) ≤ 1 − e^{ε−γ}   if   e^γ ≥ e^ε α/(α − 1), that is if 1 − e^{ε−γ} ≥ 1/α.                        (***)
+
+The better of both at the best s, with equality in (*), is the exact worst case among all pairs with
+D_α(P‖Q) ≤ γ: a coin with likelihood ratios r and s attains it (the optimum of Asoodeh, Liao, Calmon, Kosut and
+Sankar 2021, Theorem 3). Every (α, s) gives a valid bound, so floats may search for good ones and balls evaluate
+the one that was found.
 
 Parameters are kept as m = α − 1 and as distances from 1, so that neither is lost when it is tiny.
 """

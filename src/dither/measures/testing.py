@@ -21,18 +21,13 @@ from dither.exact import Ball, Real, ball
 from dither.measures.certified import above, below
 from dither.measures.tangent import Curve, FloatArray
 
-__all__ = ["certified_beta", "exactly_below", "out_of_reach"]
+__all__ = ["certified_beta", "out_of_reach"]
 
 _SMALLEST = -744.0
 _ZOOM = np.exp(np.linspace(-0.7, 0.7, 15))
 # The first round spreads over all sizes of 1 − a − b, the later ones are uniform.
 _FIRST_SHARES = np.append(np.geomspace(1.0, 1e-14, 31), 0.0)
 _SHARES = np.linspace(1.0, 0.0, 24)
-
-
-def exactly_below(value: Fraction) -> float:
-    """The largest float that is not above `value`."""
-    return below(lambda: ball(value))
 
 
 def certified_beta(alpha: Fraction, guess: float, m: Fraction, swapped: bool, log_moment: Real) -> float:

@@ -63,8 +63,8 @@ def tradeoff(*guarantees: Guarantee) -> Figure:
 def loss(*guarantees: Guarantee) -> Figure:
     """How likely each privacy loss is, for the worst pair of outputs that each guarantee allows."""
     _check(guarantees)
-    grid = np.linspace(0, _widest(guarantees, 1e-4) * 1.1, _POINTS // 2)
-    width = float(grid[1])
+    width = _bin_width(guarantees)
+    grid = np.arange(_POINTS // 2 + 1, dtype=np.float64) * width
     figure, axes = new_axes("Privacy loss", "privacy loss L", f"probability within {width:.2g}")
     for guarantee, stroke in zip(guarantees, strokes(len(guarantees)), strict=True):
         losses, masses = loss_masses(guarantee, grid)
@@ -107,6 +107,13 @@ def _widest(guarantees: tuple[Guarantee, ...], delta: float = _SMALLEST_DELTA) -
     stated = [float(getattr(guarantee, "stated_epsilon", 0)) * 1.5 for guarantee in guarantees]
     widest = max((end for end in [*ends, *stated] if end < math.inf), default=0.0)
     return min(widest or 1.0, _LARGEST_EPSILON)
+
+
+def _bin_width(guarantees: tuple[Guarantee, ...]) -> float:
+    """A bin of the loss picture; a stated ε falls on the middle of one, as all its mass is there."""
+    width = 2.2 * _widest(guarantees, 1e-4) / _POINTS
+    stated = max(float(getattr(guarantee, "stated_epsilon", 0)) for guarantee in guarantees)
+    return stated / round(stated / width) if stated >= width else width
 
 
 def _any(stroke: dict[str, object]) -> dict[str, Any]:
