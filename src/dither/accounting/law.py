@@ -29,6 +29,7 @@ __all__ = ["ALIGNMENT", "Law", "from_above", "from_below", "span"]
 ALIGNMENT = 2.0**-42
 """How far lattice points stay below atoms in a law from below, relative to 1 + |loss|: above all rounding."""
 
+_SMALLEST = 1e-300  # what an underflow to 0 may hide
 _SIZES = np.geomspace(1e-12, 1e9, 64)
 _UP = 1 + 2.0**-49
 _DOWN = 1 - 2.0**-49
@@ -56,12 +57,9 @@ def from_above(pair: Pair, step: float, low: float, high: float) -> Law:
     """A law on a lattice of `step` that dominates `pair`: mass below `low` is raised, above `high` made infinite."""
     offset, cells = _lattice(pair, step, low, high, above=True)
     points = offset + step * np.arange(cells + 1)
-    tails = pair.tails(points)
-    error = tails.error + POSITION_ERROR * (1 + np.abs(points))
-    dots = np.maximum((tails.p - tails.scaled_q) + error * (tails.p + tails.scaled_q), 0.0)
-    dots = np.maximum.accumulate(dots[::-1])[::-1]
-    beyond = float(dots[-1])
-    survival = _survival(dots - beyond, step) * _UP
+    dots = np.maximum.accumulate(pair.dots(points)[::-1])[::-1]
+    beyond = float(dots[-1]) + (0.0 if points[-1] >= pair.support[1] else _SMALLEST)
+    survival = _survival(np.maximum(dots - beyond, 0.0), step) * _UP
     whole = min(float(1 - pair.infinity) * _UP, 1.0)
     survival[0] = whole
     survival = np.minimum(np.maximum.accumulate(survival[::-1])[::-1], whole)

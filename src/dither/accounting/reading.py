@@ -22,11 +22,15 @@ _POSITION = 2.0**-49
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """A bound on δ at lattice points: values[n] at first + n·step, decreasing; `above` says which way it errs."""
+    """A bound on δ at lattice points: values[n] at first + n·step, decreasing; `above` says which way it errs.
+
+    From below, δ is at least `infinity` everywhere.
+    """
 
     first: float
     step: float
     values: FloatArray
+    infinity: float
     above: bool
 
     def delta(self, epsilon: float) -> float:
@@ -37,7 +41,7 @@ class Reading:
         if place < 0:
             return 1.0 if self.above else float(self.values[0])
         if place >= last:
-            return float(self.values[last]) if self.above else 0.0
+            return float(self.values[last]) if self.above else self.infinity
         index = math.floor(place)
         share = math.expm1((place - index) * self.step) / math.expm1(self.step)
         low, high = float(self.values[index]), float(self.values[index + 1])
@@ -49,7 +53,7 @@ class Reading:
         enough = self.values <= delta
         index = int(np.argmax(enough)) if enough.any() else len(self.values)
         if index == len(self.values):
-            return math.inf if self.above else self._at(len(self.values) - 1)
+            return math.inf if self.above or self.infinity > delta else self._at(len(self.values) - 1)
         if index == 0:
             return self._at(0) if self.above else -math.inf
         before, after = float(self.values[index - 1]), float(self.values[index])
@@ -66,9 +70,9 @@ def read_above(composed: Composed, centre: float) -> Reading:
     """Upper bounds on δ around `centre`."""
     first, sums, rounding, scale = _sums(composed, centre)
     noise = composed.spread * _length(composed) * scale
-    missing = composed.right * scale[-1]
+    missing = composed.right * _beyond(composed)
     values = (sums + rounding) * (1 + composed.relative) + noise + missing
-    return Reading(first, composed.step, _capped(values, composed.infinity), above=True)
+    return Reading(first, composed.step, _capped(values, composed.infinity), 1.0, above=True)
 
 
 def read_below(composed: Composed, centre: float) -> Reading:
@@ -80,28 +84,33 @@ def read_below(composed: Composed, centre: float) -> Reading:
     peak = math.exp(tilt * math.log(tilt / (1 + tilt))) / (1 + tilt) if tilt > 0 else 1.0
     values = (sums - rounding) * (1 - min(composed.relative, 1.0)) - noise - composed.outside * peak * scale
     values = np.maximum(np.maximum.accumulate(values[::-1])[::-1], 0.0) * (1 - 8 * UNIT)
-    kept = max(1 - composed.infinity, 0.0)
-    return Reading(first, composed.step, (1 - kept) + values if composed.infinity else values, above=False)
+    infinity = composed.infinity * (1 - 2.0**-40)
+    return Reading(first, composed.step, values + infinity, infinity, above=False)
 
 
 def _sums(composed: Composed, centre: float) -> tuple[float, FloatArray, FloatArray, FloatArray]:
     """Σ_{x>ε} P[X = x](1 − e^{ε−x}) at lattice points ε, a bound on its rounding, and e^{log_scale − λε}."""
-    step, tilt = composed.step, composed.tilt
+    step, tilt, size = composed.step, composed.tilt, len(composed.masses)
     reach = _FARTHEST / (1 + tilt)
-    begin = min(max(math.floor((centre - reach - composed.first) / step), 0), len(composed.masses) - 1)
-    masses = composed.masses[begin:]
+    begin = min(max(math.floor((centre - reach - composed.first) / step), 0), size - 1)
+    end = max(min(math.ceil((centre + _FARTHEST - composed.first) / step), size), begin + 1)
     first = composed.first + begin * step
-    steps = step * np.arange(len(masses))
-    reference = centre - first
-    weighted = masses * np.exp(np.clip(-tilt * (steps - reference), -700, 700))
-    twice = weighted * np.exp(np.clip(-(steps - reference), -700, 700))
-    tail, scaled = (np.cumsum(values[::-1])[::-1] for values in (weighted, twice))
-    growth = np.exp(np.clip(steps - reference, -700, 700))
-    sums = np.maximum(tail - growth * scaled, 0.0)
+    falling = _geometric(tilt * (centre - first), -tilt * step, size - begin)
+    weighted = composed.masses[begin:] * falling
+    twice = weighted * _geometric(centre - first, -step, size - begin)
+    tail, scaled = (np.cumsum(values[::-1])[::-1][: end - begin] for values in (weighted, twice))
+    scaled = scaled * _geometric(first - centre, step, end - begin)
     scale = math.exp(min(max(composed.log_scale - tilt * centre, -745.0), 709.0))
-    rounding = UNIT * (len(masses) + 32 + 8 * tilt * (abs(centre) + step * len(masses))) * (tail + growth * scaled)
-    there = scale * np.exp(np.clip(-tilt * (steps - reference), -700, 700))
-    return first, scale * sums, scale * rounding, there
+    rounding = UNIT * (size + 64 + 8 * (1 + tilt) * (abs(centre) + abs(first) + step * size)) * scale
+    return first, scale * np.maximum(tail - scaled, 0.0), rounding * (tail + scaled), scale * falling[: end - begin]
+
+
+def _geometric(start: float, ratio: float, count: int) -> FloatArray:
+    """e^{start + ratio·n} for n < count, each as the product of two exponentials."""
+    block = 512
+    coarse = np.exp(np.clip(start + ratio * block * np.arange(-(-count // block)), -745.0, 700.0))
+    product = coarse[:, None] * np.exp(ratio * np.arange(block))
+    return product.ravel()[:count]
 
 
 def _length(composed: Composed) -> float:
@@ -110,6 +119,12 @@ def _length(composed: Composed) -> float:
     if composed.tilt > 0:
         most = min(most, 1 / (2 * composed.tilt * composed.step))
     return math.sqrt(most)
+
+
+def _beyond(composed: Composed) -> float:
+    """e^{log_scale − λR} at the right end R of the window."""
+    end = composed.first + (len(composed.masses) - 0.5) * composed.step
+    return math.exp(min(composed.log_scale - composed.tilt * end, 709.0)) * (1 + 2.0**-30)
 
 
 def _capped(values: FloatArray, infinity: float) -> FloatArray:

@@ -42,6 +42,13 @@ class Sketch:
     losses: FloatArray
     log_masses: FloatArray
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of one loss, roughly."""
+        masses = np.exp(self.log_masses)
+        mean = float(np.sum(masses * self.losses))
+        return math.sqrt(max(float(np.sum(masses * (self.losses - mean) ** 2)), 1e-300))
+
 
 @dataclass(frozen=True, slots=True)
 class Saddle:
@@ -69,11 +76,10 @@ def sketch(pair: Pair, count: int, right: float) -> Sketch:
     nodes = np.unique(np.concatenate([[-1e-9], near, 1 - near, even])) * width + low
     tails = pair.tails(nodes)
     p = -np.diff(tails.p, append=0.0)
-    q = tails.scaled_q * np.exp(np.clip(-nodes, -700, 700))
-    q = -np.diff(q, append=0.0)
+    q = -np.diff(tails.scaled_q * np.exp(np.clip(-nodes, -700, 700)), append=0.0)
     good = (p > 0) & (q > 0)
-    p, q, nodes = p[good], q[good], nodes[good]
-    return Sketch(pair, count, low, high, np.clip(np.log(p / q), nodes, None), np.log(p))
+    losses = np.clip(np.log(p[good] / q[good]), nodes[good], np.append(nodes[1:], nodes[-1])[good])
+    return Sketch(pair, count, low, high, losses, np.log(p[good]))
 
 
 def saddle_for_delta(sketches: Sequence[Sketch], delta: float) -> Saddle:
@@ -129,8 +135,8 @@ def _moments(sketches: Sequence[Sketch], tilts: FloatArray) -> _Moments:
         top = exponents.max(axis=1)
         weights = np.exp(exponents - top[:, None])
         total = weights.sum(axis=1)
-        first = weights @ one.losses / total
-        second = weights @ (one.losses * one.losses) / total
+        first = (weights * one.losses).sum(axis=1) / total
+        second = (weights * (one.losses * one.losses)).sum(axis=1) / total
         mean += one.count * first
         variance += one.count * np.maximum(second - first * first, 0.0)
         log_mgf += one.count * (top + np.log(total))

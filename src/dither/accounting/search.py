@@ -61,18 +61,19 @@ class Plan:
         Per release the two laws differ by h²/8 in the mean and by h²/4 in the variance of the loss; tilted by λ
         the sum moves by h²/8·(1 + λ).
         """
-        step = math.sqrt(4 * epsilon_error / (self.releases * (1 + self.saddle.tilt)))
-        return self.fitted(min(step, self.saddle.deviation / 4))
+        step = math.sqrt(2 * epsilon_error / (self.releases * (1 + self.saddle.tilt)))
+        finest = min(one.deviation for one in self.sketches)
+        return self.fitted(min(step, self.saddle.deviation / 4, max(finest / 40, step / 4)))
 
     def fitted(self, step: float) -> float:
-        """A step not much larger than this one that keeps the lattice below its limit and meets the atoms."""
+        """A step near this one that keeps the lattice below its limit and meets the atoms."""
         widest = max(self.saddle.right - self.saddle.left, *(one.high - one.low for one in self.sketches))
         step = max(step, widest / (0.9 * MOST_POINTS))
         lattices = [(one.count * atoms.spacing, atoms.spacing) for one in self.sketches if (atoms := one.pair.atoms)]
         if not lattices:
             return step
         spacing = max(lattices)[1]
-        return spacing / max(math.floor(spacing / step), 1)
+        return spacing / math.floor(spacing / step) if spacing > step else spacing * math.floor(step / spacing)
 
     def is_finest(self, step: float) -> bool:
         """Whether the lattice cannot be made much finer."""

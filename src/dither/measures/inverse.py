@@ -6,19 +6,20 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from dither.exact import Ball, ball
+from dither.exact import Ball, ball, precision
 
 __all__ = ["root_bracket"]
 
 _LARGEST_EPSILON = 2.0**1000
 _TRIES = 60
+_GUESSING = 72
 
 
 def root_bracket(profile: Callable[[Ball], Ball], delta: Fraction, top: float) -> tuple[float, float]:
     """Floats lo ≤ ε* ≤ hi around ε* = min {ε ≥ 0 : δ(ε) ≤ delta}, at the caller's working precision.
 
     δ(ε) must not increase, and be 0 from `top` on (which may be infinite). The root of ln δ(ε) − ln δ is found by
-    the Illinois method, which only guesses; then both ends move outwards until a ball certifies them.
+    the secant method, which only guesses; then both ends move outwards until a ball certifies them.
     """
     goal = ball(delta)
 
@@ -30,7 +31,8 @@ def root_bracket(profile: Callable[[Ball], Ball], delta: Fraction, top: float) -
 
     if is_enough(0.0):
         return 0.0, 0.0
-    guess = top if not delta else _guess(profile, goal, top)
+    with precision(_GUESSING):
+        guess = top if not delta else _guess(profile, ball(delta), top)
     return _outwards(guess, -1, is_too_small), _outwards(guess, +1, is_enough)
 
 
@@ -57,26 +59,31 @@ def _guess(profile: Callable[[Ball], Ball], goal: Ball, top: float) -> float:
         if high >= min(top, _LARGEST_EPSILON):
             return high
         low, at_low = high, at_high
-        high = min(2 * high, top)
+        high = min(4 * high, top)
         at_high = excess(high)
-    return _illinois(excess, low, high, at_low, at_high)
+    return _secant(excess, low, high, at_low, at_high)
 
 
-def _illinois(function: Callable[[float], float], low: float, high: float, at_low: float, at_high: float) -> float:
-    """A root of a decreasing function between low (positive value) and high (negative, perhaps −∞)."""
-    for _ in range(100):
-        if high - low <= 2.0**-51 * high:
-            break
+def _secant(
+    function: Callable[[float], float], low: float, high: float, at_low: float, at_high: float
+) -> float:
+    """A root of a decreasing function between low (positive value) and high (negative, perhaps −∞).
+
+    Secant steps, replaced by halving where they leave the bracket. The last step is not checked again: its error
+    is about the product of the last two.
+    """
+    before, at_before, last, at_last = low, at_low, high, at_high
+    for _ in range(200):
         middle = (low + high) / 2
-        if math.isfinite(at_high):
-            middle = low + (high - low) * at_low / (at_low - at_high)
+        if math.isfinite(at_before) and math.isfinite(at_last) and at_before != at_last:
+            middle = last - at_last * (last - before) / (at_last - at_before)
         if not low < middle < high:
-            break
-        value = function(middle)
-        if abs(value) < 2.0**-49:
+            middle = (low + high) / 2
+        if abs(middle - last) <= 2.0**-46 * abs(middle) or not low < middle < high:
             return middle
-        if value > 0:
-            low, at_low, at_high = middle, value, at_high / 2
+        before, at_before, last, at_last = last, at_last, middle, function(middle)
+        if at_last > 0:
+            low = middle
         else:
-            high, at_high, at_low = middle, value, at_low / 2
-    return (low + high) / 2
+            high = middle
+    return high

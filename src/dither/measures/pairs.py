@@ -70,7 +70,7 @@ class Tails(NamedTuple):
 
 
 class Atoms(NamedTuple):
-    """Losses of positive probability lie on the lattice anchor + spacing·ℤ."""
+    """Losses of positive probability lie on the lattice anchor + spacing·ℤ, or the largest and smallest of them do."""
 
     anchor: float
     spacing: float
@@ -88,6 +88,12 @@ class Pair(ABC):
     @abstractmethod
     def tails(self, losses: FloatArray) -> Tails:
         """The tails of the privacy loss at an increasing grid of `losses`."""
+
+    def dots(self, losses: FloatArray) -> FloatArray:
+        """Upper bounds on δ(ℓ) − P[L = ∞] at the grid of `losses`; more than the tails only where less is known."""
+        p, scaled_q, error = self.tails(losses)
+        slack = error + POSITION_ERROR * (1 + np.abs(losses))
+        return np.maximum((p - scaled_q) + slack * (p + scaled_q), 0.0)
 
     @abstractmethod
     def swapped(self) -> Pair:

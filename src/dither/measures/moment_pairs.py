@@ -1,0 +1,114 @@
+"""Pairs of which only moments of the loss are known: zero-concentrated and Rényi differential privacy.
+
+From above, each order α with D_α ≤ γ gives (Canonne, Kamath and Steinke 2020, Proposition 12; Balle et al. 2020)
+
+    δ(ε) ≤ e^{(α−1)(γ−ε)}/(α−1) · (1 − 1/α)^α,   and δ(−ε) = 1 − e^{−ε}(1 − δ′(ε)) with δ′ the other direction.
+
+From below, a mechanism that keeps the promise and whose profile is known stands for all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dither.exact import Ball, ball, check
+from dither.measures.pairs import FloatArray, Gaussian, Pair, Tails
+
+__all__ = ["Concentrated", "Renyi"]
+
+_ROUNDING = 2.0**-36
+
+
+@dataclass(frozen=True)
+class Concentrated(Pair):
+    """Everything that is ρ-zCDP, ρ = `rho`: D_α ≤ ρα for every α. The Gaussian pair with μ² = 2ρ is one of it."""
+
+    rho: Fraction
+
+    def __post_init__(self) -> None:
+        check.positive(rho=self.rho)
+
+    @property
+    def _example(self) -> Gaussian:
+        return Gaussian(2 * self.rho)
+
+    def profile(self, epsilon: Ball) -> Ball:
+        low = self._example.profile(epsilon)
+        return low.union(_ball_bound(epsilon, ball(self.rho), None))
+
+    def dots(self, losses: FloatArray) -> FloatArray:
+        rho = float(self.rho)
+        size = np.abs(losses)
+        centre = np.maximum((size - rho) / (2 * rho), 1e-3 / max(rho, 1e-3))
+        orders = 1 + centre * np.geomspace(0.5, 2.0, 9)[:, None]
+        return _unfolded(losses, _bounds(size, orders, rho * orders).min(axis=0))
+
+    def tails(self, losses: FloatArray) -> Tails:
+        return self._example.tails(losses)
+
+    def swapped(self) -> Concentrated:
+        return self
+
+    @property
+    def is_symmetric(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Renyi(Pair):
+    """Everything with D_α ≤ γ for each (α, γ) of `points`. From below nothing is claimed."""
+
+    points: tuple[tuple[Fraction, Fraction], ...]
+
+    def profile(self, epsilon: Ball) -> Ball:
+        bounds = (_ball_bound(epsilon, ball(value), order) for order, value in self.points)
+        least = Ball(1)
+        for bound in bounds:
+            least = least.min(bound)
+        return least.union(Ball(0))
+
+    def dots(self, losses: FloatArray) -> FloatArray:
+        size = np.abs(losses)
+        best = np.ones(len(losses))
+        for order, value in self.points:
+            best = np.minimum(best, _bounds(size, np.array(float(order)), np.array(float(value))))
+        return _unfolded(losses, best)
+
+    def tails(self, losses: FloatArray) -> Tails:
+        nothing = np.zeros(len(losses))
+        return Tails(nothing, nothing.copy(), 0.0)
+
+    def swapped(self) -> Renyi:
+        return self
+
+    @property
+    def is_symmetric(self) -> bool:
+        return True
+
+
+def _bounds(size: FloatArray, orders: FloatArray, values: FloatArray) -> FloatArray:
+    """The bound at ε = `size`, rounded up: the exponent is off by less than 2^-36 relative to its parts."""
+    parts = (orders - 1) * values, (orders - 1) * size, orders * np.log1p(-1 / orders), np.log(orders - 1)
+    exponent = parts[0] - parts[1] + parts[2] - parts[3]
+    slack = _ROUNDING * (1 + sum(np.abs(part) for part in parts))
+    bound: FloatArray = np.exp(np.minimum(exponent + slack, 0.0))
+    return bound
+
+
+def _unfolded(losses: FloatArray, bound: FloatArray) -> FloatArray:
+    """The bound for all ε from that for |ε|."""
+    below = (1 - np.exp(np.minimum(losses, 0.0)) * (1 - bound)) * (1 + _ROUNDING)
+    return np.minimum(np.where(losses < 0, below, bound), 1.0)
+
+
+def _ball_bound(epsilon: Ball, value: Ball, order: Fraction | None) -> Ball:
+    """The bound in balls; without an order, `value` is ρ and a nearly optimal order is used. For ε ≥ 0."""
+    if order is None:
+        guess = max((float(epsilon) - float(value)) / (2 * float(value)), 1e-3)
+        exact = 1 + Fraction(guess)
+        return _ball_bound(epsilon, value * ball(exact), exact)
+    a = ball(order)
+    return (((a - 1) * (value - epsilon)).exp() / (a - 1) * (a * (1 - 1 / a).log()).exp()).min(Ball(1))
