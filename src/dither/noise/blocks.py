@@ -72,7 +72,7 @@ class Layout:
 
     def for_tail(self) -> Layout:
         """The layout of the table behind this one: drawn from so rarely that it should be small."""
-        return replace(self, keep=COARSE.keep, tail_share=Fraction(1, 64), largest_block_bits=None)
+        return replace(self, keep=COARSE.keep, tail_share=max(self.tail_share, Fraction(1, 64)), largest_block_bits=None)
 
 
 FINE = Layout(keep=Fraction(15, 16), largest_block_bits=62)

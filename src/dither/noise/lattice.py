@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,10 @@ from dither.errors import NotANumberError, ParameterError
 from dither.exact import Number, check, rational
 from dither.noise.law import Integers, Law, integer_array
 
-__all__ = ["Grid", "add_integers"]
+__all__ = ["Grid", "Values", "add_integers"]
+
+Values: TypeAlias = ArrayLike | int | float | Fraction | Decimal
+"""A number, or an array of any shape of integers, floats up to 64 bits, Fractions or Decimals."""
 
 _STEPS_PER_SCALE_BITS = 40
 _INT64_ROOM = 1 << 61
@@ -79,7 +82,7 @@ class Grid:
         check.count(coordinates=coordinates)
         return exact / self.step
 
-    def round(self, values: ArrayLike) -> Integers:
+    def round(self, values: Values) -> Integers:
         """Each value in steps, to the nearest grid point, halves upwards.
 
         A data value means itself: a float is its exact binary value. NaN, infinities and types that are not numbers
@@ -93,7 +96,7 @@ class Grid:
             return array.astype(np.int64) << shift
         return self._round_exactly(array)
 
-    def add(self, values: ArrayLike, noise: Law) -> float | NDArray[np.float64]:
+    def add(self, values: Values, noise: Law) -> float | NDArray[np.float64]:
         """values + noise on the grid, `noise` counted in steps; a float for a number, an array for an array.
 
         Sums beyond the largest float are shown as the largest float.
@@ -143,7 +146,7 @@ class Grid:
         return np.array(flat, dtype=np.float64).reshape(steps.shape)
 
 
-def add_integers(values: ArrayLike, noise: Law) -> int | Integers:
+def add_integers(values: Values, noise: Law) -> int | Integers:
     """Integers plus integer noise: nothing is rounded and nothing wraps; sums past 2^63 become Python integers."""
     if isinstance(values, int):
         return values + noise.sample()
@@ -168,7 +171,7 @@ def _is_small(array: NDArray[Any], room: int) -> bool:
     return bool(((array > -room) & (array < room)).all())
 
 
-def _numbers(values: ArrayLike) -> NDArray[Any]:
+def _numbers(values: Values) -> NDArray[Any]:
     """The values as an array of exact numbers, or an error that names the type and no value."""
     array = np.asarray(values)
     kind = array.dtype.kind

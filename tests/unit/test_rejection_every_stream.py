@@ -1,0 +1,183 @@
+"""The block sampler on every stream of bits: the probabilities are those of the law, exactly.
+
+A round is short, so all of its streams can be run. The layouts here are tiny (words of a few bits), which makes the
+rare steps of production frequent: void words, tails, undecided digits and balls occur in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dither.exact import precision
+from dither.noise import Bernoulli, BernoulliExp, DiscreteLaplace, Geometric, UniformBelow
+from dither.noise.blocks import Layout
+from dither.noise.discrete_gaussian import DiscreteGaussian
+from dither.noise.entropy import Source
+from dither.noise.rejection import BlockSampler, RejectionLaw
+from tests.every_stream import RecordedBits, every_stream
+
+_INDEX_BITS, _UNIFORM_BITS = 4, 1
+_WORD_BITS = _INDEX_BITS + _UNIFORM_BITS
+_LONGEST = 20
+
+
+def _layout(margin: float) -> Layout:
+    return Layout(
+        keep=Fraction(1, 2),
+        index_bits=_INDEX_BITS,
+        uniform_bits=_UNIFORM_BITS,
+        tail_share=Fraction(1, 3),
+        margin=margin,
+        largest_block_bits=3,
+    )
+
+
+def _single(sampler: BlockSampler) -> Callable[[Source], int | None]:
+    return sampler._attempt
+
+
+def _vector(sampler: BlockSampler) -> Callable[[Source], int | None]:
+    def attempt(source: Source) -> int | None:
+        points, accepted, large = sampler._propose(source, 1)
+        assert not large
+        return int(points[0]) if accepted[0] else None
+
+    return attempt
+
+
+def _weight_in_a_round(law: RejectionLaw, sampler: BlockSampler, x: int) -> Fraction:
+    """c · g(x) / 2^index_bits to 200 bits: what rejection.md says that a round must give."""
+    with precision(200):
+        weight = law._arms()[0].shape.weight(abs(x))
+        mantissa, exponent = weight.mid().man_exp()
+    exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return sampler._plan.scale * exact / (1 << _INDEX_BITS)
+
+
+_LAWS = [
+    DiscreteLaplace("0.4"),
+    DiscreteLaplace(2),
+    DiscreteLaplace("2.7"),
+    DiscreteGaussian.from_sigma("0.6"),
+    DiscreteGaussian.from_sigma(3),
+    Geometric(1),
+    Geometric("2.9"),
+]
+
+
+@pytest.mark.parametrize("path", [_single, _vector])
+@pytest.mark.parametrize("margin", [2.0**-40, 2.0], ids=["doubles", "balls only"])
+@pytest.mark.parametrize("law", _LAWS, ids=str)
+def test_a_round_has_exact_probabilities(
+    law: RejectionLaw, margin: float, path: Callable[[BlockSampler], Callable[[Source], int | None]]
+) -> None:
+    sampler = BlockSampler.over(law._arms(), _layout(margin))
+    sampler.__dict__["_deeper"] = _NoTail()  # tails have a test of their own; here they would hide small errors
+    outcomes = every_stream(path(sampler), _LONGEST, _WORD_BITS)
+    points = {x for block in sampler._blocks for x in range(block.start, block.start + (1 << block.bits))}
+    assert len(points) >= 3
+    assert set(outcomes.mass) == points | {None}
+    assert outcomes.undecided < Fraction(1, 1000)
+    for x in points:
+        assert outcomes.allows(x, _weight_in_a_round(law, sampler, x)), x
+
+
+class _NoTail:
+    """Stands for the table behind the first one, and rejects."""
+
+    def _attempt(self, source: Source) -> None:
+        return None
+
+
+@pytest.mark.parametrize("law", _LAWS, ids=str)
+def test_tails_come_from_deeper_tables_with_exact_probabilities(law: RejectionLaw) -> None:
+    sampler = BlockSampler.over(law._arms(), _layout(2.0**-40))
+    last = max(block.near + (1 << block.bits) - 1 for block in sampler._blocks)
+    deeper = sampler._deeper
+    deeper.__dict__["_deeper"] = _NoTail()
+    outcomes = every_stream(deeper._attempt, _LONGEST, _WORD_BITS)
+    reached = [x for x in outcomes.mass if isinstance(x, int)]
+    assert reached
+    assert all(abs(x) > last for x in reached)
+    assert outcomes.undecided < Fraction(1, 1000)
+    to_come_here = Fraction(sampler._plan.tail_words, 1 << _INDEX_BITS)
+    for x in reached:
+        assert outcomes.allows(x, _weight_in_a_round(law, sampler, x) / to_come_here), x
+
+
+def test_draw_starts_again_after_a_rejected_round() -> None:
+    law = DiscreteLaplace("0.4")
+    sampler = BlockSampler.over(law._arms(), _layout(2.0**-40))
+    outcomes = every_stream(sampler.draw, 15, _WORD_BITS)
+    assert outcomes.undecided < Fraction(1, 5)
+    assert len(outcomes.mass) >= 3
+    for x in outcomes.mass:
+        assert isinstance(x, int)
+        assert outcomes.allows(x, Fraction(float(law.pmf(x)))), x
+
+
+_Batch = tuple[list[int], list[bool], dict[int, int]]
+
+
+class _Scripted(BlockSampler):
+    """Proposes what it was told, a batch at a time."""
+
+    def __init__(self, batches: list[_Batch]) -> None:
+        self._batches = batches
+
+    def _propose(self, source: Source, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_], dict[int, int]]:
+        points, accepted, large = self._batches.pop(0)
+        return np.array(points), np.array(accepted), large
+
+
+def test_vectors_are_the_first_accepted_proposals_in_order() -> None:
+    batches: list[_Batch] = [
+        ([1, 2, 3, 4], [True, False, True, False], {}),
+        ([5, 6], [False, False], {}),
+        ([7, 8, 9], [True, True, True], {}),
+    ]
+    assert _Scripted(batches).draw_many(RecordedBits(0, 0), 4).tolist() == [1, 3, 7, 8]
+
+
+def test_vectors_put_points_beyond_int64_in_their_place() -> None:
+    far = 1 << 70
+    batches: list[_Batch] = [
+        ([1, 2, 0], [False, True, True], {2: far}),
+        ([3, 0, 0], [True, True, True], {1: -far, 2: 5 * far}),
+    ]
+    drawn = _Scripted(batches).draw_many(RecordedBits(0, 0), 4)
+    assert drawn.tolist() == [2, far, 3, -far]
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 5, 8, 11])
+@pytest.mark.parametrize("many", [False, True])
+def test_uniform_integers(bound: int, many: bool) -> None:
+    law = UniformBelow(bound)
+
+    def draw(source: Source) -> int:
+        return int(law._draw_many(source, 1)[0]) if many else law._draw(source)
+
+    outcomes = every_stream(draw, 15, 5)
+    assert set(outcomes.mass) == set(range(bound))
+    assert len(set(outcomes.mass.values())) == 1, "all values have the same mass on the same streams"
+    assert outcomes.undecided < Fraction(1, 4)
+
+
+@pytest.mark.parametrize(
+    "coin", [Bernoulli("1/3"), Bernoulli(0), Bernoulli(1), Bernoulli("5/8"), BernoulliExp(1), BernoulliExp("0.01")]
+)
+@pytest.mark.parametrize("many", [False, True])
+def test_coins(coin: Bernoulli | BernoulliExp, many: bool) -> None:
+    def draw(source: Source) -> int:
+        return int(coin._draw_many(source, 1)[0]) if many else coin._draw(source)
+
+    outcomes = every_stream(draw, 16, 4)
+    assert outcomes.undecided <= Fraction(1, 1 << 14)
+    with precision(200):
+        mantissa, exponent = coin.chance().mid().man_exp()
+    assert outcomes.allows(1, Fraction(int(mantissa)) * Fraction(2) ** int(exponent))
