@@ -7,6 +7,7 @@ in one of two directions: `lower` never above the truth, `upper` never below it.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable
 from fractions import Fraction
@@ -24,6 +25,7 @@ Real: TypeAlias = Callable[[], Ball]
 """A computable real: each call gives a ball that contains it, smaller as the working precision grows."""
 
 _flint_precision = threading.RLock()
+_USUAL_PRECISION = 53
 
 
 class precision:  # noqa: N801  (used like a function: with precision(128): ...)
@@ -32,14 +34,15 @@ class precision:  # noqa: N801  (used like a function: with precision(128): ...)
     Flint keeps one precision per process, so the block holds a lock: a second thread cannot lower it meanwhile.
     """
 
-    __slots__ = ("_before", "_bits")
+    __slots__ = ("_before", "_bits", "_lock")
 
     def __init__(self, bits: int) -> None:
         self._bits = bits
         self._before = 0
 
     def __enter__(self) -> None:
-        _flint_precision.acquire()
+        self._lock = _flint_precision
+        self._lock.acquire()
         self._before = ctx.prec
         ctx.prec = max(self._before, self._bits)
 
@@ -47,7 +50,7 @@ class precision:  # noqa: N801  (used like a function: with precision(128): ...)
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         ctx.prec = self._before
-        _flint_precision.release()
+        self._lock.release()
 
 
 def ball(value: Fraction | int) -> Ball:
@@ -62,14 +65,33 @@ def lower(number: Ball) -> float:
     if not number.is_finite():
         return -math.inf
     end = number.lower()
-    nearest = min(max(float(end), -math.inf), math.inf)
-    # Compare exactly: a finite float is an exact ball at 53 bits or more.
-    with precision(64):
-        while nearest == math.inf or (nearest != -math.inf and not arb(nearest) <= end):
-            nearest = math.nextafter(nearest, -math.inf)
+    nearest = float(end)
+    # A float becomes a ball without rounding, and two exact balls are compared without rounding.
+    while nearest == math.inf or (nearest != -math.inf and not arb(nearest) <= end):
+        nearest = math.nextafter(nearest, -math.inf)
     return nearest
 
 
 def upper(number: Ball) -> float:
     """A float that is not below `number`: the smallest such float, given an exact `number`; +inf if unknown."""
-    return -lower(-number)
+    if not number.is_finite():
+        return math.inf
+    end = number.upper()
+    nearest = float(end)
+    while nearest == -math.inf or (nearest != math.inf and not arb(nearest) >= end):
+        nearest = math.nextafter(nearest, math.inf)
+    return nearest
+
+
+def _unlock_after_fork() -> None:
+    """In a forked child: a lock that another thread held at the fork would never be released, so it is replaced."""
+    global _flint_precision
+    if _flint_precision.acquire(blocking=False):
+        _flint_precision.release()
+    else:
+        _flint_precision = threading.RLock()
+_USUAL_PRECISION = 53
+        ctx.prec = _USUAL_PRECISION
+
+
+os.register_at_fork(after_in_child=_unlock_after_fork)

@@ -120,16 +120,18 @@ class Plan:
 def plan(arms: Sequence[Arm], layout: Layout, scale: Fraction | None = None) -> Plan:
     """Lay out blocks over the arms. Without a `scale`, c is chosen so that the table is nearly full."""
     with precision(_PLANNING_BITS):
-        sides = {(arm.shape, arm.first): _spans(arm.shape, arm.first, layout) for arm in arms}
-        runs = [(arm, sides[arm.shape, arm.first]) for arm in arms]
+        # Both arms of a symmetric law share their spans from 1 on.
+        sides = {(arm.shape, max(arm.first, 1)) for arm in arms}
+        outwards = {(shape, first): _spans(shape, first, layout) for shape, first in sides}
+        runs = [(arm, _peak(arm) + outwards[arm.shape, max(arm.first, 1)]) for arm in arms]
         tail_arms = [replace(arm, first=_end(spans, arm.first)) for arm, spans in runs]
         tails = sum((arm.shape.tail_bound(arm.first) for arm in tail_arms), ball(0))
         if scale is None:
             whole = sum((span.highest * (1 << span.bits) for _, spans in runs for span in spans), 8 * tails)
             room = (1 << layout.index_bits) - sum(len(spans) for _, spans in runs) - 1
             scale = Fraction(lower(ball(room) / whole))
-        steps = {side: [_step(span, scale, layout) for span in spans] for side, spans in sides.items()}
-        blocks = [_place(step, arm) for arm in arms for step in steps[arm.shape, arm.first]]
+        steps = {span: _step(span, scale, layout) for span in {span for _, spans in runs for span in spans}}
+        blocks = [_place(steps[span], arm) for arm, spans in runs for span in spans]
         # Four times the tails' weight leaves room for their blocks, which overshoot them at most twice.
         tail_words = max(1, ceil(upper(4 * tails * ball(scale))))
     if not 0 < sum(block.words for block in blocks) + tail_words <= 1 << layout.index_bits:
@@ -137,7 +139,7 @@ def plan(arms: Sequence[Arm], layout: Layout, scale: Fraction | None = None) -> 
     return Plan(blocks, scale, tail_words, tail_arms)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Span:
     near: int
     bits: int
@@ -145,12 +147,14 @@ class _Span:
     lowest: Ball
 
 
+def _peak(arm: Arm) -> list[_Span]:
+    """The peak alone, if the arm has it."""
+    weight = arm.shape.weight(0)
+    return [_Span(0, 0, weight, weight)] if arm.first == 0 else []
+
+
 def _spans(shape: Shape, first: int, layout: Layout) -> list[_Span]:
     """Blocks of one side, outwards until less than `tail_share` of it is left."""
-    if first == 0:
-        # The peak stays alone, so that both arms of a symmetric law have the same blocks from 1 on.
-        peak = shape.weight(0)
-        return [_Span(0, 0, peak, peak), *_spans(shape, 1, layout)]
     spans: list[_Span] = []
     near, bits = first, 0
     enough = shape.tail_bound(first) * ball(layout.tail_share)
