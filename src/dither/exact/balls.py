@@ -90,7 +90,6 @@ def _unlock_after_fork() -> None:
         _flint_precision.release()
     else:
         _flint_precision = threading.RLock()
-_USUAL_PRECISION = 53
         ctx.prec = _USUAL_PRECISION
 
 
