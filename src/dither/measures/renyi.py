@@ -20,7 +20,7 @@ import numpy as np
 
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, check, in_words, rational
+from dither.exact import Ball, Number, Real, ball, check, in_words, rational
 from dither.measures import tangent, testing
 from dither.measures.approximate import PureDP
 from dither.measures.certified import above, at_most, exactly_above, exactly_below
@@ -54,14 +54,25 @@ class _Moments(Guarantee):
         return False
 
     def _profile(self, epsilon: Fraction) -> Ball:
+        return self._bound(epsilon)()
+
+    def _delta(self, epsilon: Fraction) -> float:
+        return above(self._bound(epsilon))
+
+    def _bound(self, epsilon: Fraction) -> Real:
+        """The best bound that was found for δ(ε): searched for once, evaluated at any precision."""
         if self.is_perfect():
-            return Ball(0)
+            return lambda: Ball(0)
         found = tangent.best_for_delta(float(epsilon), self._orders(float(epsilon)), self._curve, self._free)
         m, gap = self._as_order(found[0]), Fraction(found[1])
-        value = tangent.certified_delta(epsilon, m, gap, self._log_moment(m)).min(self._edge_delta(epsilon))
-        # Pinsker: δ(ε) ≤ TV ≤ √(KL/2), and KL is below every D_α. It helps where ρ is too small for the
-        # search.
-        return value.min((ball(self._kullback_leibler()) / 2).sqrt())
+
+        def bound() -> Ball:
+            inner = tangent.certified_delta(epsilon, m, gap, self._log_moment(m))
+            # Pinsker: δ(ε) ≤ TV ≤ √(KL/2), and KL is below every D_α. It helps where ρ is too small for the
+            # search.
+            return inner.min(self._edge_delta(epsilon)).min((ball(self._kullback_leibler()) / 2).sqrt())
+
+        return bound
 
     @abstractmethod
     def _kullback_leibler(self) -> Fraction:

@@ -28,6 +28,8 @@ _ZOOM = np.exp(np.linspace(-0.7, 0.7, 15))
 # The first round spreads over all sizes of 1 − a − b, the later ones are uniform.
 _FIRST_SHARES = np.append(np.geomspace(1.0, 1e-14, 31), 0.0)
 _SHARES = np.linspace(1.0, 0.0, 24)
+_MOST_ORDERS = 8
+"""How many orders stay in the search after the first rounds."""
 
 
 def certified_beta(alpha: Fraction, guess: float, m: Fraction, swapped: bool, log_moment: Real) -> float:
@@ -68,14 +70,18 @@ def _largest_broken(
 ) -> tuple[float, float, bool]:
     """About the largest ln b at which some inequality is broken, its m and its side; at b = 1 − a none is.
 
-    Each round looks at many b at once and keeps the cell in which the last broken one lies.
+    Each round looks at many b at once, keeps the cell in which the last broken one lies, and the best orders.
     """
     low, high, shares = _SMALLEST, log_rest, _FIRST_SHARES
-    for _ in range(rounds):
+    for done in range(rounds):
         log_b = high - (high - low) * shares
-        broken = _excess(m, log_c, log_a, log_rest, log_b).max(axis=(0, 2)) > 0
-        last = int(np.flatnonzero(broken)[-1]) if broken.any() else 0
+        excess = _excess(m, log_c, log_a, log_rest, log_b).max(axis=0)
+        broken = np.flatnonzero(excess.max(axis=1) > 0)
+        last = int(broken[-1]) if len(broken) else 0
         low, high, shares = float(log_b[last]), float(log_b[min(last + 1, len(log_b) - 1)]), _SHARES
+        if done == 1:
+            promising = np.argsort(excess[last])[-_MOST_ORDERS:]
+            m, log_c = m[promising], log_c[promising]
     most = int(_excess(m, log_c, log_a, log_rest, np.array([low])).argmax())
     return low, float(m[most % len(m)]), most >= len(m)
 
