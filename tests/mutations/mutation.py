@@ -1,0 +1,52 @@
+"""A mutation: one place of the source changed, and the tests that must notice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Mutation", "passes"]
+
+_ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """Replace `before`, which stands once in `file`, by `after`; `tests` must then fail."""
+
+    file: str
+    before: str
+    after: str
+    tests: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.before.strip().splitlines()[0]} -> {self.after.strip().splitlines()[0]}"
+
+    def write_to(self, folder: Path) -> None:
+        """Copy the package to `folder` with this change."""
+        shutil.copytree(_ROOT / "src" / "dither", folder / "dither", ignore=shutil.ignore_patterns("__pycache__"))
+        target = folder / "dither" / self.file
+        text = target.read_text()
+        if text.count(self.before) != 1:
+            raise LookupError(f"{self.file} must hold this text once, to be changed: {self.before}")
+        target.write_text(text.replace(self.before, self.after))
+
+
+def passes(tests: tuple[str, ...], package_folder: Path) -> bool:
+    """Whether the tests pass with the package in `package_folder`; an error that is no failed test is raised."""
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *tests],
+        cwd=_ROOT,
+        env={**os.environ, "PYTHONPATH": str(package_folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if run.returncode not in (0, 1):
+        raise RuntimeError(f"pytest ended with code {run.returncode}:\n{run.stdout[-2000:]}")
+    return run.returncode == 0

@@ -1,0 +1,158 @@
+"""One step of the noise removed or bent at a time: each must make a test fail."""
+
+from __future__ import annotations
+
+from tests.mutations.mutation import Mutation
+
+_STREAMS = ("tests/unit/test_rejection_every_stream.py",)
+_COMPARE = ("tests/unit/test_compare.py",)
+_LATTICE = ("tests/unit/test_lattice.py", "tests/property/test_lattice.py")
+_ENTROPY = ("tests/unit/test_entropy.py",)
+
+MUTATIONS = [
+    # Rounding of the whole-number bounds
+    Mutation(
+        "noise/blocks.py", "words = max(1, ceil(upper(highest)))", "words = max(1, floor(lower(highest)))", _STREAMS
+    ),
+    Mutation(
+        "noise/blocks.py",
+        "max(0, floor(lower(chances * span.lowest)))",
+        "max(0, ceil(upper(chances * span.lowest)))",
+        _STREAMS,
+    ),
+    Mutation(
+        "noise/blocks.py", "ceil(upper(chances * span.highest))", "floor(lower(chances * span.highest))", _STREAMS
+    ),
+    Mutation(
+        "noise/blocks.py", "floor(lower(chances * span.lowest))", "floor(lower(chances * span.highest))", _STREAMS
+    ),
+    Mutation(
+        "noise/blocks.py",
+        "arm.peak - step.near - (1 << step.bits) + 1",
+        "arm.peak - step.near - (1 << step.bits)",
+        _STREAMS,
+    ),
+    # Single draws
+    Mutation("noise/rejection.py", "if uniform < block.accept_below:", "if uniform <= block.accept_below:", _STREAMS),
+    Mutation(
+        "noise/rejection.py", "if uniform >= block.reject_from:", "if uniform >= block.reject_from - 1:", _STREAMS
+    ),
+    Mutation(
+        "noise/rejection.py",
+        "if (uniform + 1) / steps <= chance - self._layout.margin:",
+        "if (uniform + 1) / steps <= chance + self._layout.margin:",
+        _STREAMS,
+    ),
+    Mutation(
+        "noise/rejection.py",
+        "if (uniform + 1) / steps <= chance - self._layout.margin:",
+        "if uniform / steps <= chance - self._layout.margin:",
+        _STREAMS,
+    ),
+    Mutation(
+        "noise/rejection.py",
+        "if uniform / steps >= chance + self._layout.margin:",
+        "if uniform / steps >= chance - self._layout.margin:",
+        _STREAMS,
+    ),
+    Mutation(
+        "noise/rejection.py",
+        "return uniform_is_below(",
+        "return uniform / steps < float(shape.weight(i) * ball(factor)) or uniform_is_below(",
+        _STREAMS,
+    ),
+    Mutation(
+        "noise/rejection.py",
+        "scale = here.scale * (1 << layout.index_bits) / here.tail_words",
+        "scale = here.scale * (1 << layout.index_bits) / (here.tail_words + 1)",
+        _STREAMS,
+    ),
+    Mutation(
+        "noise/rejection.py",
+        "        return None\n\n    def _accepts(",
+        "        return self._deeper._attempt(source)\n\n    def _accepts(",
+        _STREAMS,
+    ),
+    # Vectors
+    Mutation(
+        "noise/rejection.py",
+        "accepted = uniform < columns.accept_below.take(index)",
+        "accepted = uniform <= columns.accept_below.take(index)",
+        _STREAMS,
+    ),
+    Mutation("noise/rejection.py", "accepted[rest] = decided == 1", "accepted[rest] = decided >= 0", _STREAMS),
+    Mutation(
+        "noise/rejection.py",
+        "uniform >= columns.reject_from.take(index), -1, 0)",
+        "uniform >= columns.reject_from.take(index) - 1, -1, 0)",
+        _STREAMS,
+    ),
+    Mutation(
+        "noise/rejection.py",
+        "below = (uniform[mine] + np.uint64(1)) / steps <=",
+        "below = uniform[mine] / steps <=",
+        _STREAMS,
+    ),
+    Mutation(
+        "noise/rejection.py",
+        "above = uniform[mine] / steps >= chance + self._layout.margin",
+        "above = uniform[mine] / steps >= chance - self._layout.margin",
+        _STREAMS,
+    ),
+    Mutation("noise/rejection.py", "accepted[position] = x is not None", "accepted[position] = True", _STREAMS),
+    Mutation(
+        "noise/rejection.py",
+        "[word_bits - b.bits for b in blocks]",
+        "[word_bits - b.bits + 1 for b in blocks]",
+        _STREAMS,
+    ),
+    Mutation("noise/rejection.py", "np.flatnonzero(accepted)[:left]", "np.flatnonzero(accepted)[-left:]", _STREAMS),
+    Mutation("noise/rejection.py", "beyond[done + where] = x", "beyond[where] = x", _STREAMS),
+    # The tie-breaker
+    Mutation("exact/compare.py", "if scaled >= prefix + 1:", "if scaled >= prefix:", _COMPARE),
+    Mutation("exact/compare.py", "if scaled <= prefix:", "if scaled <= prefix + 1:", _COMPARE),
+    # Shapes in double precision
+    Mutation("noise/blocks.py", "range(1, 19)", "range(1, 9)", ("tests/contract",)),
+    Mutation("noise/discrete_gaussian.py", "(offset + 2 * near)", "(offset + near)", _STREAMS),
+    # Uniform integers and coins
+    Mutation(
+        "noise/uniform.py",
+        "while (x := source.bits(self._bits)) >= self.bound:",
+        "while (x := source.bits(self._bits)) > self.bound:",
+        _STREAMS,
+    ),
+    Mutation("noise/uniform.py", "kept = points[points < self.bound]", "kept = points % self.bound", _STREAMS),
+    Mutation("noise/bernoulli.py", "max(0, floor(lower(scaled)))", "max(0, ceil(lower(scaled)))", _STREAMS),
+    Mutation(
+        "noise/bernoulli.py", "min(1 << bits, ceil(upper(scaled)))", "min(1 << bits, floor(upper(scaled)))", _STREAMS
+    ),
+    Mutation(
+        "noise/bernoulli.py",
+        "return int(uniform_is_below(self.chance, prefix, bits, lambda: source.bits(1)))",
+        "return 1",
+        _STREAMS,
+    ),
+    Mutation("noise/bernoulli.py", "out[i] = uniform_is_below(", "out[i] = 0 * uniform_is_below(", _STREAMS),
+    # The grid
+    Mutation("noise/lattice.py", "(whole + (scaled - whole >= 0.5))", "np.floor(scaled + 0.5)", _LATTICE),
+    Mutation("noise/lattice.py", "(whole + (scaled - whole >= 0.5))", "np.rint(scaled)", _LATTICE),
+    Mutation(
+        "noise/lattice.py",
+        "math.ceil(self._steps(sensitivity, coordinates)) + coordinates - 1",
+        "math.floor(self._steps(sensitivity, coordinates))",
+        _LATTICE,
+    ),
+    Mutation("noise/lattice.py", "return steps + Fraction(", "return steps + 0 * Fraction(", _LATTICE),
+    Mutation("noise/lattice.py", "_is_small(left, _INT64_ROOM) and _is_small(right, _INT64_ROOM)", "True", _LATTICE),
+    Mutation(
+        "noise/lattice.py",
+        "int((2 * numerator + denominator) // (2 * denominator))",
+        "int(numerator // denominator)",
+        _LATTICE,
+    ),
+    # Randomness
+    Mutation("noise/entropy.py", "os.register_at_fork(after_in_child=_forget)\n", "os.getpid = lambda: 0\n", _ENTROPY),
+    Mutation("noise/entropy.py", "self._left -= len(part)", "self._left -= 0", _ENTROPY),
+    Mutation("noise/entropy.py", "class _Streams(threading.local):", "class _Streams:", _ENTROPY),
+    Mutation("noise/entropy.py", ">> (8 * size - count)", ">> max(0, 8 * size - count - 1)", _ENTROPY),
+]
