@@ -11,7 +11,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dither import adjacency, events, measures, plots
+    from dither import accounting, adjacency, events, measures, plots
+    from dither.accounting import compose
     from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
 
 __version__ = "0.1.0.dev0"
@@ -24,6 +25,8 @@ _HOMES = {
     "RenyiDP": "measures",
     "TVStable": "measures",
     "ZCDP": "measures",
+    "compose": "accounting",
+    "accounting": None,
     "adjacency": None,
     "events": None,
     "measures": None,
@@ -37,7 +40,9 @@ __all__ = [
     "PureDP",
     "RenyiDP",
     "TVStable",
+    "accounting",
     "adjacency",
+    "compose",
     "events",
     "measures",
     "plots",

@@ -58,8 +58,8 @@ class LaplaceNoise(Noun):
 
     With `step` s the noise lives on the lattice sℤ, P[X = x] ∝ e^{−|x|/b} there, and so does the value.
     A vector with independent noise per coordinate is the same sentence with its ℓ₁ sensitivity: the noise is
-    log-concave, so moving one coordinate by Δ is the worst case (triangle inequality of trade-off functions,
-    Dong, Roth and Su 2022, Lemma A.5, with equality on the line).
+    log-concave, so moving one coordinate by Δ is the worst case (the triangle inequality of
+    trade-off functions, by which Dong, Roth and Su 2022 prove group privacy, is an equality on the line).
     """
 
     scale: Fraction

@@ -1,9 +1,8 @@
 """Pure and approximate differential privacy, and stability in total variation.
 
-All three are the same promise at different parameters: (ε₀, δ₀)-DP with δ₀ = 0, both, or ε₀ = 0. The worst
-pair is known (Kairouz, Oh and Viswanath 2017, Theorem 3.1 and Lemma 3.4: everything (ε₀, δ₀)-DP is a
-post-processing of it): with probability δ₀ it gives the data away, else it is randomized response of
-parameter ε₀. Hence, exactly,
+All three are the same promise at different parameters: (ε₀, δ₀)-DP with δ₀ = 0, both, or ε₀ = 0. The worst pair
+is known: with probability δ₀ it gives the data away, else it is randomized response of parameter ε₀. Everything
+(ε₀, δ₀)-DP is a post-processing of it (Kairouz, Oh and Viswanath 2015, proof of Theorem 3.3). Hence, exactly,
 
     δ(ε) = δ₀ + (1 − δ₀)(e^{ε₀} − e^ε)₊ / (e^{ε₀} + 1),
     β(α) = max(0, 1 − δ₀ − e^{ε₀} α, e^{−ε₀}(1 − δ₀ − α)).

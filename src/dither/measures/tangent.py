@@ -20,7 +20,7 @@ has the tangent t − e^ε at t = r, and is best at r = e^γ:
 
 The better of both at the best s, with equality in (*), is the exact worst case among all pairs with D_α(P‖Q)
 ≤ γ: a coin with likelihood ratios r and s attains it (the optimum of Asoodeh, Liao, Calmon, Kosut and Sankar
-2021, Theorem 3). Every (α, s) gives a valid bound, so floats may search for good ones and balls evaluate the
+2021). Every (α, s) gives a valid bound, so floats may search for good ones and balls evaluate the
 one that was found.
 
 Parameters are kept as m = α − 1 and as distances from 1, so that neither is lost when it is tiny.
