@@ -1,1 +1,14 @@
-"""What was done, as a cost: never less than the truth, and provably close to it."""
+"""What was done, as a cost: never less than the truth, and provably close to it.
+
+>>> from fractions import Fraction
+>>> from dither.events import GaussianNoise, LaplaceNoise, PoissonSampled, Repeated
+>>> step = PoissonSampled(GaussianNoise.of(1), rate=Fraction(1, 100))
+>>> lower, upper = compose([Repeated(step, times=1000)]).bracket(1e-5)
+>>> print(f"{lower:.3f} ≤ ε ≤ {upper:.3f}")
+2.101 ≤ ε ≤ 2.101
+"""
+
+from dither.accounting.composition import RELATIVE_WIDTH, Composition, WideBracket, compose, of_pairs
+from dither.accounting.search import MOST_POINTS, Bracket
+
+__all__ = ["MOST_POINTS", "RELATIVE_WIDTH", "Bracket", "Composition", "WideBracket", "compose", "of_pairs"]

@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
+from dither.accounting.dominate import Spending, parts_of_all
 from dither.accounting.search import (
     Bracket,
     Group,
@@ -34,9 +35,10 @@ from dither.accounting.search import (
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.exact import Number, ball, check, lower, precision, rational, upper
+from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.pairs import Gaussian, Pair, TwoPoint
 
-__all__ = ["RELATIVE_WIDTH", "Composition", "WideBracket", "of_pairs"]
+__all__ = ["RELATIVE_WIDTH", "Composition", "WideBracket", "compose", "of_pairs"]
 
 RELATIVE_WIDTH = 1e-4
 """How wide a bracket may be, relative to its upper end, before the lattice is refined."""
@@ -72,6 +74,18 @@ class Composition:
         """The smallest ε ≥ 0 for which the whole is (ε, δ)-DP, never below the truth; ∞ if there is none."""
         return self.bracket(delta).upper
 
+    def upper_epsilon(self, delta: Number) -> float:
+        """As `epsilon`, without the lower end: about twice as fast, and one pass that does not look at the width."""
+        exact = rational(delta, "delta")
+        check.probability(delta=exact)
+        if self.is_closed(exact):
+            return _epsilon(self.groups, exact, self.relative_width).upper
+        return min(_upper_of_all(self.groups, exact, self.relative_width), _epsilon_if_pure(self.groups, exact))
+
+    def is_closed(self, delta: Fraction) -> bool:
+        """Whether ε(δ) is known without a lattice: a single pair, or δ = 0."""
+        return not delta or delta == 1 or not self.groups or _is_single(self.groups)
+
     def delta_bracket(self, epsilon: Number) -> Bracket:
         """(lower, upper) around the smallest δ for which the whole is (ε, δ)-DP."""
         exact = rational(epsilon, "epsilon")
@@ -100,13 +114,24 @@ class Composition:
         return max(math.nextafter(best * (1 - 2.0**-48), 0.0), 0.0)
 
     def _warn(self, found: Bracket, what: str) -> None:
-        if not found.is_within(self.relative_width) and math.isfinite(found.upper):
+        is_exact = all(group.pair.is_exact for group in self.groups)
+        if is_exact and not found.is_within(self.relative_width) and math.isfinite(found.upper):
             warnings.warn(
                 f"{what} is between {found.lower} and {found.upper}: certain, but wider than {self.relative_width} "
                 "relative. Give a larger relative_width, or fewer different events.",
                 WideBracket,
                 stacklevel=3,
             )
+
+
+def compose(things: Iterable[Spending], *, relative_width: float = RELATIVE_WIDTH) -> Composition:
+    """The tight cost of all `things` together: events, guarantees, pairs, or anything that has an `event`.
+
+    All must hold under the same adjacency, and be fixed in advance; for choices that depend on earlier answers
+    use a filter. Brackets are refined until they are `relative_width` wide.
+    """
+    pairs, adjacency = parts_of_all(things)
+    return of_pairs(pairs, adjacency=adjacency, relative_width=relative_width)
 
 
 def of_pairs(
@@ -116,24 +141,39 @@ def of_pairs(
     relative_width: float = RELATIVE_WIDTH,
 ) -> Composition:
     """The composition of pairs with their counts; equal ones are counted together, Gaussians become one."""
-    counts: Counter[Pair] = Counter()
-    squares = Fraction(0)
-    is_empty = True
-    for pair, count in pairs:
-        check.count(count=count)
-        is_empty = False
-        if isinstance(pair, Gaussian):
-            squares += count * pair.squared_mu
-        elif not _is_free(pair):
-            counts[pair] += int(count)
-    if is_empty:
-        raise ParameterError("there must be at least one thing to compose, got an empty list.")
     if not 0 < relative_width < 1:
         raise ParameterError(f"relative_width must lie strictly between 0 and 1, got {relative_width}.")
-    groups = [Group(pair, count) for pair, count in counts.items()]
+    counts: Counter[Pair] = Counter()
+    for pair, count in pairs:
+        check.count(count=count)
+        counts[pair] += int(count)
+    if not counts:
+        raise ParameterError("there must be at least one thing to compose, got an empty list.")
+    return Composition(tuple(_merged(counts)), adjacency, float(relative_width))
+
+
+def _merged(counts: Counter[Pair]) -> Iterator[Group]:
+    """Groups of equal pairs; those whose parameters add up become one, those that cost nothing none."""
+    squares, rho = Fraction(0), Fraction(0)
+    curves: list[dict[Fraction, Fraction]] = []
+    for pair, count in counts.items():
+        if isinstance(pair, Gaussian):
+            squares += count * pair.squared_mu
+        elif isinstance(pair, Concentrated):
+            rho += count * pair.rho
+        elif isinstance(pair, Renyi):
+            curves.append({order: count * value for order, value in pair.points})
+        elif not _is_free(pair):
+            yield Group(pair, count)
     if squares:
-        groups.append(Group(Gaussian(squares), 1))
-    return Composition(tuple(groups), adjacency, float(relative_width))
+        yield Group(Gaussian(squares), 1)
+    if rho:
+        yield Group(Concentrated(rho), 1)
+    if curves:
+        shared = sorted(set.intersection(*map(set, curves)))
+        if not shared:
+            raise ParameterError("the Rényi curves share no order. Give them at the same orders.")
+        yield Group(Renyi(tuple((order, sum(curve[order] for curve in curves)) for order in shared)), 1)
 
 
 def _is_free(pair: Pair) -> bool:
@@ -162,11 +202,30 @@ def _leak(groups: Groups) -> Fraction:
     return 1 - kept
 
 
+def _is_single(groups: Groups) -> bool:
+    return len(groups) == 1 and groups[0].count == 1
+
+
+def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
+    """Upper bounds of both directions; the cheaper direction only as finely as needed to show that it is."""
+    with precision(64):
+        low = lower(ball(delta))
+    plans = [plan_for_delta(each, max(low, 1e-300)) for each in _directions(groups)]
+    plans.sort(key=lambda plan: plan.saddle.epsilon, reverse=True)
+    best = upper_epsilon(plans[0], low, relative * max(plans[0].saddle.epsilon, 1e-300))
+    for plan in plans[1:]:
+        rough = upper_epsilon(plan, low, 1e-3 * max(best, 1e-300))
+        if rough > best and relative < 1e-3:
+            rough = upper_epsilon(plan, low, relative * max(best, 1e-300))
+        best = max(best, rough)
+    return best
+
+
 @lru_cache(maxsize=256)
 def _epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
     if delta == 1 or not groups:
         return Bracket(0.0, 0.0)
-    if len(groups) == 1 and groups[0].count == 1:
+    if _is_single(groups):
         answers = [Bracket(*each[0].pair.bracket(delta)) for each in _directions(groups)]
         return Bracket(max(a.lower for a in answers), max(a.upper for a in answers))
     if not delta:
@@ -211,7 +270,7 @@ def _worst_direction(groups: Groups, delta: Fraction, relative: float) -> Bracke
 def _delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
     if not groups:
         return Bracket(0.0, 0.0)
-    if len(groups) == 1 and groups[0].count == 1:
+    if _is_single(groups):
         answers = [Bracket(*each[0].pair.delta_bracket(epsilon)) for each in _directions(groups)]
     else:
         with precision(64):

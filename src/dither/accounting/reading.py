@@ -14,7 +14,7 @@ import numpy as np
 from dither.accounting.tilted import UNIT, Composed
 from dither.measures.pairs import FloatArray
 
-__all__ = ["Reading", "read_above", "read_below"]
+__all__ = ["Reading", "nothing", "read_above", "read_below"]
 
 _FARTHEST = 300.0
 _POSITION = 2.0**-49
@@ -66,6 +66,11 @@ class Reading:
         return self.first + index * self.step
 
 
+def nothing(*, above: bool) -> Reading:
+    """What is certain without any computation."""
+    return Reading(0.0, 1.0, np.full(1, 1.0 if above else 0.0), 1.0 if above else 0.0, above)
+
+
 def read_above(composed: Composed, centre: float) -> Reading:
     """Upper bounds on δ around `centre`."""
     first, sums, rounding, scale = _sums(composed, centre)
@@ -83,6 +88,7 @@ def read_below(composed: Composed, centre: float) -> Reading:
     # max over t ≥ 0 of e^{−λt}(1 − e^{−t}) = λ^λ/(1+λ)^{1+λ}
     peak = math.exp(tilt * math.log(tilt / (1 + tilt))) / (1 + tilt) if tilt > 0 else 1.0
     values = (sums - rounding) * (1 - min(composed.relative, 1.0)) - noise - composed.outside * peak * scale
+    values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
     values = np.maximum(np.maximum.accumulate(values[::-1])[::-1], 0.0) * (1 - 8 * UNIT)
     infinity = composed.infinity * (1 - 2.0**-40)
     return Reading(first, composed.step, values + infinity, infinity, above=False)
@@ -128,5 +134,5 @@ def _beyond(composed: Composed) -> float:
 
 
 def _capped(values: FloatArray, infinity: float) -> FloatArray:
-    lowest = np.minimum.accumulate(values) * (1 + 8 * UNIT)
+    lowest = np.minimum.accumulate(np.nan_to_num(values, nan=1.0, posinf=1.0)) * (1 + 8 * UNIT)
     return np.minimum(lowest + infinity * (1 + 8 * UNIT), 1.0)

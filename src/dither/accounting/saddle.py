@@ -27,7 +27,7 @@ __all__ = ["Saddle", "Sketch", "saddle_for_delta", "saddle_for_epsilon", "sketch
 
 _LEFT_MASS = 1e-13
 _WINDOW = math.log(1e10)
-_LARGEST_EXPONENT = 500.0
+_LARGEST_EXPONENT = 300.0
 _NODES = 160
 
 
@@ -71,9 +71,9 @@ class Saddle:
 def sketch(pair: Pair, count: int, right: float) -> Sketch:
     """The sketch of `count` copies of `pair`, ignoring losses that exceed with probability about `right`."""
     low, high = span(pair, _LEFT_MASS / count, right)
-    width = high - low
+    width = max(high - low, 1e-9 * (1 + abs(low)))
     near, even = np.geomspace(1e-6, 0.5, _NODES), np.linspace(0, 1, _NODES)
-    nodes = np.unique(np.concatenate([[-1e-9], near, 1 - near, even])) * width + low
+    nodes = np.unique(np.concatenate([[-1e-6], near, 1 - near, even])) * width + low
     tails = pair.tails(nodes)
     p = -np.diff(tails.p, append=0.0)
     q = -np.diff(tails.scaled_q * np.exp(np.clip(-nodes, -700, 700)), append=0.0)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from dither.accounting.law import from_above, from_below
-from dither.accounting.reading import Reading, read_above, read_below
+from dither.accounting.reading import Reading, nothing, read_above, read_below
 from dither.accounting.saddle import Saddle, Sketch, saddle_for_delta, saddle_for_epsilon, sketch
-from dither.accounting.tilted import compose_laws
+from dither.accounting.tilted import Underflow, compose_laws
 from dither.measures.pairs import Pair
 
 __all__ = ["MOST_POINTS", "Bracket", "Group", "Plan", "delta_bracket", "epsilon_bracket", "plan_for_delta", "upper_epsilon"]
@@ -62,8 +62,13 @@ class Plan:
         the sum moves by h²/8·(1 + λ).
         """
         step = math.sqrt(2 * epsilon_error / (self.releases * (1 + self.saddle.tilt)))
+        return self.fitted(min(step, self.saddle.deviation / 4))
+
+    def step_for_both(self, epsilon_error: float) -> float:
+        """The same if a law from below is needed too: that one wants to see the shape of each single law."""
+        step = self.step_for(epsilon_error)
         finest = min(one.deviation for one in self.sketches)
-        return self.fitted(min(step, self.saddle.deviation / 4, max(finest / 40, step / 4)))
+        return self.fitted(min(step, max(finest / 40, step / 4)))
 
     def fitted(self, step: float) -> float:
         """A step near this one that keeps the lattice below its limit and meets the atoms."""
@@ -83,7 +88,10 @@ class Plan:
         """The composed profile from above or from below."""
         build = from_above if above else from_below
         laws = [(build(one.pair, step, one.low, one.high), one.count) for one in self.sketches]
-        composed = compose_laws(laws, self.saddle)
+        try:
+            composed = compose_laws(laws, self.saddle)
+        except Underflow:
+            return nothing(above=above)
         return (read_above if above else read_below)(composed, self.saddle.epsilon)
 
     def wider(self) -> Plan:
@@ -116,7 +124,7 @@ def _sketches(groups: Groups, delta: float) -> list[Sketch]:
 
 def epsilon_bracket(plan: Plan, delta_low: float, delta_high: float, relative: float) -> Bracket:
     """A bracket around ε(δ), for a δ between two neighbouring floats, `relative` wide if the lattice allows it."""
-    step = plan.step_for(relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
+    step = plan.step_for_both(relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
     best = Bracket(0.0, math.inf)
     for _ in range(_MOST_ROUNDS):
         upper = plan.read(step, above=True).epsilon(delta_low)
@@ -140,7 +148,7 @@ def upper_epsilon(plan: Plan, delta: float, error: float) -> float:
 def delta_bracket(groups: Groups, low: float, high: float, relative: float) -> Bracket:
     """A bracket around δ(ε), for an ε between two neighbouring floats."""
     plan = plan_for_epsilon(groups, low)
-    step = plan.step_for(relative / (1 + plan.saddle.tilt))
+    step = plan.step_for_both(relative / (1 + plan.saddle.tilt))
     best = Bracket(0.0, 1.0)
     for _ in range(_MOST_ROUNDS):
         upper = plan.read(step, above=True).delta(low)

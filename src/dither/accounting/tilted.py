@@ -31,13 +31,15 @@ from dither.accounting.law import Law
 from dither.accounting.saddle import Saddle
 from dither.measures.pairs import FloatArray
 
-__all__ = ["FFT_ERROR", "Composed", "compose_laws"]
+__all__ = ["FFT_ERROR", "UNIT", "Composed", "Underflow", "compose_laws"]
 
 UNIT = 2.0**-53
 FFT_ERROR = 16 * UNIT
 _PRODUCT_ERROR = math.sqrt(5) * UNIT
 _NEGLIGIBLE = 1e-30
+_SMALLEST_TOTAL = 1e-250
 _DIRECT = 0.5
+_UNDERFLOW = 1e-60  # what weights that underflow to 0 may add up to, relative to _SMALLEST_TOTAL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,12 +63,17 @@ class Composed:
     infinity: float
 
 
+class Underflow(ArithmeticError):
+    """A tilted law vanishes in floats: nothing can be said through it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tilted:
     """One law times e^{λL}, scaled to add up to 1, and the logarithm of that scale."""
 
     law: Law
     count: int
+    tilt: float
     weights: FloatArray
     log_mgf: float
     rounding: float
@@ -98,11 +105,11 @@ def _tilt(law: Law, count: int, tilt: float) -> _Tilted:
     top = float(exponents.max())
     weights = law.weights * np.exp(exponents - top)
     total = float(weights.sum())
-    if total <= 0:
-        return _Tilted(law, count, weights, -math.inf, 0.0)
+    if not total > _SMALLEST_TOTAL:
+        raise Underflow
     log_mgf = math.log(total) + top
     rounding = UNIT * (16 + 4 * float(np.abs(exponents).max()) + abs(top) + 2 * abs(math.log(total)))
-    return _Tilted(law, count, weights / total, log_mgf, rounding)
+    return _Tilted(law, count, tilt, weights / total, log_mgf, rounding)
 
 
 def _convolve(tilted: Sequence[_Tilted], size: int) -> tuple[FloatArray, float]:
@@ -126,7 +133,7 @@ def _convolve(tilted: Sequence[_Tilted], size: int) -> tuple[FloatArray, float]:
     if product is not None:
         whole[: len(product)] = product
     spread = math.exp(min(growth, 700.0)) * (
-        from_spectra + (powers * _PRODUCT_ERROR + 2 * gamma) * smallest + 2 * _NEGLIGIBLE * len(tilted)
+        from_spectra + powers * _UNDERFLOW + (powers * _PRODUCT_ERROR + 2 * gamma) * smallest + 2 * _NEGLIGIBLE * len(tilted)
     )
     return irfft(whole, size), spread
 
@@ -171,15 +178,17 @@ def _power(spectrum: NDArray[np.complex128], count: int) -> NDArray[np.complex12
 def _outside(tilted: Sequence[_Tilted], theta: float, edge: float) -> float:
     """A bound on the tilted probability of a sum beyond `edge`, to the right if θ > 0, else to the left.
 
-    It is E[e^{θ(X − edge)}], rounded up.
+    It is E[e^{θ(X − edge)}], rounded up. Logarithms throughout: nothing may underflow to a bound of 0.
     """
     total = -theta * edge
     slack = abs(total)
     for one in tilted:
-        exponents = theta * one.law.losses
-        top = float(exponents.max())
-        mean = float(np.sum(one.weights * np.exp(exponents - top)))  # not @: threads cost more than they save
-        log_mean = top + math.log(mean) if mean > 0 else -math.inf
+        positive = one.law.weights > 0
+        exponents = theta * one.law.losses[positive]
+        logs = np.log(one.law.weights[positive]) + one.tilt * one.law.losses[positive] + exponents
+        top = float(logs.max())
+        log_mean = top + math.log(float(np.exp(logs - top).sum())) - one.log_mgf
         total += one.count * log_mean
-        slack += one.count * (abs(top) + abs(log_mean - top) + 1)
-    return math.exp(min(total + 2.0**-40 * slack, 0.0))
+        slack += one.count * (abs(top) + abs(one.log_mgf) + float(np.abs(exponents).max()) + 1)
+    bound = total + 2.0**-40 * slack
+    return math.exp(bound) if bound < 0 else 1.0

@@ -16,6 +16,7 @@ import numpy as np
 
 from dither.exact import Ball, ball, check
 from dither.measures.pairs import FloatArray, Gaussian, Pair, Tails
+from dither.measures.renyi import ZCDP, RenyiDP
 
 __all__ = ["Concentrated", "Renyi"]
 
@@ -49,6 +50,16 @@ class Concentrated(Pair):
     def tails(self, losses: FloatArray) -> Tails:
         return self._example.tails(losses)
 
+    def bracket(self, delta: float | Fraction) -> tuple[float, float]:
+        return self._example.bracket(delta)[0], ZCDP(self.rho).epsilon(delta)
+
+    def delta_bracket(self, epsilon: float | Fraction) -> tuple[float, float]:
+        return self._example.delta_bracket(epsilon)[0], ZCDP(self.rho).delta(epsilon)
+
+    @property
+    def is_exact(self) -> bool:
+        return False
+
     def swapped(self) -> Concentrated:
         return self
 
@@ -80,6 +91,16 @@ class Renyi(Pair):
     def tails(self, losses: FloatArray) -> Tails:
         nothing = np.zeros(len(losses))
         return Tails(nothing, nothing.copy(), 0.0)
+
+    def bracket(self, delta: float | Fraction) -> tuple[float, float]:
+        return 0.0, RenyiDP(dict(self.points)).epsilon(delta)
+
+    def delta_bracket(self, epsilon: float | Fraction) -> tuple[float, float]:
+        return 0.0, RenyiDP(dict(self.points)).delta(epsilon)
+
+    @property
+    def is_exact(self) -> bool:
+        return False
 
     def swapped(self) -> Renyi:
         return self

@@ -34,6 +34,7 @@ __all__ = [
     "ERFCX_ERROR",
     "POSITION_ERROR",
     "Atoms",
+    "BoundedRange",
     "FloatArray",
     "Gaussian",
     "Laplace",
@@ -113,6 +114,11 @@ class Pair(ABC):
     def atoms(self) -> Atoms | None:
         """Where losses have positive probability; None if nowhere, or on no lattice."""
         return None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the upper and the lower bounds speak of the same pair, so that finer lattices close the gap."""
+        return True
 
     @property
     def is_symmetric(self) -> bool:
@@ -329,6 +335,56 @@ class TwoPoint(Pair):
         with precision(_BITS):
             is_smaller = steps >= 1 and ball(smaller) < self.largest
         return TwoPoint(loss=smaller, leak=self.leak) if is_smaller else self
+
+
+@dataclass(frozen=True)
+class BoundedRange(Pair):
+    """Everything whose losses lie in some interval [t − η, t], η = `width`: the exponential mechanism (claim C12).
+
+    The worst such pair has the losses t and t − η; over all t the profile is
+    δ(ε) = (1 − e^{(ε−η)/2})²/(1 − e^{−η}) for |ε| ≤ η, at t = (ε+η)/2 (Durfee and Rogers 2019; Dong, Durfee and
+    Rogers 2020, who take t after each answer). It is convex in e^ε, so one pair has it: that one costs less than
+    randomized response with ε₀ = η.
+    """
+
+    width: Fraction
+
+    def __post_init__(self) -> None:
+        check.positive(width=self.width)
+
+    def profile(self, epsilon: Ball) -> Ball:
+        eta = ball(self.width)
+        if epsilon >= eta:
+            return Ball(0)
+        everything = (-epsilon.expm1()).max(Ball(0))
+        if epsilon <= -eta:
+            return everything
+        inside = ((epsilon - eta) / 2).expm1() ** 2 / -(-eta).expm1()
+        return inside.max(everything)
+
+    @cached_property
+    def _eta(self) -> float:
+        return float(self.width)
+
+    def tails(self, losses: FloatArray) -> Tails:
+        eta = self._eta
+        half = (np.clip(losses, -eta, eta) - eta) / 2
+        p = np.expm1(half) / math.expm1(-eta)
+        below = losses < -eta
+        p = np.where(below, 1.0, p)
+        scaled_q = np.where(below, np.exp(np.minimum(losses, 0.0)), np.exp(half) * p)
+        return Tails(p, scaled_q, POSITION_ERROR * (8 + 2 * eta))
+
+    def swapped(self) -> BoundedRange:
+        return self
+
+    @property
+    def is_symmetric(self) -> bool:
+        return True
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return _around(ball(self.width))
 
 
 def _whole(ratio: float) -> int:

@@ -1,0 +1,244 @@
+"""The smallest noise for a budget, the most repetitions within one, and the ε that an error needs.
+
+Answers err to the safe side: a scale is returned only if the certified upper bound at that very scale is within
+the budget, and a number of repetitions only if theirs is. Searching is done on rougher lattices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from dither.accounting.composition import compose, of_pairs
+from dither.accounting.dominate import Spending, parts_of_all
+from dither.errors import DitherError
+from dither.events import Event, GaussianNoise, LaplaceNoise, PoissonSampled, Repeated
+from dither.exact import Ball, Number, ball, check, lower, precision, rational
+
+__all__ = [
+    "ForError",
+    "Uncalibrated",
+    "epsilon_for_error",
+    "gaussian_scale",
+    "laplace_scale",
+    "most_repetitions",
+    "smallest_scale",
+]
+
+_WIDTHS = (3e-3, 3e-5, 2e-6)
+"""Lattices to search on, from rough to fine: at the last one the upper bound is within about 3e-7 of the truth."""
+
+_OVERSHOOT = 1 / 7  # of a width: what the upper bound on ε exceeds the truth by, about
+_TOLERANCES = (0.03, 0.02, 0.15)  # of a width: how far below the budget a search may end
+_EXACT = 1e-11
+_STEPS = 60
+_LARGEST_SCALE = 1e12
+_MOST = 10**9
+
+
+class Uncalibrated(DitherError, ArithmeticError):
+    """No scale keeps the budget, or none could be certified."""
+
+
+class ForError(NamedTuple):
+    """A noise scale that meets a required error, and the ε that it costs."""
+
+    scale: float
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class _Budget:
+    epsilon: Fraction
+    delta: Fraction
+
+    @classmethod
+    def of(cls, epsilon: Number, delta: Number) -> _Budget:
+        budget = cls(rational(epsilon, "epsilon"), rational(delta, "delta"))
+        check.positive(epsilon=budget.epsilon)
+        check.probability(delta=budget.delta)
+        return budget
+
+    def excess(self, things: Iterable[Spending], width: float) -> float:
+        """ln of the upper bound on ε over the budget: at most 0 if the budget is certainly kept."""
+        upper = compose(things, relative_width=width).upper_epsilon(self.delta)
+        if Fraction(upper) <= self.epsilon if math.isfinite(upper) else False:
+            return min(math.log(upper / float(self.epsilon)), 0.0) if upper > 0 else -math.inf
+        return max(math.log(upper / float(self.epsilon)), 1e-16)
+
+
+def smallest_scale(
+    events_at: Callable[[Fraction], Iterable[Spending]], *, epsilon: Number, delta: Number = 0, start: Number = 1
+) -> float:
+    """The smallest scale s for which everything in `events_at(s)` together is (ε, δ)-DP; never too small.
+
+    The cost must fall as s grows. The answer is certified at `rational(s)`, which is what other parts of dither
+    take a float to mean; it is within about 1e-6 of the exact one, relatively, or better.
+
+    >>> from dither.events import GaussianNoise
+    >>> smallest_scale(lambda s: [GaussianNoise.of(s)] * 1000, epsilon=1, delta="1e-6")
+    133.59607...
+    """
+    budget = _Budget.of(epsilon, delta)
+    first = rational(start, "start")
+    check.positive(start=first)
+
+    def excess(log_scale: float, width: float) -> float:
+        if not abs(log_scale) < math.log(_LARGEST_SCALE):
+            raise Uncalibrated(
+                f"no scale up to {_LARGEST_SCALE} keeps epsilon={float(budget.epsilon)} at delta={float(budget.delta)}, "
+                "or every scale does. Raise the budget, or check that the cost falls with the scale."
+            )
+        return budget.excess(events_at(rational(math.exp(log_scale))), width)
+
+    low, high = _bracket(lambda x: excess(x, _WIDTHS[0]), math.log(first))
+    slope, at = _slope(low, high), high
+    if compose(events_at(first)).is_closed(budget.delta):
+        return math.exp(_descend(lambda x: excess(x, _WIDTHS[0]), at, slope, _EXACT)[0].place)
+    for width, finer, tolerance in zip(_WIDTHS, (*_WIDTHS[1:], _WIDTHS[-1]), _TOLERANCES, strict=True):
+        at, slope = _descend(lambda x, width=width: excess(x, width), at, slope, tolerance * width)  # type: ignore[misc]
+        if finer < width:
+            place = at.place + _OVERSHOOT * (width - finer) / slope
+            at = _Point(place, excess(place, finer))
+    return math.exp(at.place)
+
+
+class _Point(NamedTuple):
+    place: float
+    value: float
+
+
+def _bracket(function: Callable[[float], float], start: float) -> tuple[_Point, _Point]:
+    """Two places, a little apart, where a falling function is positive and where it is not."""
+    at = _Point(start, function(start))
+    stride = 0.5 if at.value > 0 else -0.5
+    while True:
+        after = _Point(at.place + stride, function(at.place + stride))
+        if (after.value > 0) != (at.value > 0):
+            return (at, after) if at.value > 0 else (after, at)
+        at, stride = after, 1.5 * stride
+
+
+def _slope(low: _Point, high: _Point) -> float:
+    if not (math.isfinite(low.value) and math.isfinite(high.value)):
+        return -1.0
+    return min((high.value - low.value) / (high.place - low.place), -1e-3)
+
+
+def _descend(
+    function: Callable[[float], float], at: _Point, slope: float, tolerance: float
+) -> tuple[_Point, float]:
+    """A place where the function is between −tolerance and 0, by secant steps that aim at −tolerance/2."""
+    for _ in range(_STEPS):
+        if -tolerance <= at.value <= 0:
+            return at, slope
+        goal = -tolerance / 2
+        stride = (goal - at.value) / slope if math.isfinite(at.value) else math.copysign(0.5, at.value)
+        place = at.place + max(min(stride, 1.0), -1.0)
+        after = _Point(place, function(place))
+        if after.place == at.place:
+            break
+        if math.isfinite(at.value) and math.isfinite(after.value) and abs(after.value - at.value) > tolerance / 100:
+            slope = min(max(_slope(at, after), 4 * slope), slope / 4)
+        at = after
+    while at.value > 0:  # what is left is rounding: give up precision, not safety
+        at = _Point(at.place + tolerance, function(at.place + tolerance))
+    return at, slope
+
+
+def gaussian_scale(
+    *,
+    epsilon: Number,
+    delta: Number,
+    sensitivity: Number = 1,
+    releases: int = 1,
+    sampling_rate: Number = 1,
+) -> float:
+    """The smallest σ for `releases` rounds of Gaussian noise, each on a Poisson sample if `sampling_rate` < 1."""
+    rate, distance = rational(sampling_rate, "sampling_rate"), rational(sensitivity, "sensitivity")
+    check.probability(sampling_rate=rate)
+
+    def events_at(scale: Fraction) -> list[Spending]:
+        return [Repeated(_sampled(GaussianNoise.of(scale, distance), rate), releases)]
+
+    return smallest_scale(events_at, epsilon=epsilon, delta=delta, start=distance)
+
+
+def laplace_scale(
+    *, epsilon: Number, delta: Number = 0, sensitivity: Number = 1, releases: int = 1, sampling_rate: Number = 1
+) -> float:
+    """The smallest b for `releases` rounds of Laplace noise, each on a Poisson sample if `sampling_rate` < 1."""
+    rate, distance = rational(sampling_rate, "sampling_rate"), rational(sensitivity, "sensitivity")
+    check.probability(sampling_rate=rate)
+
+    def events_at(scale: Fraction) -> list[Spending]:
+        return [Repeated(_sampled(LaplaceNoise(scale, distance), rate), releases)]
+
+    return smallest_scale(events_at, epsilon=epsilon, delta=delta, start=distance)
+
+
+def _sampled(event: Event, rate: Fraction) -> Event:
+    return event if rate == 1 else PoissonSampled(event, rate)
+
+
+def most_repetitions(thing: Event | Spending, *, epsilon: Number, delta: Number = 0) -> int:
+    """The largest number of times that `thing` can be done within (ε, δ); 0 if not even once, never too many.
+
+    >>> most_repetitions(LaplaceNoise(50), epsilon=1, delta="1e-6")
+    141
+    """
+    budget = _Budget.of(epsilon, delta)
+    pairs, adjacency = parts_of_all([thing])
+
+    def fits(times: int, width: float) -> bool:
+        many = of_pairs([(pair, count * times) for pair, count in pairs], adjacency=adjacency, relative_width=width)
+        return Fraction(min(many.upper_epsilon(budget.delta), 1e300)) <= budget.epsilon
+
+    high = 1
+    while fits(high, _WIDTHS[0]):
+        if high > _MOST:
+            raise Uncalibrated(f"more than {_MOST} repetitions fit. Do they cost anything?")
+        high *= 2
+    return _last(lambda times: fits(times, _WIDTHS[1]), high // 2, high + high // 8 + 1)
+
+
+def _last(fits: Callable[[int], bool], low: int, high: int) -> int:
+    """The largest n in [low, high) that fits, for a property that holds at low (or low = 0) and then stops."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def epsilon_for_error(
+    error: Number,
+    *,
+    confidence: Number = Fraction(95, 100),
+    sensitivity: Number = 1,
+    releases: int = 1,
+    delta: Number = 0,
+) -> ForError:
+    """The noise that stays below `error` with probability `confidence` in one release, and what all releases cost.
+
+    Laplace noise if δ = 0, Gaussian noise otherwise. The scale is rounded down, so that the error is kept; the ε is
+    that of this very scale, rounded up.
+    """
+    bound, level = rational(error, "error"), rational(confidence, "confidence")
+    check.positive(error=bound)
+    check.between(0, 1, confidence=level)
+    leak, distance = rational(delta, "delta"), rational(sensitivity, "sensitivity")
+    with precision(128):
+        # P[|X| > t] is e^{−t/b} for Laplace noise and erfc(t/(σ√2)) for Gaussian noise.
+        if not leak:
+            scale = lower(ball(bound) / -ball(1 - level).log())
+        else:
+            scale = lower(ball(bound) / (Ball(2).sqrt() * ball(1 - level).erfcinv()))
+    exact = rational(scale)
+    event = GaussianNoise.of(exact, distance) if leak else LaplaceNoise(exact, distance)
+    return ForError(scale, compose([Repeated(event, releases)]).epsilon(leak))

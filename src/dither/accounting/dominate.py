@@ -1,0 +1,229 @@
+"""From what was done to the pairs that dominate it.
+
+`parts(thing)` answers with pairs and how often each occurs. A new event joins by registering here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import singledispatch
+from math import isqrt
+from typing import TypeAlias
+
+from dither import events
+from dither.adjacency import Adjacency, common
+from dither.errors import ParameterError
+from dither.exact import Ball, ball, precision, upper
+from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, ProfileOf, PureDP, RenyiDP, TVStable
+from dither.measures.finite_pairs import Finite
+from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
+from dither.measures.moment_pairs import Concentrated, Renyi
+from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint, approximate, pure
+from dither.measures.subsampled_pairs import fixed_size, poisson
+
+__all__ = ["Parts", "Spending", "adjacency_of", "parts", "parts_of_all"]
+
+Parts: TypeAlias = tuple[tuple[Pair, int], ...]
+"""Pairs, each with how often it occurs."""
+
+Spending: TypeAlias = "events.Event | Guarantee | Pair"
+"""What can be accounted for; also anything with an `event`, such as a mechanism or a release."""
+
+_FREE: Parts = ((pure(Fraction(0)), 1),)
+_LARGEST_LATTICE_VARIANCE = 10**24
+
+
+def parts_of_all(things: Iterable[Spending]) -> tuple[Parts, Adjacency | None]:
+    """The pairs of all things, and the adjacency that they share."""
+    known = [getattr(thing, "event", thing) if not _is_known(thing) else thing for thing in things]
+    if not known:
+        raise ParameterError("there must be at least one thing to compose, got an empty list.")
+    found = tuple(pair for thing in known for pair in parts(thing))
+    return found, common(adjacency_of(thing) for thing in known)
+
+
+def _is_known(thing: object) -> bool:
+    return parts.dispatch(type(thing)) is not parts.dispatch(object)
+
+
+def adjacency_of(thing: Spending) -> Adjacency | None:
+    """The adjacency under which the thing holds; a bare pair leaves it unsaid."""
+    return None if isinstance(thing, Pair) else thing.adjacency
+
+
+@singledispatch
+def parts(thing: object) -> Parts:
+    """The pairs that dominate `thing`, with their counts."""
+    raise ParameterError(
+        f"the cost of a {type(thing).__name__} is not known. Give events, guarantees or pairs; "
+        "what was proved elsewhere can be given as a guarantee."
+    )
+
+
+@parts.register
+def _(pair: Pair) -> Parts:
+    return ((pair, 1),)
+
+
+@parts.register
+def _(event: events.LaplaceNoise) -> Parts:
+    if event.step is None:
+        return ((Laplace(event.sensitivity / event.scale), 1),)
+    return ((DiscreteLaplace(event.scale / event.step, int(event.sensitivity / event.step)), 1),)
+
+
+@parts.register
+def _(event: events.GaussianNoise) -> Parts:
+    squared_mu = event.sensitivity_squared / event.variance
+    if event.step is None:
+        return ((Gaussian(squared_mu), 1),)
+    variance = event.variance / event.step**2
+    if event.dimension == 1 and variance <= _LARGEST_LATTICE_VARIANCE:
+        return ((DiscreteGaussian(variance, isqrt(int(event.sensitivity_squared / event.step**2))), 1),)
+    # Canonne, Kamath and Steinke 2020, Theorem 14: in any dimension it is as concentrated as the continuous one.
+    return ((Concentrated(squared_mu / 2), 1),)
+
+
+@parts.register
+def _(event: events.StaircaseNoise) -> Parts:
+    return ((pure(event.epsilon), 1),)
+
+
+@parts.register
+def _(event: events.RandomizedResponse) -> Parts:
+    other = (1 - event.keep) / event.answers
+    true, rest = event.keep + other, (event.answers - 2) * other
+    if not rest:
+        return ((TwoPoint(odds=true / other), 1),)
+    return ((Finite((true, other, rest), (other, true, rest)), 1),)
+
+
+@parts.register
+def _(event: events.Selection) -> Parts:
+    width = (1 if event.monotone else 2) * event.sensitivity / event.scale
+    return ((BoundedRange(width) if event.noise == "gumbel" else pure(width), 1),)
+
+
+@parts.register
+def _(event: events.SparseVector) -> Parts:
+    answers = (1 if event.monotone else 2) * event.max_above * event.sensitivity / event.query_scale
+    return ((pure(event.sensitivity / event.threshold_scale + answers), 1),)
+
+
+@parts.register
+def _(event: events.TestAndRelease) -> Parts:
+    """The test, the answer, and a leak where the test passes though the distance is 0 (claim C20).
+
+    If one of two neighbours is at a positive distance, the answer has its stated sensitivity between them. If
+    both are at distance 0, each answers with probability at most P[noise > threshold].
+    """
+    with precision(128):
+        leak = min(Fraction(upper(_passes(event))), Fraction(1))
+    return (*parts(event.test), *parts(event.answer), (approximate(Fraction(0), leak), 1))
+
+
+def _passes(event: events.TestAndRelease) -> Ball:
+    """P[noise > threshold], from above: on a lattice the tail is at most twice that of the law on the line."""
+    test, threshold = event.test, ball(event.threshold)
+    if event.threshold <= 0:
+        return Ball(1)
+    if isinstance(test, events.LaplaceNoise):
+        return (-threshold / ball(test.scale)).exp() / (2 if test.step is None else 1)
+    assert isinstance(test, events.GaussianNoise)
+    tail = (threshold / (2 * ball(test.variance)).sqrt()).erfc() / 2
+    return tail if test.step is None else (-threshold * threshold / (2 * ball(test.variance))).exp()
+
+
+@parts.register
+def _(event: events.Composed) -> Parts:
+    return tuple(pair for part in event.events for pair in parts(part))
+
+
+@parts.register
+def _(event: events.Repeated) -> Parts:
+    return tuple((pair, count * event.times) for pair, count in parts(event.event))
+
+
+@parts.register
+def _(event: events.PoissonSampled) -> Parts:
+    return _FREE if not event.rate else ((poisson(_one_pair(parts(event.event)), event.rate), 1),)
+
+
+@parts.register
+def _(event: events.FixedSizeSampled) -> Parts:
+    rate = Fraction(event.sample, event.population)
+    return _FREE if not rate else ((fixed_size(_one_pair(parts(event.event)), rate), 1),)
+
+
+def _one_pair(found: Parts) -> Pair:
+    """One pair that dominates the product of all: exact for one pair and for Gaussians, else of the summed losses."""
+    if len(found) == 1 and found[0][1] == 1:
+        return found[0][0]
+    gaussians = [(pair, count) for pair, count in found if isinstance(pair, Gaussian)]
+    if len(gaussians) == len(found):
+        return Gaussian(sum((pair.squared_mu * count for pair, count in gaussians), Fraction(0)))
+    largest, leak = Fraction(0), Fraction(0)
+    for pair, count in found:
+        top = max(pair.support[1], pair.swapped().support[1])
+        if top == float("inf"):
+            raise ParameterError(
+                "several events on one sample are accounted for only if their losses are bounded, or if all of them "
+                "are Gaussian. Sample anew for each, or state the guarantee of the whole."
+            )
+        largest += Fraction(top) * count
+        leak += max(pair.infinity, pair.swapped().infinity) * count
+    return approximate(largest, min(leak, Fraction(1)))
+
+
+@parts.register
+def _(event: events.Stated) -> Parts:
+    first, *others = event.values
+    if event.measure == "RenyiDP":
+        return ((Renyi(tuple(zip(event.values[::2], event.values[1::2], strict=True))), 1),)
+    if event.measure == "ApproxDP":
+        return ((approximate(first, others[0]), 1),)
+    return _STATED[event.measure](first)
+
+
+@parts.register
+def _(guarantee: PureDP) -> Parts:
+    return _STATED["PureDP"](guarantee.stated_epsilon)
+
+
+@parts.register
+def _(guarantee: ApproxDP) -> Parts:
+    return ((approximate(guarantee.stated_epsilon, guarantee.stated_delta), 1),)
+
+
+@parts.register
+def _(guarantee: TVStable) -> Parts:
+    return _STATED["TVStable"](guarantee.stated_tv)
+
+
+@parts.register
+def _(guarantee: GaussianDP) -> Parts:
+    return _STATED["GaussianDP"](guarantee.mu_squared)
+
+
+@parts.register
+def _(guarantee: ZCDP) -> Parts:
+    return _STATED["ZCDP"](guarantee.rho)
+
+
+@parts.register
+def _(guarantee: RenyiDP) -> Parts:
+    return ((Renyi(guarantee.points), 1),)
+
+
+@parts.register
+def _(guarantee: ProfileOf) -> Parts:
+    return ((guarantee.pair, 1),)
+
+
+_STATED: dict[str, Callable[[Fraction], Parts]] = {
+    "PureDP": lambda epsilon: ((pure(epsilon), 1),),
+    "TVStable": lambda tv: ((approximate(Fraction(0), tv), 1),),
+    "GaussianDP": lambda square: ((Gaussian(square), 1),) if square else _FREE,
+    "ZCDP": lambda rho: ((Concentrated(rho), 1),) if rho else _FREE,
+}

@@ -1,0 +1,245 @@
+"""Filters and odometers: what was spent when each question depends on earlier answers.
+
+`compose` is for what is fixed in advance. If the *parameters* of later releases may depend on earlier answers, the
+tight rule does not hold in general. What does:
+
+* sums of ε and δ (Rogers, Roth, Ullman and Vadhan 2016, Theorem 3.3), the `BasicFilter`;
+* sums of ρ for zCDP, and of the Rényi divergence order by order (Feldman and Zrnic 2021, Theorem 3.1; Lécuyer
+  2021), the `ZCDPFilter` and the `RenyiFilter`: stopped when a fixed budget would be passed, the whole keeps that
+  budget. Sums of ρ also cover Gaussian noise, exactly as concentrated as it is.
+
+A filter refuses what would pass its budget before anything is charged, and says both figures. An odometer never
+refuses: `spent` of a filter is a running sum, and it is a valid guarantee at a time that was fixed in advance or
+when the budget is; read at a time chosen by looking at answers, only the basic sum is.
+All sums are exact rationals. Filters are frozen: `charge` gives the filter after the release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Self
+
+from dither.accounting.dominate import Spending, parts_of_all
+from dither.adjacency import Adjacency, common
+from dither.errors import DitherError
+from dither.exact import Number, ball, check, in_words, precision, rational, upper
+from dither.measures import ZCDP, ApproxDP, RenyiDP
+from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
+from dither.measures.moment_pairs import Concentrated, Renyi
+from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint
+
+__all__ = ["BasicFilter", "BasicOdometer", "OverBudget", "RenyiFilter", "ZCDPFilter", "pure_cost", "zcdp_cost"]
+
+
+class OverBudget(DitherError, ValueError):
+    """A release would pass the budget. Nothing was charged."""
+
+
+@dataclass(frozen=True)
+class BasicOdometer:
+    """A running sum of ε and δ that never refuses; valid at any time, however it was chosen."""
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    adjacency: Adjacency | None = None
+    releases: int = 0
+
+    def charge(self, thing: Spending) -> Self:
+        """The odometer after `thing`."""
+        epsilon, delta = pure_cost(thing)
+        adjacency = _joined(self, thing)
+        return replace(
+            self,
+            epsilon=self.epsilon + epsilon,
+            delta=min(self.delta + delta, Fraction(1)),
+            adjacency=adjacency,
+            releases=self.releases + 1,
+        )
+
+    @property
+    def spent(self) -> ApproxDP:
+        """What was spent so far."""
+        return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
+
+
+@dataclass(frozen=True)
+class BasicFilter:
+    """Pure and approximate DP by sums: at most ε = `epsilon` and δ = `delta` in all.
+
+    >>> from dither import PureDP
+    >>> BasicFilter(1).charge(PureDP("0.7")).charge(PureDP("0.4"))
+    Traceback (most recent call last):
+    dither.accounting.filters.OverBudget: this release costs epsilon 2/5 (delta 0), but only 3/10 (delta 0) ...
+    """
+
+    epsilon: Number
+    delta: Number = Fraction(0)
+    odometer: BasicOdometer = field(default_factory=BasicOdometer)
+
+    def __post_init__(self) -> None:
+        _exact_fields(self, "epsilon", "delta")
+        check.nonnegative(epsilon=self.epsilon)
+        check.probability(delta=self.delta)
+
+    def charge(self, thing: Spending) -> Self:
+        """The filter after `thing`, or `OverBudget`."""
+        after = self.odometer.charge(thing)
+        budget = rational(self.epsilon), rational(self.delta)
+        if after.epsilon > budget[0] or after.delta > budget[1]:
+            cost, left = pure_cost(thing), (budget[0] - self.odometer.epsilon, budget[1] - self.odometer.delta)
+            raise OverBudget(
+                f"this release costs epsilon {in_words(cost[0])} (delta {in_words(cost[1])}), but only "
+                f"{in_words(left[0])} (delta {in_words(left[1])}) of {in_words(budget[0])} "
+                f"(delta {in_words(budget[1])}) is left."
+            )
+        return replace(self, odometer=after)
+
+    @property
+    def spent(self) -> ApproxDP:
+        """What was spent so far."""
+        return self.odometer.spent
+
+    @property
+    def promise(self) -> ApproxDP:
+        """What holds for everything that passes the filter, whenever it stops."""
+        return ApproxDP(self.epsilon, self.delta, adjacency=self.odometer.adjacency)
+
+
+@dataclass(frozen=True)
+class ZCDPFilter:
+    """Zero-concentrated DP by sums of ρ: at most `rho` in all (Feldman and Zrnic 2021, Theorem 3.1 at every order)."""
+
+    rho: Number
+    used: Fraction = Fraction(0)
+    adjacency: Adjacency | None = None
+    releases: int = 0
+
+    def __post_init__(self) -> None:
+        _exact_fields(self, "rho")
+        check.nonnegative(rho=self.rho)
+
+    def charge(self, thing: Spending) -> Self:
+        """The filter after `thing`, or `OverBudget`."""
+        cost, budget = zcdp_cost(thing), rational(self.rho)
+        if self.used + cost > budget:
+            raise OverBudget(
+                f"this release costs rho {in_words(cost)}, but only {in_words(budget - self.used)} of "
+                f"{in_words(budget)} is left."
+            )
+        adjacency = _joined(self, thing)
+        return replace(self, used=self.used + cost, adjacency=adjacency, releases=self.releases + 1)
+
+    @property
+    def spent(self) -> ZCDP:
+        """What was spent so far."""
+        return ZCDP(self.used, adjacency=self.adjacency)
+
+    @property
+    def promise(self) -> ZCDP:
+        """What holds for everything that passes the filter, whenever it stops."""
+        return ZCDP(rational(self.rho), adjacency=self.adjacency)
+
+
+@dataclass(frozen=True)
+class RenyiFilter:
+    """Rényi DP of one `order` by sums: a divergence of at most `divergence` in all (Feldman and Zrnic 2021).
+
+    One order, fixed in advance: the filter may not pass to whichever order is cheapest in hindsight.
+    """
+
+    order: Number
+    divergence: Number
+    used: Fraction = Fraction(0)
+    adjacency: Adjacency | None = None
+    releases: int = 0
+
+    def __post_init__(self) -> None:
+        _exact_fields(self, "order", "divergence")
+        check.nonnegative(divergence=self.divergence)
+        RenyiDP({self.order: self.divergence})  # refuses orders of 1 or less
+
+    def charge(self, guarantee: RenyiDP | ZCDP) -> Self:
+        """The filter after a release with this Rényi curve, or `OverBudget`."""
+        order, budget = rational(self.order), rational(self.divergence)
+        cost = Fraction(guarantee.renyi(order)) if guarantee.renyi(order) < float("inf") else None
+        if cost is None or self.used + cost > budget:
+            shown = "an unknown divergence" if cost is None else f"a divergence of {in_words(cost)}"
+            raise OverBudget(
+                f"this release costs {shown} of order {in_words(order)}, but only "
+                f"{in_words(budget - self.used)} of {in_words(budget)} is left."
+            )
+        adjacency = _joined(self, guarantee)
+        return replace(self, used=self.used + cost, adjacency=adjacency, releases=self.releases + 1)
+
+    @property
+    def promise(self) -> RenyiDP:
+        """What holds for everything that passes the filter, whenever it stops."""
+        return RenyiDP({self.order: self.divergence}, adjacency=self.adjacency)
+
+
+def pure_cost(thing: Spending) -> tuple[Fraction, Fraction]:
+    """(ε, δ) of one thing as sums need it: the largest loss in either direction, and the infinite mass."""
+    epsilon, delta = Fraction(0), Fraction(0)
+    for pair, count in parts_of_all([thing])[0]:
+        each, leak = _pure_cost(pair)
+        epsilon += count * each
+        delta += count * leak
+    return epsilon, delta
+
+
+def _pure_cost(pair: Pair) -> tuple[Fraction, Fraction]:
+    if isinstance(pair, TwoPoint) and pair.loss is not None:
+        return pair.loss, pair.leak
+    if isinstance(pair, Laplace):
+        return pair.largest, Fraction(0)
+    if isinstance(pair, DiscreteLaplace):
+        return pair.sensitivity / pair.scale, Fraction(0)
+    if isinstance(pair, BoundedRange):
+        return pair.width, Fraction(0)
+    directions = (pair,) if pair.is_symmetric else (pair, pair.swapped())
+    top = max(each.support[1] for each in directions)
+    if top == float("inf"):
+        raise OverBudget(
+            f"the loss of a {type(pair).__name__} has no bound, so that no sum of epsilons covers it. "
+            "Charge an ApproxDP(epsilon, delta) that it satisfies, or use a ZCDPFilter."
+        )
+    return Fraction(top), max(each.infinity for each in directions)
+
+
+def zcdp_cost(thing: Spending) -> Fraction:
+    """ρ of one thing: μ²/2 for Gaussians, ε·tanh(ε/2) for pure DP, η²/8 for bounded range; rounded up if not rational.
+
+    Bun and Steinke 2016, Proposition 1.6; `dither.measures.conversions`; Cesar and Rogers 2021, Lemma 3.
+    """
+    return sum((count * _zcdp_cost(pair) for pair, count in parts_of_all([thing])[0]), Fraction(0))
+
+
+def _zcdp_cost(pair: Pair) -> Fraction:
+    if isinstance(pair, Gaussian):
+        return pair.squared_mu / 2
+    if isinstance(pair, Concentrated):
+        return pair.rho
+    if isinstance(pair, DiscreteGaussian):
+        return Fraction(pair.sensitivity**2) / (2 * pair.variance)
+    if isinstance(pair, BoundedRange):
+        return pair.width**2 / 8
+    if isinstance(pair, Renyi):
+        raise OverBudget("a list of Rényi divergences bounds no rho. Use a RenyiFilter.")
+    epsilon, delta = _pure_cost(pair)
+    if delta:
+        raise OverBudget("a zCDP filter cannot charge a delta. Use a BasicFilter.")
+    with precision(128):
+        return Fraction(upper(ball(epsilon) * (ball(epsilon) / 2).tanh()))
+
+
+def _joined(before: BasicOdometer | ZCDPFilter | RenyiFilter, thing: Spending) -> Adjacency | None:
+    """The adjacency of all releases; the first one sets it."""
+    if not before.releases:
+        return parts_of_all([thing])[1]
+    return common([before.adjacency, parts_of_all([thing])[1]])
+
+
+def _exact_fields(noun: object, *names: str) -> None:
+    for name in names:
+        object.__setattr__(noun, name, rational(getattr(noun, name), name))
