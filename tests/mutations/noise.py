@@ -80,7 +80,7 @@ MUTATIONS = [
         "accepted = uniform <= columns.accept_below.take(index)",
         _STREAMS,
     ),
-    Mutation("noise/rejection.py", "accepted[rest] = decided == 1", "accepted[rest] = decided >= 0", _STREAMS),
+    Mutation("noise/rejection.py", "rest[decided == 0].tolist()", "rest[decided == 2].tolist()", _STREAMS),
     Mutation(
         "noise/rejection.py",
         "uniform >= columns.reject_from.take(index), -1, 0)",
