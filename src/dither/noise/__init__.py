@@ -1,6 +1,7 @@
 """Exact noise: one law per file, each with its probabilities, its sampler and its proof."""
 
 from dither.noise.bernoulli import Bernoulli, BernoulliExp
+from dither.noise.discrete_gaussian import DiscreteGaussian
 from dither.noise.discrete_laplace import DiscreteLaplace
 from dither.noise.geometric import Geometric
 from dither.noise.lattice import Grid, add_integers
@@ -10,6 +11,7 @@ from dither.noise.uniform import UniformBelow
 __all__ = [
     "Bernoulli",
     "BernoulliExp",
+    "DiscreteGaussian",
     "DiscreteLaplace",
     "Geometric",
     "Grid",

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import isqrt, sqrt
 
-from dither.exact import Ball, Number, ball, check, rational
-from dither.noise.law import SymmetricLaw, lattice_scale
+from flint import arb_series, ctx
+
+from dither.errors import ParameterError
+from dither.exact import Ball, Number, ball, check, precision, rational
+from dither.exact.sums import tail_sum
+from dither.noise.law import WORKING_BITS, SymmetricLaw, lattice_scale
 from dither.noise.rejection import Arm, Floats, RejectionLaw, exp_minus
 
 __all__ = ["DiscreteGaussian"]
+
+_SMALLEST_VARIANCE = Fraction(1, 2**200)  # below, e^{−1/(2σ²)} has too large an exponent for a ball
+_LARGEST_VARIANCE = Fraction(2**1000)  # above, squares would leave the range of double precision
 
 
 @dataclass(frozen=True, init=False)
@@ -20,6 +28,9 @@ class DiscreteGaussian(SymmetricLaw, RejectionLaw):
     The parameter is σ², which stays rational when σ is not (ρ-zCDP asks for σ² = Δ²/(2ρ)). The variance of X itself
     is slightly smaller than σ².
     Sampled exactly: see discrete_gaussian.md and rejection.md.
+
+    >>> DiscreteGaussian.from_sigma(10).quantile(0.975)
+    20
     """
 
     variance: Fraction
@@ -28,30 +39,101 @@ class DiscreteGaussian(SymmetricLaw, RejectionLaw):
     def __init__(self, variance: Number) -> None:
         object.__setattr__(self, "variance", rational(variance, "variance"))
         check.positive(variance=self.variance)
-        sigma = float(self.variance) ** 0.5
-        object.__setattr__(self, "_inverse_sigma", 1 / sigma)
+        if not _SMALLEST_VARIANCE <= self.variance <= _LARGEST_VARIANCE:
+            raise ParameterError(
+                "variance must lie between 2^-200 and 2^1000: σ from 2^-100 to 2^500 lattice steps. "
+                "Use a lattice whose steps are closer to σ."
+            )
+        object.__setattr__(self, "_inverse_sigma", 1 / sqrt(self.variance))
 
     @classmethod
     def from_sigma(cls, sigma: Number) -> DiscreteGaussian:
-        """The law with the given σ, in lattice steps."""
-        return cls(lattice_scale(sigma, "sigma") ** 2)
+        """The law with the given σ, in lattice steps: from 2^-100 to 2^500."""
+        exact = lattice_scale(sigma, "sigma")
+        if not _SMALLEST_VARIANCE <= exact**2 <= _LARGEST_VARIANCE:
+            raise ParameterError(
+                "sigma must lie between 2^-100 and 2^500 lattice steps. Use a lattice whose steps are closer to it."
+            )
+        return cls(exact**2)
+
+    def pmf(self, x: int) -> Ball:
+        """P[X = x]."""
+        with precision(WORKING_BITS):
+            return self.weight(abs(x)) / self._whole()
+
+    def _upper_tail(self, x: int) -> Ball:
+        """P[X > x] for x ≥ 0."""
+        return tail_sum(self, x + 1) / self._whole()
+
+    def _whole(self) -> Ball:
+        """Σ e^{−x²/(2σ²)} over all integers, which is also σ√(2π) Σ e^{−2π²σ²x²} (Poisson): the faster of the two."""
+        if self.variance < Fraction(1, 6):
+            return _theta(self.weight(1))
+        twice_pi_variance = 2 * Ball.pi() * ball(self.variance)
+        return twice_pi_variance.sqrt() * _theta((-Ball.pi() * twice_pi_variance).exp())
+
+    # ------------------------------------------------------ shape (both sides)
 
     def weight(self, i: int) -> Ball:
         """g(i) = e^{−i²/(2σ²)}."""
         return ball(-i * i / (2 * self.variance)).exp()
 
     def tail_bound(self, i: int) -> Ball:
-        """At least the sum of g(n) over n ≥ i: n² ≥ i² + 2i(n − i) gives g(i) / (1 − e^{−i/σ²}) for i ≥ 1.
+        """At least the sum of g(n) over n ≥ i.
 
-        Near the peak that is useless, so the sum is also bounded by g(i) plus the integral from i on.
+        Up to σ it is g(i) + ∫_i^∞ g, as g decreases. Beyond, n² ≥ i² + 2i(n − i) gives g(i)/(1 − e^{−i/σ²}).
         """
-        integral = (ball(self.variance) * Ball.pi() / 2).sqrt() * (ball(i) / (2 * ball(self.variance)).sqrt()).erfc()
-        return self.weight(i) + integral
+        if i * i < self.variance:
+            return self.weight(i) + self.integral(i)
+        return self.weight(i) / -ball(-i / self.variance).expm1()
 
     def ratio(self, near: Floats, offset: Floats) -> Floats:
-        """e^{−offset (offset + 2 near) / (2σ²)}: seven roundings of a number below 1, then `exp_minus`."""
+        """e^{−y}, y = offset (offset + 2 near) / (2σ²) ≤ ln 2.
+
+        1/σ is off by 3 roundings (σ², of which the root halves the error, the root, the division), the arguments by
+        one each, and there are 4 operations: y is off by less than 12 · 2^-53, e^{−y} by less than 2^-44.
+        """
         inverse = self._inverse_sigma
         return exp_minus((offset * inverse) * ((offset + 2 * near) * inverse) * 0.5)
 
     def _arms(self) -> Sequence[Arm]:
         return (Arm(self, sign=1, first=0), Arm(self, sign=-1, first=1))
+
+    # ---------------------------------------------------------- smooth function
+
+    def integral(self, i: int) -> Ball:
+        """∫ g over [i, ∞) = σ√(π/2) erfc(i/(σ√2)).
+
+        Far out flint's erfc is too wide, so there e^{y²} erfc(y) = U(½, ½, y²)/√π with y² = i²/(2σ²).
+        """
+        variance = ball(self.variance)
+        if i < 0 or i * i < self.variance:
+            return (variance * Ball.pi() / 2).sqrt() * (i / (2 * variance).sqrt()).erfc()
+        half = ball(Fraction(1, 2))
+        return (variance / 2).sqrt() * self.weight(i) * ball(i * i / (2 * self.variance)).hypgeom_u(half, half)
+
+    def taylor(self, i: int, length: int) -> list[Ball]:
+        """g(i + h) = g(i) e^{−(i/σ²) h − h²/(2σ²)} in powers of h."""
+        exponent = [ball(0), ball(-i / self.variance), ball(-1 / (2 * self.variance))]
+        series = arb_series(exponent, length).exp() * self.weight(i)
+        return [series[j] for j in range(length)]
+
+    def radius(self, i: int) -> int:
+        """The smaller of σ and σ²/i: on such a disc g grows by less than e²."""
+        variance = int(self.variance)
+        return min(isqrt(variance), variance // max(i, 1))
+
+    def disc_integral(self, i: int, radius: int) -> Ball:
+        """Re (x + δ)² ≥ x² − 2xρ − ρ² for |δ| ≤ ρ, so |g| ≤ e^{ρ²/σ²} e^{−(x−ρ)²/(2σ²)}, which has an integral."""
+        return ball(radius * radius / self.variance).exp() * self.integral(i - radius)
+
+
+def _theta(nome: Ball) -> Ball:
+    """1 + 2 Σ_{k ≥ 1} q^{k²} for 0 ≤ q < 1/20: the terms from k on add up to less than 3 q^{k²}."""
+    square = nome * nome
+    total, power, step = ball(1), nome, square * nome  # q^{k²} and q^{2k+1}, for k = 1
+    while not 3 * power <= ball(2) ** -ctx.prec:
+        total += 2 * power
+        power *= step
+        step *= square
+    return total + ball(0).union(3 * power)
