@@ -14,9 +14,7 @@ from bench.topics import TOPICS
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench", description="Side by side with the peers, as ratios."
-    )
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Side by side with the peers, as ratios.")
     parser.add_argument("topic", choices=sorted(TOPICS))
     parser.add_argument("--json", action="store_true", help="one JSON row per line")
     options = parser.parse_args()

@@ -34,16 +34,12 @@ class Row:
         return cls(**json.loads(line))
 
 
-def more_is_better(
-    case: str, *, ours: float, peer: str, peer_value: float, asked: float | None, unit: str
-) -> Row:
+def more_is_better(case: str, *, ours: float, peer: str, peer_value: float, asked: float | None, unit: str) -> Row:
     """A row of rates, such as samples per second: ratio = ours / theirs."""
     return Row(case, ours, peer, peer_value, ours / peer_value, asked, unit)
 
 
-def less_is_better(
-    case: str, *, ours: float, peer: str, peer_value: float, asked: float | None, unit: str
-) -> Row:
+def less_is_better(case: str, *, ours: float, peer: str, peer_value: float, asked: float | None, unit: str) -> Row:
     """A row of costs, such as seconds or megabytes: ratio = theirs / ours."""
     return Row(case, ours, peer, peer_value, peer_value / ours, asked, unit)
 
