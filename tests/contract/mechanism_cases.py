@@ -1,0 +1,10 @@
+"""Every mechanism. A new one joins with one `Case`, in a file of cases that is listed here."""
+
+from __future__ import annotations
+
+from tests.contract import additive_cases
+from tests.contract.mechanism_case import Case
+
+__all__ = ["CASES"]
+
+CASES: list[Case] = [*additive_cases.CASES]
