@@ -10,6 +10,7 @@ from importlib import import_module
 from bench.row import Row
 
 TOPICS: dict[str, str] = {
+    "accounting": "bench.accounting",
     "noise": "bench.noise",
 }
 

@@ -38,7 +38,7 @@ from dither.exact import Number, ball, check, lower, precision, rational, upper
 from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.pairs import Gaussian, Pair, TwoPoint
 
-__all__ = ["RELATIVE_WIDTH", "Composition", "WideBracket", "compose", "of_pairs"]
+__all__ = ["RELATIVE_WIDTH", "Composition", "WideBracket", "compose", "forget", "of_pairs"]
 
 RELATIVE_WIDTH = 1e-4
 """How wide a bracket may be, relative to its upper end, before the lattice is refined."""
@@ -277,6 +277,12 @@ def _delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
             low, high = lower(ball(epsilon)), upper(ball(epsilon))
         answers = [delta_bracket(each, low, high, relative) for each in _directions(groups)]
     return Bracket(max(a.lower for a in answers), max(a.upper for a in answers))
+
+
+def forget() -> None:
+    """Forget all answers, so that the next one is computed anew (for measurements)."""
+    for remembered in (_epsilon, _delta, _curve):
+        remembered.cache_clear()
 
 
 @lru_cache(maxsize=64)
