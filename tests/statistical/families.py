@@ -8,8 +8,7 @@ from fractions import Fraction
 from math import ceil
 
 from dither.exact import Number, rational
-from dither.noise import Bernoulli, BernoulliExp, DiscreteLaplace, Geometric, Law, UniformBelow
-from dither.noise.discrete_gaussian import DiscreteGaussian
+from dither.noise import Bernoulli, BernoulliExp, DiscreteGaussian, DiscreteLaplace, Geometric, Law, UniformBelow
 
 __all__ = ["FAMILIES", "HUGE", "WIDE", "Family", "Member"]
 

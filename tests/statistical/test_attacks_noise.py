@@ -21,8 +21,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dither.noise
-from dither.noise import BernoulliExp, DiscreteLaplace, Grid, Law, entropy
-from dither.noise.discrete_gaussian import DiscreteGaussian
+from dither.noise import BernoulliExp, DiscreteGaussian, DiscreteLaplace, Grid, Law, entropy
 from dither.noise.entropy import Source
 from dither.noise.law import Integers
 from tests.architecture import repository

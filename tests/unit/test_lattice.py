@@ -109,6 +109,16 @@ def test_a_list_of_mixed_numbers_loses_nothing(values: list[int | float]) -> Non
     assert grid.round(values).tolist() == [nearest(x, grid) for x in values]
 
 
+def test_a_list_of_numpy_numbers_loses_nothing_or_is_refused() -> None:
+    grid = Grid(0)
+    assert grid.round([np.float32(2.5), np.float32(-1)]).tolist() == [3, -1]
+    assert grid.round([np.int64(2**53 + 1), np.int64(1)]).tolist() == [2**53 + 1, 1]
+    try:
+        assert grid.round([np.int64(2**53 + 1), np.float64(0.5)]).tolist() == [2**53 + 1, 1]
+    except NotANumberError as refusal:
+        assert "values must be" in str(refusal)  # noqa: PT017
+
+
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (0, 3), (2, 3), (2, 1, 4)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint64, np.bool_, np.object_])
 def test_shapes_are_kept(shape: tuple[int, ...], dtype: type) -> None:
