@@ -4,8 +4,12 @@ from dither.noise.bernoulli import Bernoulli, BernoulliExp
 from dither.noise.discrete_gaussian import DiscreteGaussian
 from dither.noise.discrete_laplace import DiscreteLaplace
 from dither.noise.geometric import Geometric
+from dither.noise.gumbel import Gumbel
 from dither.noise.lattice import Grid, add_integers
 from dither.noise.law import Law
+from dither.noise.power_law import PowerLaw
+from dither.noise.staircase import Staircase
+from dither.noise.student_t import StudentT
 from dither.noise.uniform import UniformBelow
 
 __all__ = [
@@ -15,7 +19,11 @@ __all__ = [
     "DiscreteLaplace",
     "Geometric",
     "Grid",
+    "Gumbel",
     "Law",
+    "PowerLaw",
+    "Staircase",
+    "StudentT",
     "UniformBelow",
     "add_integers",
 ]

@@ -1,0 +1,135 @@
+"""Gumbel noise on the integers: the noise whose largest sum is the exponential mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dither.errors import ParameterError
+from dither.exact import Ball, Number, ball, precision
+from dither.noise.bernoulli import BernoulliExp
+from dither.noise.bernoulli import _Coin as Coin
+from dither.noise.entropy import Source
+from dither.noise.law import WORKING_BITS, Integers, lattice_scale
+from dither.noise.rejection import Arm, Floats, RejectionLaw
+
+__all__ = ["Gumbel"]
+
+
+@dataclass(frozen=True, init=False)
+class Gumbel(RejectionLaw):
+    """Integer noise X = ⌊t·G⌋ for a standard Gumbel variable G, so P[X ≤ x] = exp(−e^{−(x+1)/t}), with t = `scale`.
+
+    On a lattice that is fine against t, adding it to scores and taking the largest is the exponential mechanism but
+    for ties (C14).
+    Sampled exactly: see gumbel.md and rejection.md.
+
+    >>> Gumbel(10).quantile(0.975)
+    36
+    """
+
+    scale: Fraction
+
+    def __init__(self, scale: Number) -> None:
+        object.__setattr__(self, "scale", lattice_scale(scale))
+        if self.scale < _SMALLEST_SCALE:
+            raise ParameterError("scale must be at least 2^-100 lattice steps. Use a finer lattice.")
+
+    def pmf(self, x: int) -> Ball:
+        """P[X = x] = exp(−e^{−(x+1)/t}) (1 − exp(−e^{−x/t} (1 − e^{−1/t}))): nothing cancels."""
+        with precision(WORKING_BITS):
+            share = -ball(-1 / self.scale).expm1()
+            return -self.cdf(x) * (-self._hazard(x) * share).expm1()
+
+    def tail(self, x: int) -> Ball:
+        """P[X > x] = 1 − exp(−e^{−(x+1)/t})."""
+        with precision(WORKING_BITS):
+            return -(-self._hazard(x + 1)).expm1()
+
+    def cdf(self, x: int) -> Ball:
+        """P[X ≤ x] = exp(−e^{−(x+1)/t})."""
+        with precision(WORKING_BITS):
+            return (-self._hazard(x + 1)).exp()
+
+    def _hazard(self, x: int) -> Ball:
+        """e^{−x/t}."""
+        return ball(-x / self.scale).exp()
+
+    def _arms(self) -> Sequence[Arm]:
+        # The most likely point is 0, whatever the scale: gumbel.md.
+        return (Arm(_Above(self), sign=1, first=0), Arm(_Below(self), sign=-1, first=1))
+
+    def _draw(self, source: Source) -> int:
+        if self.scale >= _STEEP:
+            return super()._draw(source)
+        x, outwards = (-1, -1) if _BELOW_ZERO._draw(source) else (0, 1)
+        while _Onward(self, x, outwards)._draw(source):
+            x += outwards
+        return x
+
+    def _draw_many(self, source: Source, count: int) -> Integers:
+        if self.scale >= _STEEP:
+            return super()._draw_many(source, count)
+        out = -_BELOW_ZERO._draw_many(source, count)
+        for start, outwards in ((0, 1), (-1, -1)):
+            x, there = start, np.flatnonzero(out == start)
+            while len(there):
+                onward = _Onward(self, x, outwards)._draw_many(source, len(there))
+                x, there = x + outwards, there[onward == 1]
+                out[there] = x
+        return out
+
+
+_SMALLEST_SCALE = Fraction(1, 2**100)  # below, e^{1/t} has too large an exponent for a ball
+_STEEP = Fraction(1, 8)  # below, exp(−e^{2/t}) is no number that a table can hold, so points are reached by coins
+_BELOW_ZERO = BernoulliExp(1)  # P[X < 0] = exp(−e^0)
+
+
+@dataclass(frozen=True)
+class _Onward(Coin):
+    """Whether X lies further from 0 than x, if it lies at x or further; `outwards` is the direction, 1 or −1."""
+
+    law: Gumbel
+    x: int
+    outwards: int
+
+    def chance(self) -> Ball:
+        """P[X > x | X ≥ x] upwards from x ≥ 0, P[X < x | X ≤ x] downwards from x < 0."""
+        if self.outwards > 0:
+            return self.law.tail(self.x) / self.law.tail(self.x - 1)
+        return (ball(-1 / self.law.scale).expm1() * self.law._hazard(self.x)).exp()
+
+
+@dataclass(frozen=True)
+class _Above:
+    """The points 0, 1, 2, …: an exponential tail."""
+
+    law: Gumbel
+
+    def weight(self, i: int) -> Ball:
+        return self.law.pmf(i)
+
+    def tail_bound(self, i: int) -> Ball:
+        return self.law.tail(i - 1)
+
+    def ratio(self, near: Floats, offset: Floats) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class _Below:
+    """The points −1, −2, …: a tail that falls like the exponential of an exponential."""
+
+    law: Gumbel
+
+    def weight(self, i: int) -> Ball:
+        return self.law.pmf(-i)
+
+    def tail_bound(self, i: int) -> Ball:
+        return self.law.cdf(-i)
+
+    def ratio(self, near: Floats, offset: Floats) -> None:
+        return None

@@ -1,0 +1,190 @@
+"""Heavy-tailed noise on the integers, whose probabilities fall like a power of the distance."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+from flint import arb_series
+
+from dither.errors import ParameterError
+from dither.exact import Ball, Number, ball, lower, precision, rational
+from dither.exact.sums import tail_sum
+from dither.noise.law import WORKING_BITS, SymmetricLaw, lattice_scale
+from dither.noise.rejection import Arm, Floats, RejectionLaw
+
+__all__ = ["PowerDecay", "PowerLaw", "tail_exponent"]
+
+_LEAST_EXCESS = Fraction(1, 100)  # of the tail's exponent over 1; less would put most of the law beyond 2^1000
+_LARGEST_EXPONENT = 10**6
+
+
+def tail_exponent(value: Number, name: str, least: int) -> Fraction:
+    """A parameter on which the tail's exponent rests: clearly above `least`, where the law ceases to exist."""
+    exponent = rational(value, name)
+    if not exponent > least:
+        raise ParameterError(f"{name} must be greater than {least}, got {name}={exponent}. There is no such law.")
+    if not least + _LEAST_EXCESS <= exponent <= _LARGEST_EXPONENT:
+        raise ParameterError(
+            f"{name} must lie between {least}.01 and {_LARGEST_EXPONENT}, got {name}={exponent}. "
+            "Nearer to the limit, draws would have thousands of digits."
+        )
+    return exponent
+
+
+class PowerDecay(SymmetricLaw, RejectionLaw):
+    """A law P[X = x] ∝ g(|x|), g(i) = (1 + (i/c)^α)^{−β} with αβ > 1; the letters are those of power_law.md."""
+
+    @property
+    @abstractmethod
+    def _alpha(self) -> Fraction:
+        """α > 1."""
+
+    @property
+    @abstractmethod
+    def _beta(self) -> Fraction:
+        """β > 0."""
+
+    @abstractmethod
+    def _core(self) -> Ball:
+        """c, the distance at which the tail begins."""
+
+    def pmf(self, x: int) -> Ball:
+        """P[X = x]."""
+        with precision(WORKING_BITS):
+            return self.weight(abs(x)) / self._whole()
+
+    def _upper_tail(self, x: int) -> Ball:
+        """P[X > x] for x ≥ 0."""
+        return tail_sum(self, x + 1) / self._whole()
+
+    def _whole(self) -> Ball:
+        """Σ g(|x|) over all integers."""
+        return 1 + 2 * tail_sum(self, 1)
+
+    # ------------------------------------------------------ shape (both sides)
+
+    def _power(self, i: int) -> Ball:
+        """(i/c)^α."""
+        return (i / self._core()) ** ball(self._alpha) if i else ball(0)
+
+    def weight(self, i: int) -> Ball:
+        """g(i) = (1 + (i/c)^α)^{−β}."""
+        return (1 + self._power(i)) ** ball(-self._beta)
+
+    def tail_bound(self, i: int) -> Ball:
+        """At least the sum of g(n) over n ≥ i: as g decreases, g(i) + ∫_i^∞ g."""
+        return self.weight(i) + self.integral(i)
+
+    def ratio(self, near: Floats, offset: Floats) -> Floats | None:
+        """((m^{−α} + (u/m)^α) / (m^{−α} + (v/m)^α))^β, u = near/c, v = (near + offset)/c, m = max(1, u).
+
+        Only for whole α and 2β that are not too large: power_law.md counts the roundings.
+        """
+        if self._whole_exponents is None:
+            return None
+        alpha, twice_beta = self._whole_exponents
+        u, v = near * self._inverse_core, (near + offset) * self._inverse_core
+        m = max(u, 1.0) if isinstance(u, float) else np.maximum(u, 1.0)
+        floor = _whole_power(1 / m, alpha)
+        quotient = (floor + _whole_power(u / m, alpha)) / (floor + _whole_power(v / m, alpha))
+        if twice_beta % 2 == 0:
+            return _whole_power(quotient, twice_beta // 2)
+        return _whole_power(sqrt(quotient) if isinstance(quotient, float) else np.sqrt(quotient), twice_beta)
+
+    @cached_property
+    def _whole_exponents(self) -> tuple[int, int] | None:
+        """α and 2β, if they are whole and `ratio` makes fewer than 2^9 roundings with them."""
+        roundings = (13 * self._alpha + 5) * self._beta
+        if self._alpha.denominator > 1 or self._beta.denominator > 2 or roundings > 500:
+            return None
+        return int(self._alpha), int(2 * self._beta)
+
+    @cached_property
+    def _inverse_core(self) -> float:
+        """1/c, with the rounding to double as its only error that counts."""
+        with precision(WORKING_BITS):
+            return float(1 / self._core())
+
+    def _arms(self) -> Sequence[Arm]:
+        return (Arm(self, sign=1, first=0), Arm(self, sign=-1, first=1))
+
+    # ---------------------------------------------------------- smooth function
+
+    def integral(self, i: int) -> Ball:
+        """∫ g over [i, ∞) = (c/α) B(1/(1 + (i/c)^α); β − 1/α, 1/α), an incomplete beta function.
+
+        Near the peak it is the whole integral less (c/α) B(1 − …; 1/α, β − 1/α), as 1 − … would lose digits.
+        """
+        power, beta = self._power(i), self._beta
+        far, near = ball(beta - 1 / self._alpha), ball(1 / self._alpha)
+        unit = self._core() / ball(self._alpha)
+        if not power * ball(beta) <= 1:
+            return unit * (1 / (1 + power)).beta_lower(far, near)
+        whole = far.gamma() * near.gamma() / ball(beta).gamma()
+        return unit * (whole - (power / (1 + power)).beta_lower(near, far))
+
+    def taylor(self, i: int, length: int) -> list[Ball]:
+        """g(i + h) = e^{−β ln(1 + ((i + h)/c)^α)} in powers of h."""
+        core, alpha = self._core(), self._alpha
+        place = arb_series([i / core, 1 / core], length)
+        power = place ** int(alpha) if alpha.denominator == 1 else (place.log() * ball(alpha)).exp()
+        series = ((1 + power).log() * ball(-self._beta)).exp()
+        return [series[j] for j in range(length)]
+
+    def radius(self, i: int) -> int:
+        """A share of max(i, c) that keeps `disc_integral` below six times the integral."""
+        size = max(i, int(lower(self._core())))
+        radius = size * 3 // (5 * self._alpha * max(self._beta, Fraction(1)))
+        return radius if self._alpha.denominator == 1 else min(radius, i - 1)
+
+    def disc_integral(self, i: int, radius: int) -> Ball:
+        """(2 − (1 + ρ/max(i, c))^α)^{−β} ∫_i^∞ g, see power_law.md; no bound if a disc reaches a singularity."""
+        rest = 2 - (1 + radius / ball(i).max(self._core())) ** ball(self._alpha)
+        if not rest > 0 or (self._alpha.denominator > 1 and radius >= i):
+            return Ball.pos_inf()
+        return rest ** ball(-self._beta) * self.integral(i)
+
+
+def _whole_power(x: Floats, exponent: int) -> Floats:
+    """x^exponent by exponent − 1 multiplications or fewer, for exponent ≥ 1."""
+    if exponent == 1:
+        return x
+    root = _whole_power(x * x, exponent // 2)
+    return root * x if exponent % 2 else root
+
+
+@dataclass(frozen=True, init=False)
+class PowerLaw(PowerDecay):
+    """Integer noise, P[X = x] ∝ 1/(1 + |x/s|^γ), with s = `scale` and γ = `gamma` > 1.
+
+    The noise of smooth sensitivity with pure privacy (C19; Nissim, Raskhodnikova and Smith 2007).
+    It has a mean for γ > 2 and a variance for γ > 3.
+    Sampled exactly: see power_law.md and rejection.md.
+
+    >>> PowerLaw(10, 4).quantile(0.975)
+    20
+    """
+
+    scale: Fraction
+    gamma: Fraction
+
+    def __init__(self, scale: Number, gamma: Number) -> None:
+        object.__setattr__(self, "scale", lattice_scale(scale))
+        object.__setattr__(self, "gamma", tail_exponent(gamma, "gamma", least=1))
+
+    @property
+    def _alpha(self) -> Fraction:
+        return self.gamma
+
+    @property
+    def _beta(self) -> Fraction:
+        return Fraction(1)
+
+    def _core(self) -> Ball:
+        return ball(self.scale)

@@ -1,0 +1,141 @@
+"""The staircase law: the noise with the smallest expected magnitude under pure privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from operator import index
+
+import numpy as np
+
+from dither.errors import ParameterError
+from dither.exact import Ball, Number, ball, check, is_below, precision, rational
+from dither.noise.bernoulli import _Coin as Coin
+from dither.noise.entropy import Source
+from dither.noise.geometric import Geometric
+from dither.noise.law import WORKING_BITS, Integers, SymmetricLaw, lattice_scale
+from dither.noise.uniform import UniformBelow
+
+__all__ = ["Staircase"]
+
+_INT64_ROOM = 1 << 62
+
+
+@dataclass(frozen=True, init=False)
+class Staircase(SymmetricLaw):
+    """Integer noise whose probability falls by e^{−ε} at |x| = r, r + Δ, r + 2Δ, … and nowhere else.
+
+    P[X = x] = a e^{−kε} with k = ⌊(|x| + Δ − r)/Δ⌋ and a = (1 − b)/(2r + 2b(Δ − r) − (1 − b)), b = e^{−ε}; Δ =
+    `sensitivity`, ε = `epsilon`, r = `step` in 1 … Δ (Geng and Viswanath 2014, the discrete staircase mechanism). Added
+    to an integer that one person changes by at most Δ it is ε-private; for the right r, no other ε-private noise has a
+    smaller E|X|.
+    Sampled exactly: see staircase.md.
+
+    >>> Staircase.best(sensitivity=10, epsilon=1)
+    Staircase(sensitivity=10, epsilon=Fraction(1, 1), step=4)
+    """
+
+    sensitivity: int
+    epsilon: Fraction
+    step: int
+
+    def __init__(self, sensitivity: int, epsilon: Number, step: int) -> None:
+        check.count(sensitivity=sensitivity, step=step)
+        if not step <= sensitivity:
+            raise ParameterError(f"step must be at most the sensitivity {sensitivity}, got step={step}.")
+        object.__setattr__(self, "sensitivity", index(sensitivity))
+        object.__setattr__(self, "epsilon", rational(epsilon, "epsilon"))
+        object.__setattr__(self, "step", index(step))
+        check.positive(epsilon=self.epsilon)
+        lattice_scale(1 / self.epsilon, "1/epsilon")
+
+    @classmethod
+    def best(cls, sensitivity: int, epsilon: Number) -> Staircase:
+        """The law with the smallest E|X|; E|X| falls with the step up to there and rises after it."""
+        check.count(sensitivity=sensitivity)
+        low, high = 1, index(sensitivity)
+        while low < high:
+            middle = (low + high) // 2
+            here, next_ = cls(sensitivity, epsilon, middle), cls(sensitivity, epsilon, middle + 1)
+            if is_below(here.expected_magnitude, next_.expected_magnitude):
+                high = middle
+            else:
+                low = middle + 1
+        return cls(sensitivity, epsilon, low)
+
+    def pmf(self, x: int) -> Ball:
+        """P[X = x] = a b^k."""
+        with precision(WORKING_BITS):
+            stair = (abs(x) + self.sensitivity - self.step) // self.sensitivity
+            return self._height() * self._fall(stair)
+
+    def _upper_tail(self, x: int) -> Ball:
+        """P[X > x] for x ≥ 0: the rest of the stair of x + 1, and the Δ/(1 − b) of all stairs below it."""
+        stair, place = divmod(x + 1 + self.sensitivity - self.step, self.sensitivity)
+        below = self._fall(1) * self.sensitivity / self._drop()
+        return self._height() * self._fall(stair) * (self.sensitivity - place + below)
+
+    def expected_magnitude(self) -> Ball:
+        """E|X| = a (2Δb(r + b(Δ − r))/(1 − b)² + (r(r − 1) + b(Δ − r)(Δ + r − 1))/(1 − b))."""
+        width, r, b, drop = self.sensitivity, self.step, self._fall(1), self._drop()
+        inner = (r + b * (width - r)) * b * (2 * width) / drop
+        return self._height() * (inner + r * (r - 1) + b * ((width - r) * (width + r - 1))) / drop
+
+    def _height(self) -> Ball:
+        """a, the probability of 0."""
+        return self._drop() / (2 * self.step - 1 + self._fall(1) * (2 * (self.sensitivity - self.step) + 1))
+
+    def _fall(self, stairs: int) -> Ball:
+        """b^stairs = e^{−ε · stairs}."""
+        return ball(-self.epsilon * stairs).exp()
+
+    def _drop(self) -> Ball:
+        """1 − b."""
+        return -ball(-self.epsilon).expm1()
+
+    # ---------------------------------------------------------------- sampling
+
+    # Either |X| < r, uniform among 2r − 1 points, or |X| = r + Δ·K + U with K geometric, U uniform below Δ, fair sign.
+
+    @cached_property
+    def _parts(self) -> tuple[_OnTop, UniformBelow, Geometric, UniformBelow]:
+        return (
+            _OnTop(self),
+            UniformBelow(2 * self.step - 1),
+            Geometric(1 / self.epsilon),
+            UniformBelow(2 * self.sensitivity),
+        )
+
+    def _draw(self, source: Source) -> int:
+        on_top, top, stairs, place = self._parts
+        if on_top._draw(source):
+            return top._draw(source) - self.step + 1
+        where, sign = divmod(place._draw(source), 2)
+        distance = self.step + self.sensitivity * stairs._draw(source) + where
+        return -distance if sign else distance
+
+    def _draw_many(self, source: Source, count: int) -> Integers:
+        on_top, top, stairs, place = self._parts
+        flags = on_top._draw_many(source, count) == 1
+        many = int(flags.sum())
+        steps, places = stairs._draw_many(source, count - many), place._draw_many(source, count - many)
+        farthest = self.step + self.sensitivity * (int(max(steps, default=0)) + 1)
+        if farthest >= _INT64_ROOM:
+            steps, places = steps.astype(object), places.astype(object)
+        out = np.empty(count, dtype=object if farthest >= _INT64_ROOM else np.int64)
+        out[flags] = top._draw_many(source, many) - (self.step - 1)
+        distances = self.step + self.sensitivity * steps + places // 2
+        out[~flags] = np.where(places % 2 == 0, distances, -distances)
+        return out
+
+
+@dataclass(frozen=True)
+class _OnTop(Coin):
+    """Whether |X| < r."""
+
+    law: Staircase
+
+    def chance(self) -> Ball:
+        """P[|X| < r] = (2r − 1) a."""
+        return (2 * self.law.step - 1) * self.law._height()
