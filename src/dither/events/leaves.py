@@ -241,9 +241,7 @@ class SparseVector(Noun):
     def __post_init__(self) -> None:
         self._exact("threshold_scale", "query_scale", "sensitivity")
         self._flags("monotone")
-        check.positive(
-            threshold_scale=self.threshold_scale, query_scale=self.query_scale, sensitivity=self.sensitivity
-        )
+        check.positive(threshold_scale=self.threshold_scale, query_scale=self.query_scale, sensitivity=self.sensitivity)
         check.count(max_above=self.max_above)
 
     def __str__(self) -> str:
@@ -275,9 +273,7 @@ class SmoothNoise(Noun):
         self._one_of("noise", "polynomial", "laplace", "gaussian")
         check.positive(smoothness=self.smoothness, scale=self.scale)
         if (self.noise == "polynomial") != (self.exponent is not None):
-            raise ParameterError(
-                f"exponent belongs to polynomial noise and to no other, got {self.exponent}."
-            )
+            raise ParameterError(f"exponent belongs to polynomial noise and to no other, got {self.exponent}.")
         if self.exponent is not None and not self.exponent > 1:
             raise ParameterError(f"exponent must be greater than 1, got exponent={self.exponent}.")
 
@@ -309,9 +305,7 @@ class Stated(Noun):
         check.nonnegative(**dict.fromkeys(("smallest value",), min(values, default=Fraction(0))))
         wanted = _MEASURES[self.measure]
         if not values or (len(values) != len(wanted) if self.measure != "RenyiDP" else len(values) % 2):
-            raise ParameterError(
-                f"{self.measure} has the values ({', '.join(wanted)}), got {len(values)} values."
-            )
+            raise ParameterError(f"{self.measure} has the values ({', '.join(wanted)}), got {len(values)} values.")
         for label, value in zip(wanted, values, strict=False):
             if label in ("delta", "tv"):
                 check.probability(**{label: value})
@@ -333,14 +327,7 @@ _MEASURES: dict[str, tuple[str, ...]] = {
 
 
 Leaf: TypeAlias = (
-    LaplaceNoise
-    | GaussianNoise
-    | StaircaseNoise
-    | RandomizedResponse
-    | Selection
-    | SparseVector
-    | SmoothNoise
-    | Stated
+    LaplaceNoise | GaussianNoise | StaircaseNoise | RandomizedResponse | Selection | SparseVector | SmoothNoise | Stated
 )
 """An event that is not made of others."""
 

@@ -94,9 +94,7 @@ def from_json(text: str) -> Event:
     if len(text) > _LONGEST_TEXT:
         raise ParameterError(f"an event is JSON text of at most {_LONGEST_TEXT} characters.")
     try:
-        content = json.loads(
-            text, object_pairs_hook=_without_repeats, parse_constant=_refuse, parse_float=_refuse
-        )
+        content = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse, parse_float=_refuse)
     except ParameterError:
         raise
     except (ValueError, RecursionError) as error:
@@ -105,9 +103,7 @@ def from_json(text: str) -> Event:
         raise ParameterError("an event must be a JSON object.")
     version = content.pop("dither_event", None)
     if type(version) is not int or version != VERSION:
-        raise ParameterError(
-            f"dither_event must be {VERSION}, got {version!r}. Read it with a matching dither."
-        )
+        raise ParameterError(f"dither_event must be {VERSION}, got {version!r}. Read it with a matching dither.")
     event: Event = _read_event(content, "event", 1)
     return event
 
@@ -143,9 +139,7 @@ def _read_fields(noun: type[Any], content: Mapping[str, Any], depth: int) -> Any
         raise ParameterError(f"{noun.__name__} has no field {unknown[0]!r}. Its fields: {', '.join(known)}.")
     missing = [name for name, field in known.items() if field.default is MISSING and name not in content]
     if missing:
-        raise ParameterError(
-            f"{noun.__name__} lacks the field {missing[0]!r}. Its fields: {', '.join(known)}."
-        )
+        raise ParameterError(f"{noun.__name__} lacks the field {missing[0]!r}. Its fields: {', '.join(known)}.")
     return noun(**{name: _reader(known[name])(value, name, depth) for name, value in content.items()})
 
 
