@@ -138,6 +138,16 @@ def test_one_renyi_order_is_attained_by_two_points(count: int) -> None:
         assert answer <= best * (1 + 1e-5) + 1e-12, (order, gamma, epsilon)
 
 
+@pytest.mark.parametrize("count", COUNTS)
+def test_more_orders_never_hurt(count: int) -> None:
+    for points in stream("more orders", count):
+        curve = {1 + points.size(-1, 1.3): points.size(-2, 0.5) for _ in range(4)}
+        epsilon, delta = points.size(-2, 0.5), points.probability(-6)
+        all_orders, single = RenyiDP(curve), [RenyiDP({order: value}) for order, value in curve.items()]
+        assert all_orders.delta(epsilon) <= min(one.delta(epsilon) for one in single) * (1 + 1e-5)
+        assert all_orders.epsilon(delta) <= min(one.epsilon(delta) for one in single) * (1 + 1e-5) + 1e-12
+
+
 def best_coin(order: float, gamma: float, epsilon: float) -> float:
     """max p − e^ε q over coins with D_α(p‖q) ≤ γ, in floats: outer search over ln q, inner bisection for p."""
 

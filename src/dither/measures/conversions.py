@@ -96,7 +96,7 @@ def to_renyi(guarantee: Guarantee, orders: Iterable[Number] = DEFAULT_ORDERS) ->
     known = {order: value for order, value in points.items() if value < math.inf}
     if not known:
         raise ParameterError(f"{guarantee} implies no Rényi divergence at these orders.")
-    return RenyiDP(known, adjacency=guarantee.adjacency)  # type: ignore[arg-type]
+    return RenyiDP(known, adjacency=guarantee.adjacency)
 
 
 def _pure_epsilon(guarantee: Guarantee, wanted: str) -> Fraction:

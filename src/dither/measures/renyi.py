@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -208,7 +208,7 @@ class RenyiDP(_Moments):
 
     def __init__(
         self,
-        curve: Mapping[Number, Number] | Callable[[Fraction], Number],
+        curve: Mapping[Any, Number] | Callable[[Fraction], Number],
         *,
         orders: tuple[Number, ...] | None = None,
         adjacency: Adjacency | None = None,
