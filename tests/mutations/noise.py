@@ -33,7 +33,7 @@ MUTATIONS = [
         _STREAMS,
     ),
     # Single draws
-    Mutation("noise/rejection.py", "if uniform < block.accept_below:", "if uniform <= block.accept_below:", _STREAMS),
+    Mutation("noise/rejection.py", "uniform < block.accept_below or", "uniform <= block.accept_below or", _STREAMS),
     Mutation(
         "noise/rejection.py", "if uniform >= block.reject_from:", "if uniform >= block.reject_from - 1:", _STREAMS
     ),

@@ -72,7 +72,9 @@ class Layout:
 
     def for_tail(self) -> Layout:
         """The layout of the table behind this one: drawn from so rarely that it should be small."""
-        return replace(self, keep=COARSE.keep, tail_share=max(self.tail_share, Fraction(1, 64)), largest_block_bits=None)
+        return replace(
+            self, keep=COARSE.keep, tail_share=max(self.tail_share, Fraction(1, 64)), largest_block_bits=None
+        )
 
 
 FINE = Layout(keep=Fraction(15, 16), largest_block_bits=62)
@@ -215,6 +217,7 @@ def _place(step: _Step, arm: Arm) -> Block:
 _INVERSE_FACTORIALS = [1.0]
 for _k in range(1, 19):
     _INVERSE_FACTORIALS.append(_INVERSE_FACTORIALS[-1] / _k)
+_HIGHEST, *_LOWER = reversed(_INVERSE_FACTORIALS)
 
 
 def exp_minus(x: Floats) -> Floats:
@@ -224,7 +227,7 @@ def exp_minus(x: Floats) -> Floats:
     γ₃₈ Σ xᵏ/k! < 38 · 2^-53 · e · 1.01 < 2^-46 (Higham 2002, section 5.1; two roundings a step and the rounded
     coefficients, whose relative error is below 18 · 2^-53 but weighs xᵏ/k!: together below 2^-45).
     """
-    total = _INVERSE_FACTORIALS[18] + 0 * x
-    for coefficient in _INVERSE_FACTORIALS[17::-1]:
+    total = _HIGHEST + 0 * x
+    for coefficient in _LOWER:
         total = coefficient - x * total
     return total

@@ -30,6 +30,7 @@ _STEPS_PER_SCALE_BITS = 40
 _INT64_ROOM = 1 << 61
 _CHUNK = 1 << 15  # values at a time, so that they stay in the processor's cache
 _LARGEST_EXPONENT = 900
+_NO_OVERFLOW = 2.0**120  # below, a float may be divided by any step
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,9 @@ class Grid:
         A data value means itself: a float is its exact binary value. NaN, infinities and types that are not numbers
         are refused.
         """
-        array = _numbers(values)
+        return self._round(_numbers(values))
+
+    def _round(self, array: NDArray[Any]) -> Integers:
         kind, shift = array.dtype.kind, -self.exponent
         if kind == "f":
             return self._round_floats(array.astype(np.float64, copy=False))
@@ -107,7 +110,7 @@ class Grid:
         flat, out = array.ravel(), np.empty(array.size)
         for start in range(0, array.size, _CHUNK):
             part = slice(start, start + _CHUNK)
-            steps = self.round(flat[part])
+            steps = self._round(flat[part])
             out[part] = self._to_floats(_add(steps, noise.sample(steps.shape)))
         return out.reshape(array.shape) if array.ndim else float(out[0])
 
@@ -115,8 +118,12 @@ class Grid:
         return integer_array([self._round_one(x) for x in array.ravel().tolist()]).reshape(array.shape)
 
     def _round_one(self, value: Any) -> int:
-        """⌊value/step + ½⌋ in exact integers."""
-        if isinstance(value, float | Decimal) and not math.isfinite(value):
+        """⌊value/step + ½⌋ exactly."""
+        if type(value) is float and abs(value) < _NO_OVERFLOW:
+            scaled = math.ldexp(value, -self.exponent)
+            whole = math.floor(scaled)
+            return whole + (scaled - whole >= 0.5)  # as in _round_floats
+        if isinstance(value, float | Decimal) and not _is_finite(value):
             raise _not_finite()
         numerator, denominator = value.as_integer_ratio()
         if self.exponent < 0:
@@ -126,7 +133,8 @@ class Grid:
         return int((2 * numerator + denominator) // (2 * denominator))
 
     def _round_floats(self, array: NDArray[np.float64]) -> Integers:
-        scaled = np.ldexp(array, -self.exponent)  # exact, or so small that it rounds to 0, or too large for int64
+        with np.errstate(all="ignore"):  # exact, or so small that it rounds to 0, or too large for int64
+            scaled = np.ldexp(array, -self.exponent)
         if not _is_small(scaled, _INT64_ROOM):
             return self._round_exactly(array)
         whole = np.floor(scaled)
@@ -137,7 +145,7 @@ class Grid:
         try:
             return steps / (1 << -self.exponent) if self.exponent < 0 else float(steps << self.exponent)
         except OverflowError:
-            return math.copysign(sys.float_info.max, steps)
+            return sys.float_info.max if steps > 0 else -sys.float_info.max
 
     def _to_floats(self, steps: Integers) -> NDArray[np.float64]:
         if steps.dtype == np.int64 and self.exponent < 0:
@@ -172,28 +180,52 @@ def _is_small(array: NDArray[Any], room: int) -> bool:
 
 
 def _numbers(values: Values) -> NDArray[Any]:
-    """The values as an array of exact numbers, or an error that names the type and no value."""
-    array = np.asarray(values)
+    """The values as an array of exact numbers, or an error that names their type and none of them."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise _not_numbers("a masked array")
+    # As floats, a list of 2**53 + 1 and 0.5 would lose the 1.
+    array = np.array(values, dtype=np.object_) if isinstance(values, list | tuple) else np.asarray(values)
     kind = array.dtype.kind
     if kind == "f" and array.dtype.itemsize <= 8:
+        if not np.isfinite(array).all():
+            raise _not_finite()
         return array
     if kind in "iu":
         return array
     if kind == "b":
         return array.astype(np.int64)
-    if kind == "O" and all(isinstance(x, int | float | Fraction | Decimal) for x in array.ravel()):
-        return array
-    raise NotANumberError(
-        f"values must be integers, float64 or narrower, Fractions or Decimals, got dtype {array.dtype}. Convert first."
-    )
+    if kind != "O":
+        raise _not_numbers(array.dtype.type.__name__)
+    plain = np.empty(array.size, dtype=np.object_)
+    plain[:] = [_number(x) for x in array.ravel()]
+    return plain.reshape(array.shape)
+
+
+def _number(value: Any) -> Any:
+    """One value as a Python number."""
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
+        value = value.item()
+    if not isinstance(value, int | float | Fraction | Decimal):
+        raise _not_numbers(type(value).__name__)
+    if isinstance(value, float | Decimal) and not _is_finite(value):
+        raise _not_finite()
+    return value
+
+
+def _is_finite(value: float | Decimal) -> bool:
+    return value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, float | Decimal) and not math.isfinite(value):
-        raise _not_finite()
     if value != int(value):
         raise NotANumberError("values must be integers. Use Grid.add for real numbers.")
     return int(value)
+
+
+def _not_numbers(found: str) -> NotANumberError:
+    return NotANumberError(
+        f"values must be integers, float64 or narrower, Fractions or Decimals, got {found}. Convert first."
+    )
 
 
 def _not_finite() -> NotANumberError:

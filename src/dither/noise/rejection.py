@@ -40,6 +40,9 @@ class BlockSampler:
         self._layout = layout
         self._plan = plan
         self._blocks = plan.blocks
+        self._word_bits = layout.index_bits + layout.uniform_bits
+        self._uniform_bits = layout.uniform_bits
+        self._uniform_mask = (1 << layout.uniform_bits) - 1
         self._ends = list(accumulate([*(block.words for block in plan.blocks), plan.tail_words]))
 
     @classmethod
@@ -68,22 +71,19 @@ class BlockSampler:
 
     def _attempt(self, source: Source) -> int | None:
         """One round: a sample, or None if it was rejected."""
-        layout = self._layout
-        word = source.bits(layout.index_bits + layout.uniform_bits)
-        uniform = word & ((1 << layout.uniform_bits) - 1)
-        index = bisect_right(self._ends, word >> layout.uniform_bits)
+        word = source.bits(self._word_bits)
+        uniform = word & self._uniform_mask
+        index = bisect_right(self._ends, word >> self._uniform_bits)
         if index < len(self._blocks):
             block = self._blocks[index]
             x = block.start + (source.bits(block.bits) if block.bits else 0)
-            return x if self._accepts(source, block, x, uniform) else None
+            return x if uniform < block.accept_below or self._accepts(source, block, x, uniform) else None
         if index == len(self._blocks):
             return self._deeper._attempt(source)
         return None
 
     def _accepts(self, source: Source, block: Block, x: int, uniform: int) -> bool:
-        """Whether a uniform number, of which the first bits are `uniform`, is below c · 2^bits · g(x) / m."""
-        if uniform < block.accept_below:
-            return True
+        """Whether a uniform number that begins with `uniform` ≥ `accept_below` is below c · 2^bits · g(x) / m."""
         if uniform >= block.reject_from:
             return False
         shape, steps = block.arm.shape, 1 << self._layout.uniform_bits
