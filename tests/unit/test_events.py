@@ -202,7 +202,7 @@ def test_depth_and_size_are_capped() -> None:
     with pytest.raises(ParameterError, match="nested 32 deep"):
         Repeated(deep, 1)
     inner = '{"kind":"LaplaceNoise","scale":"1"}'
-    for _ in range(40):
+    for _ in range(400):
         inner = '{"kind":"Repeated","times":1,"event":' + inner + "}"
     with pytest.raises(ParameterError, match="nested 32 deep"):
         events.from_json('{"dither_event":1,' + inner[1:])
@@ -215,6 +215,8 @@ def test_adjacency_is_shared_or_refused() -> None:
     added, replaced = LaplaceNoise(HALF, adjacency=ADD_REMOVE), LaplaceNoise(HALF, adjacency=REPLACE_ONE)
     assert Composed((added, added)).adjacency == ADD_REMOVE
     assert Repeated(LAPLACE, 2).adjacency is None
+    assert PoissonSampled(LAPLACE, HALF).adjacency == ADD_REMOVE
+    assert FixedSizeSampled(LAPLACE, 1, 2).adjacency == REPLACE_ONE
     for parts in (
         (added, replaced),
         (added, LAPLACE),

@@ -9,6 +9,8 @@ from flint import arb
 from dither.errors import NotANumberError, ParameterError, PrecisionError
 from dither.exact import ball, precision
 from dither.measures import (
+    ApproxDP,
+    ProfileOf,
     hockey_stick,
     indistinguishable,
     multiplicative_distance,
@@ -17,6 +19,7 @@ from dither.measures import (
     tail_condition,
     total_variation,
 )
+from dither.measures.finite_pairs import finite
 from tests.oracle import finite as oracle
 from tests.oracle.finite import real
 from tests.oracle.points import stream
@@ -76,6 +79,31 @@ def test_distance_is_a_metric() -> None:
         assert multiplicative_distance(p, q) == multiplicative_distance(q, p)
         assert (multiplicative_distance(p, q) == 0) == (p == q)
         assert total_variation(p, r) <= (total_variation(p, q) + total_variation(q, r)) * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_trade_off_curves_against_every_test(count: int) -> None:
+    """β(α) of a pair is never above the best test in either order, and meets it where the pair is symmetric."""
+    for points in stream("trade-off", min(count, 1_000)):
+        p, alpha = points.masses(4), points.probability(-3)
+        for q, symmetric in ((p[::-1], True), (points.masses(4), False)):
+            truth = min(oracle.tradeoff(p, q, alpha), oracle.tradeoff(q, p, alpha))
+            answer = ProfileOf(finite(p, q)).beta(alpha)
+            assert Fraction(answer) <= truth
+            if symmetric:
+                assert answer >= float(truth) - 1e-6
+
+
+def test_the_worst_pair_of_approximate_dp_by_brute_force() -> None:
+    for points in stream("worst pair", 60):
+        epsilon, delta, alpha = points.size(-2, 1), points.probability(-6), points.probability(-3)
+        odds = Fraction(float(real(epsilon).exp()))
+        rest = (1 - delta) / (1 + odds)
+        p = [delta, rest * odds, rest, Fraction(0)]
+        assert ApproxDP(epsilon, delta).beta(alpha) == pytest.approx(
+            float(oracle.tradeoff(p, p[::-1], alpha)), rel=1e-9, abs=1e-14
+        )
+        assert ApproxDP(epsilon, delta).tv() == pytest.approx(total_variation(p, p[::-1]), rel=1e-12)
 
 
 def test_ties_are_decided() -> None:
