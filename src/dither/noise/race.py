@@ -1,0 +1,311 @@
+"""The race: each candidate's score gets independent noise, and the largest sum wins. Proof: race.md.
+
+The noise is continuous, F(V) with V uniform in (0, 1) and F decreasing, and V is known only by its first binary
+digits. Double precision turns them into an interval for every candidate; almost always one of them lies above all
+others. Otherwise those that are still in the race are computed in balls, and get further digits, until one wins.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dither.errors import NotANumberError, ParameterError
+from dither.exact import Ball, ball, check, precision, rational
+from dither.noise import entropy
+from dither.noise.entropy import Source
+
+__all__ = ["LIBRARY_ERROR", "NOISES", "Numbers", "Race", "Scores"]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Numbers: TypeAlias = ArrayLike | Sequence[int | float | Fraction | Decimal]
+"""A list or an array of one dimension: integers, floats up to 64 bits, Fractions or Decimals."""
+_Part: TypeAlias = slice | NDArray[np.intp]
+
+LIBRARY_ERROR = 2.0**-30
+"""Assumed error of NumPy's log and log1p, relative to the result plus the least positive result that occurs.
+
+The tests find less than 2^-50 against balls: the assumption is a million times weaker than what is seen.
+"""
+
+_MARGIN = 2.0**-20  # what all roundings of a candidate's value are certain to stay below, see race.md
+_EDGE_BITS = 28  # double precision speaks of 2^-28 ≤ V ≤ 1 − 2^-28 only
+_LARGEST_GAP = 2.0**20  # and leads the race only with scores less than 2^20 scales below the best
+_CHUNK = 1 << 15  # candidates at a time: all of them stay in the processor's cache
+_LARGEST_EXPONENT = 900
+_GUARD_BITS = 64
+_EXACT_INTEGERS = 2**53
+
+
+class _Noise(ABC):
+    """A continuous law as a decreasing function F of a uniform number."""
+
+    @abstractmethod
+    def near(self, v: FloatArray) -> FloatArray:
+        """F(v) in double precision."""
+
+    @abstractmethod
+    def at(self, v: Ball) -> Ball:
+        """F(v) for 0 < v < 1."""
+
+    least: Ball = -Ball("inf")
+    """F(1)."""
+
+
+class _Exponential(_Noise):
+    """P[X > x] = e^{−x}: F(v) = −ln v."""
+
+    least = Ball(0)
+
+    def near(self, v: FloatArray) -> FloatArray:
+        return -np.log(v)
+
+    def at(self, v: Ball) -> Ball:
+        return -v.log()
+
+
+class _Laplace(_Noise):
+    """P[|X| > x] = e^{−x}, either sign: F(v) = −ln 2v up to v = ½, and ln 2(1 − v) from there on."""
+
+    def near(self, v: FloatArray) -> FloatArray:
+        magnitude: FloatArray = np.log(2 * np.minimum(v, 1 - v))
+        return np.copysign(magnitude, 0.5 - v)
+
+    def at(self, v: Ball) -> Ball:
+        # The two halves meet at 0, so each ball may be cut off there; a ball around ½ then holds both.
+        return (-(2 * v).log()).max(Ball(0)) + (2 * (1 - v)).log().min(Ball(0))
+
+
+class _Gumbel(_Noise):
+    """P[X ≤ x] = e^{−e^{−x}}: F(v) = −ln(−ln(1 − v))."""
+
+    def near(self, v: FloatArray) -> FloatArray:
+        return -np.log(-np.log1p(-v))
+
+    def at(self, v: Ball) -> Ball:
+        return -(-(-v).log1p()).log()
+
+
+NOISES: dict[str, _Noise] = {"gumbel": _Gumbel(), "exponential": _Exponential(), "laplace": _Laplace()}
+"""The laws a race can be run with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores as they are raced: exact numbers, and double precision for how far each is below the best.
+
+    A float is its exact binary value. A score of −inf means that the candidate cannot win; `entrants` are the others.
+    NaN, +inf, no score at all and no finite score are refused, and so are `weights` that are not positive and finite.
+    """
+
+    values: NDArray[Any]
+    weights: NDArray[Any] | None = None
+
+    @classmethod
+    def of(cls, scores: Numbers, weights: Numbers | None = None) -> Scores:
+        """Check and keep: floats up to 64 bits, integers, Fractions or Decimals."""
+        values = _numbers("scores", np.asarray(scores))
+        if values.ndim != 1 or not values.size:
+            raise ParameterError(
+                f"scores must be a list of at least one number, got shape {values.shape}. Give one per candidate."
+            )
+        is_number = bool((values == values).all())
+        highest = values.max() if is_number else math.nan
+        if not highest < math.inf:
+            raise NotANumberError("scores must be below +inf: NaN and +inf are no scores. Clamp or drop them first.")
+        if highest == -math.inf:
+            raise ParameterError("at least one score must be finite: all are −inf, so that no candidate may win.")
+        return cls(values, None if weights is None else _weights(weights, len(values)))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def entrants(self) -> NDArray[np.intp] | None:
+        """The candidates whose score is not −inf; None if these are all."""
+        possible = self.values != -math.inf
+        return None if possible.all() else np.flatnonzero(possible)
+
+    @cached_property
+    def best(self) -> Any:
+        """The largest score."""
+        return self.values.max()
+
+    def gap(self, candidate: int) -> Fraction:
+        """How far the score of an entrant is below the best, exactly."""
+        return Fraction(self.best) - Fraction(self.values[candidate])
+
+    def weight(self, candidate: int) -> Fraction:
+        """The weight of a candidate, exactly; 1 unless weights were given."""
+        return Fraction(1) if self.weights is None else Fraction(self.weights[candidate])
+
+    def shifts(self, part: _Part, rate: float) -> FloatArray:
+        """ln weight − gap · rate of many candidates in double precision; −inf where the gap is beyond it."""
+        with np.errstate(over="ignore"):
+            shifts = self._gaps(part) * -rate
+        return shifts if self.weights is None else shifts + self._log_weights[part]
+
+    def _gaps(self, part: _Part) -> FloatArray:
+        if self.values.dtype == np.float64:
+            gaps: FloatArray = self.best - self.values[part]
+            return gaps
+        candidates = np.arange(len(self))[part].tolist()
+        return np.array([_to_double(self.gap(i)) for i in candidates], dtype=np.float64)
+
+    @cached_property
+    def _log_weights(self) -> FloatArray:
+        assert self.weights is not None
+        if self.weights.dtype == np.float64:
+            logarithms: FloatArray = np.log(self.weights)
+            return logarithms
+        return np.array([_log(Fraction(x)) for x in self.weights], dtype=np.float64)
+
+
+class _Runner(NamedTuple):
+    """A candidate still in the race: V lies in [prefix, prefix + 1] / 2^bits."""
+
+    candidate: int
+    prefix: int
+
+
+@dataclass(frozen=True)
+class Race:
+    """Draws argmaxᵢ (sᵢ + b·Xᵢ) exactly, with b = `scale` and independent Xᵢ from `noise`.
+
+    `noise` is "gumbel", "exponential" or "laplace". With Gumbel noise and weights wᵢ (1 unless given) candidate i wins
+    with probability wᵢ e^{sᵢ/b} / Σⱼ wⱼ e^{sⱼ/b}: the exponential mechanism.
+
+    >>> Race("gumbel", Fraction(1)).winner([-1e300, 5, float("-inf")])
+    1
+    """
+
+    noise: str
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        if self.noise not in NOISES:
+            raise ParameterError(f"noise must be one of {', '.join(NOISES)}; got noise={self.noise!r}.")
+        object.__setattr__(self, "scale", rational(self.scale, "scale"))
+        check.positive(scale=self.scale)
+        if not Fraction(2) ** -_LARGEST_EXPONENT <= self.scale <= Fraction(2) ** _LARGEST_EXPONENT:
+            raise ParameterError("scale must lie between 2^-900 and 2^900. Measure the scores in another unit.")
+
+    def winner(self, scores: Numbers | Scores) -> int:
+        """The position of the winner. Bad scores are refused before anything is drawn."""
+        known = scores if isinstance(scores, Scores) else Scores.of(scores)
+        if known.weights is not None and self.noise != "gumbel":
+            raise ParameterError(f"weights belong to gumbel noise, not to {self.noise} noise. Leave them out.")
+        return self._run(entropy.current(), known)
+
+    def _run(self, source: Source, scores: Scores) -> int:
+        runners, bits = self._qualify(source, scores), source.word_bits
+        while len(runners) > 1:
+            runners = self._still_running(scores, runners, bits)
+            if len(runners) > 1:
+                runners = [_Runner(r.candidate, 2 * r.prefix + source.bits(1)) for r in runners]
+                bits += 1
+        return runners[0].candidate
+
+    # ------------------------------------------------------ double precision
+
+    def _qualify(self, source: Source, scores: Scores) -> list[_Runner]:
+        """Everyone whose upper end reaches the best lower end."""
+        entrants = scores.entrants
+        count = len(scores) if entrants is None else len(entrants)
+        rate = float(1 / self.scale)
+        qualified: list[tuple[float, _Runner]] = []
+        leading = -math.inf
+        for start in range(0, count, _CHUNK):
+            part = slice(start, min(start + _CHUNK, count))
+            prefixes = source.words(part.stop - start)
+            shifts = scores.shifts(part if entrants is None else entrants[part], rate)
+            lower, upper = self._ends(prefixes, source.word_bits, shifts)
+            leading = max(leading, float(lower.max()))
+            for i in np.flatnonzero(upper >= leading).tolist():
+                candidate = start + i if entrants is None else int(entrants[start + i])
+                qualified.append((float(upper[i]), _Runner(candidate, int(prefixes[i]))))
+        return [runner for highest, runner in qualified if highest >= leading]
+
+    def _ends(self, prefixes: NDArray[np.uint64], bits: int, shifts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends of each candidate's value; −inf and inf where double precision does not know."""
+        edge_bits = min(_EDGE_BITS, bits // 2)
+        edge = 1 << (bits - edge_bits)
+        margin = _MARGIN + 2.0 ** (edge_bits + 1 - bits)
+        is_inside = (prefixes >= edge) & (prefixes < (1 << bits) - edge)
+        middle = np.where(is_inside, (prefixes + 0.5) * 2.0**-bits, 0.5)
+        values = NOISES[self.noise].near(middle) + shifts
+        lower = np.where(is_inside & (shifts > -_LARGEST_GAP), values - margin, -math.inf)
+        return lower, np.where(is_inside, values + margin, math.inf)
+
+    # ----------------------------------------------------------------- balls
+
+    def _still_running(self, scores: Scores, runners: Sequence[_Runner], bits: int) -> list[_Runner]:
+        """Those who are not certain to be below another."""
+        shifts = [scores.gap(runner.candidate) / self.scale for runner in runners]
+        with precision(bits + _GUARD_BITS + int(max(shifts)).bit_length()):
+            ends = [
+                self._exact_ends(runner.prefix, bits, ball(scores.weight(runner.candidate)).log() - ball(shift))
+                for runner, shift in zip(runners, shifts, strict=True)
+            ]
+            leading = ends[0][0]
+            for lower, _ in ends:
+                leading = lower if lower > leading else leading
+            return [runner for runner, (_, upper) in zip(runners, ends, strict=True) if not upper < leading]
+
+    def _exact_ends(self, prefix: int, bits: int, shift: Ball) -> tuple[Ball, Ball]:
+        noise, whole = NOISES[self.noise], 1 << bits
+        lower = noise.at(ball(prefix + 1) / whole) if prefix + 1 < whole else noise.least
+        upper = noise.at(ball(prefix) / whole) if prefix else Ball("inf")
+        return lower + shift, upper + shift
+
+
+def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Float64 if that holds every value exactly, else exact Python numbers."""
+    kind = values.dtype.kind
+    if kind == "f" and values.dtype.itemsize <= 8:
+        return values.astype(np.float64, copy=False)
+    if kind in "iu":
+        is_small = not values.size or (-_EXACT_INTEGERS <= values.min() and values.max() <= _EXACT_INTEGERS)
+        return values.astype(np.float64 if is_small else object)
+    if kind != "O" or not all(isinstance(x, int | float | Fraction | Decimal) for x in values.ravel()):
+        raise NotANumberError(f"{name} must be numbers, got the dtype {values.dtype}. Convert them first.")
+    exact: NDArray[Any] = np.empty(values.shape, dtype=object)
+    exact[...] = [_exact(x) for x in values.ravel()]
+    return exact
+
+
+def _exact(value: int | float | Fraction | Decimal) -> Fraction | float:
+    """The value as a Fraction; NaN and infinities as floats."""
+    if isinstance(value, float | Decimal) and not math.isfinite(value):
+        return float(value)
+    return Fraction(value)
+
+
+def _weights(weights: Numbers, count: int) -> NDArray[Any]:
+    known = _numbers("weights", np.asarray(weights))
+    if known.shape != (count,):
+        raise ParameterError(f"there must be one weight per candidate, got shape {known.shape} for {count} candidates.")
+    if not ((known > 0) & (known < math.inf)).all():
+        raise ParameterError("weights must be positive and finite. Give a score of −inf to whom cannot win.")
+    return known
+
+
+def _to_double(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _log(number: Fraction) -> float:
+    """ln of a positive number that may be too large or too small for a double."""
+    return math.log(number.numerator) - math.log(number.denominator)
