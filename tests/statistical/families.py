@@ -8,7 +8,19 @@ from fractions import Fraction
 from math import ceil
 
 from dither.exact import Number, rational
-from dither.noise import Bernoulli, BernoulliExp, DiscreteGaussian, DiscreteLaplace, Geometric, Law, UniformBelow
+from dither.noise import (
+    Bernoulli,
+    BernoulliExp,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Geometric,
+    Gumbel,
+    Law,
+    PowerLaw,
+    Staircase,
+    StudentT,
+    UniformBelow,
+)
 
 __all__ = ["FAMILIES", "HUGE", "WIDE", "Family", "Member"]
 
@@ -49,10 +61,21 @@ class Member:
         return f"{self.family.name} {self.scale}"
 
 
+def _stairs(scale: Fraction) -> tuple[int, int, int]:
+    """Sensitivity, ε and step, for stairs that grow with the scale."""
+    return ceil(10 * scale), 1, ceil(4 * scale)
+
+
 FAMILIES = [
     Family("discrete Laplace", DiscreteLaplace),
     Family("discrete Gaussian", DiscreteGaussian.from_sigma, ("0.4", *_SCALES[1:])),  # at 0.3 nearly all are 0
     Family("geometric", Geometric),
+    Family("Gumbel", Gumbel),
+    Family("power law", lambda scale: PowerLaw(scale, gamma=4)),
+    Family("power law, not whole", lambda scale: PowerLaw(scale, gamma="2.5"), ("3.7",)),  # decided by balls: slow
+    Family("Student t", lambda scale: StudentT(scale, degrees=3)),
+    Family("staircase", lambda scale: Staircase(3, epsilon=3 / rational(scale), step=1), ("0.6", *_SCALES[1:])),
+    Family("broad stairs", lambda scale: Staircase(*_stairs(rational(scale))), _SCALES[3:]),
     Family("uniform", lambda scale: UniformBelow(ceil(1000 * rational(scale)))),
     Family("coin", Bernoulli, _COINS, huge=False),
     Family("exponential coin", BernoulliExp, ("0.3", 1, "3.7"), huge=False),

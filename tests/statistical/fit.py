@@ -1,9 +1,9 @@
 """Whether samples follow a law: the chi-square test, on bins whose probabilities are the law's own.
 
-False alarms. A test alarms when its p-value is below `ALARM` = 1e-10. The chi-square law is a limit: with at least 50
-expected in each bin, its tail at 1e-10 is too light by a factor of 50 in the worst case (one bin of 50 beside a large
-one) and by less than 1.2 with thirty large bins beside it. A normal run asks about 200 times for a p-value of a right
-law, so that fewer than one run in a million alarms, even if all of them were worst cases.
+False alarms. A test alarms when its p-value is below `ALARM` = 1e-11. The chi-square law is a limit: with at least 50
+expected in each bin, its tail there is too light by a factor of 65 in the worst case (one bin of 50 beside a large
+one) and by less than 1.3 with thirty large bins beside it. A normal run takes about 250 p-values of right laws and the
+nightly run 400, so that fewer than one run in a million alarms, even if all of them were worst cases.
 """
 
 from __future__ import annotations
@@ -21,9 +21,18 @@ from dither.exact import Ball, ball
 from dither.noise import Law
 from dither.noise.law import Integers, integer_array
 
-__all__ = ["ALARM", "bins_of", "counts", "p_value", "p_value_of_counts", "p_value_of_pairs", "p_value_of_two"]
+__all__ = [
+    "ALARM",
+    "bins_of",
+    "counts",
+    "low_bits",
+    "p_value",
+    "p_value_of_counts",
+    "p_value_of_pairs",
+    "p_value_of_two",
+]
 
-ALARM = 1e-10
+ALARM = 1e-11
 _LEAST_EXPECTED = 50
 _FIRST_EDGES = ("0.0001", "0.005", "0.5", "0.995", "0.9999")  # quantiles, so that the tails have bins of their own
 _MOST_IN_A_BIN = 1 / 64

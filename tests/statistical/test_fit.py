@@ -28,6 +28,7 @@ from tests.statistical.fit import (
 _MEMBERS = [member for family in FAMILIES for member in family.members()]
 _WIDE = [family for family in FAMILIES if family.huge]
 _SYMMETRIC = [family for family in _WIDE if isinstance(family.at(1), SymmetricLaw)]
+_NARROW = [family for family in _WIDE if family.members()[0].scale < 1]
 _VECTOR = 10**6
 _SINGLES = 20_000
 
@@ -87,9 +88,8 @@ def test_vectors_and_single_draws_agree(family: Family) -> None:
 @pytest.mark.parametrize("family", _WIDE, ids=lambda family: family.name)
 def test_a_vector_is_made_of_independent_samples(family: Family) -> None:
     """Neighbours, and samples half a vector apart. The control repeats one sample in ten."""
-    law = family.at("3.7")
-    samples = law.sample(_VECTOR)
-    half = _VECTOR // 2
+    law, half = family.at("3.7"), 100_000
+    samples = law.sample(2 * half)
     assert p_value_of_pairs(samples[0::2], samples[1::2], law) > ALARM
     assert p_value_of_pairs(samples[:half], samples[half:], law) > ALARM
     repeated = np.where(np.arange(half) % 10 == 0, samples[0::2], samples[1::2])
@@ -100,9 +100,8 @@ def test_a_vector_is_made_of_independent_samples(family: Family) -> None:
 @pytest.mark.parametrize("family", _WIDE, ids=lambda family: family.name)
 def test_the_last_digits_of_wide_noise_are_uniform(family: Family, scale: int) -> None:
     """They are in the law, to within 2^-30. The control has no odd numbers."""
-    count = _VECTOR if scale == WIDE else _SINGLES
     law = family.at(scale)
-    samples = law.sample(count) if scale == WIDE else _one_by_one(law, count)
+    samples = law.sample(200_000) if scale == WIDE else _one_by_one(law, _SINGLES)
     assert _digits_p_value(samples) > ALARM
     assert _digits_p_value(samples & ~1) < ALARM
 
@@ -125,8 +124,10 @@ def _sides_p_value(samples: Integers) -> float:
     return p_value_of_counts([int((samples < 0).sum()), int((samples > 0).sum())], [0.5, 0.5])
 
 
-@pytest.mark.parametrize("family", _WIDE, ids=lambda family: family.name)
-def test_noise_far_below_a_step_stays_where_it_is(family: Family) -> None:
-    """At a scale of 2^-40 steps every other value has probability below e^{-2^39}."""
+@pytest.mark.parametrize("family", _NARROW, ids=lambda family: family.name)
+def test_noise_far_below_a_step_reaches_no_further_than_its_law(family: Family) -> None:
+    """At a scale of 2^-40 steps one or two points have all but 2^-70 of the mass."""
     law = family.at(Fraction(1, WIDE))
-    assert set(law.sample(10_000).tolist()) == {0} == {law.sample() for _ in range(100)}
+    likely = {x for x in range(-3, 4) if float(law.pmf(x)) > 2.0**-70}
+    assert len(likely) <= 2
+    assert set(law.sample(10_000).tolist()) == likely == {law.sample() for _ in range(200)}
