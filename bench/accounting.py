@@ -49,20 +49,20 @@ def _case_rows(case: AccountingCase) -> Iterator[Row]:
         f"{case.name}: width", ours=width, peer="limit", peer_value=ours_accounting.WIDTH, asked=1.0, unit="relative"
     )
     yield _answer_row(case, found.upper, google_accounting.NAME, google_accounting.epsilon(case))
-    (seconds, google), peer = _seconds(
+    seconds, google = _seconds(
         lambda: ours_accounting.bracket(case), lambda: google_accounting.epsilon(case), google_accounting.NAME
     )
     yield less_is_better(
-        f"{case.name}: time", ours=seconds, peer=peer, peer_value=google, asked=GOOGLE_TIMES, unit="s"
+        f"{case.name}: time", ours=seconds, peer=google_accounting.NAME, peer_value=google, asked=GOOGLE_TIMES, unit="s"
     )
     if prv_accounting.supports(case):
         yield _answer_row(case, found.upper, prv_accounting.NAME, prv_accounting.bracket(case)[1])
-        (seconds, prv), peer = _seconds(
+        seconds, prv = _seconds(
             lambda: ours_accounting.bracket(case), lambda: prv_accounting.bracket(case), prv_accounting.NAME
         )
         asked = PRV_TIMES if case.name.startswith("(c)") else None
         yield less_is_better(
-            f"{case.name}: time", ours=seconds, peer=peer, peer_value=prv, asked=asked, unit="s"
+            f"{case.name}: time", ours=seconds, peer=prv_accounting.NAME, peer_value=prv, asked=asked, unit="s"
         )
 
 
@@ -78,21 +78,19 @@ def _calibration_rows(wanted: Calibration) -> Iterator[Row]:
     )
     is_right = ours_accounting.is_just_enough(wanted, ours, CALIBRATION_PRECISION)
     yield none_allowed(f"{wanted.name}: too small or 1e-6 too large", found=int(not is_right), unit="cases")
-    (seconds, google), peer = _seconds(
+    seconds, google = _seconds(
         lambda: ours_accounting.scale(wanted), lambda: google_accounting.scale(wanted), google_accounting.NAME
     )
     asked = CALIBRATION_TIMES if wanted.sampling_rate < 1 else None
     yield less_is_better(
-        f"{wanted.name}: time", ours=seconds, peer=peer, peer_value=google, asked=asked, unit="s"
+        f"{wanted.name}: time", ours=seconds, peer=google_accounting.NAME, peer_value=google, asked=asked, unit="s"
     )
 
 
-def _seconds(
-    ours: Callable[[], object], theirs: Callable[[], object], peer: str
-) -> tuple[tuple[float, float], str]:
+def _seconds(ours: Callable[[], object], theirs: Callable[[], object], peer: str) -> tuple[float, float]:
     works = [Work("dither", 1, ours), Work(peer, 1, theirs)]
     first, second = samples_per_second(works, repetitions=REPETITIONS)
-    return (1 / first, 1 / second), peer
+    return 1 / first, 1 / second
 
 
 def _query_row(name: str, query: Callable[[], object]) -> Row:

@@ -28,12 +28,13 @@ class AccountingCase:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The smallest σ of Gaussian noise for `times` releases within (epsilon, delta)."""
+    """The smallest σ of Gaussian noise for `times` releases within (epsilon, delta); it lies in `around`."""
 
     name: str
     epsilon: float
     delta: float
     times: int
+    around: tuple[float, float]
     sampling_rate: float = 1.0
 
 
@@ -52,7 +53,7 @@ CASES = (
 )
 
 CALIBRATIONS = (
-    Calibration("σ for T = 1000 at (1, 1e-6)", 1.0, 1e-6, 1000),
-    Calibration("σ for q = 0.01, T = 1000 at (1, 1e-5)", 1.0, 1e-5, 1000, 0.01),
-    Calibration("σ for q = 0.01, T = 10^4 at (2, 1e-5)", 2.0, 1e-5, 10_000, 0.01),
+    Calibration("σ for T = 1000 at (1, 1e-6)", 1.0, 1e-6, 1000, (50.0, 500.0)),
+    Calibration("σ for q = 0.01, T = 1000 at (1, 1e-5)", 1.0, 1e-5, 1000, (0.7, 5.0), 0.01),
+    Calibration("σ for q = 0.01, T = 10^4 at (2, 1e-5)", 2.0, 1e-5, 10_000, (1.0, 8.0), 0.01),
 )

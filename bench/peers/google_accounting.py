@@ -22,7 +22,7 @@ def epsilon(case: AccountingCase) -> float:
 
 
 def scale(wanted: Calibration) -> float:
-    """σ by its own calibration, with its default settings and a tolerance of 1e-6 relative."""
+    """σ by its own calibration and default settings, told where to look (from its default start it takes minutes)."""
     adjacency = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE
 
     def event(sigma: float) -> Any:
@@ -36,8 +36,7 @@ def scale(wanted: Calibration) -> float:
         event,
         wanted.epsilon,
         wanted.delta,
-        bracket_interval=dp_accounting.LowerEndpointAndGuess(0.0, 1.0),
-        tol=1e-6,
+        bracket_interval=dp_accounting.ExplicitBracketInterval(*wanted.around),
     )
     return float(found)
 

@@ -84,20 +84,33 @@ def compose_laws(laws: Sequence[tuple[Law, int]], saddle: Saddle) -> Composed:
     step = laws[0][0].step
     tilted = [_tilt(law, count, saddle.tilt) for law, count in laws]
     base = sum((Fraction(law.offset) * count for law, count in laws), Fraction(0))
-    start = math.floor((saddle.left - float(base)) / step) - 1
-    size = next_fast_len(max(math.ceil((saddle.right - saddle.left) / step) + 3, 16), real=True)
+    start, size = _window(laws, saddle, float(base))
     masses, spread = _convolve(tilted, size)
     masses = np.roll(np.maximum(masses, 0.0), -(start % size))
     first = float(base + start * Fraction(step))
     log_scale = math.fsum(one.count * one.log_mgf for one in tilted)
     left = 0.0 if start <= 0 else _outside(tilted, saddle.theta_left, first - step / 2)
-    beyond = start + size - sum(count * (len(law.weights) - 1) for law, count in laws)
-    right = 0.0 if beyond > 0 else _outside(tilted, saddle.theta_right, first + (size - 0.5) * step)
+    right = 0.0 if start + size > _last(laws) else _outside(tilted, saddle.theta_right, first + (size - 0.5) * step)
     rounding = math.fsum(one.count * one.rounding for one in tilted) + 8 * UNIT * abs(log_scale)
     gone = math.fsum(count * math.log1p(-law.infinity) if law.infinity < 1 else -math.inf for law, count in laws)
     return Composed(
         first, step, saddle.tilt, log_scale, masses, math.expm1(rounding), spread, left + right, right, -math.expm1(gone)
     )
+
+
+def _window(laws: Sequence[tuple[Law, int]], saddle: Saddle, base: float) -> tuple[int, int]:
+    """The first lattice index of the window and its number of points; an end near the last loss takes it in."""
+    step, near = laws[0][0].step, 3 * sum(count for _, count in laws) + 3
+    start = math.floor((saddle.left - base) / step) - 1
+    end = math.ceil((saddle.right - base) / step) + 2
+    start = min(start, 0) if start <= near else start
+    end = max(end, _last(laws) + 1) if end >= _last(laws) - near else end
+    return start, int(next_fast_len(max(end - start, 16), real=True))
+
+
+def _last(laws: Sequence[tuple[Law, int]]) -> int:
+    """The index of the largest sum."""
+    return sum(count * (len(law.weights) - 1) for law, count in laws)
 
 
 def _tilt(law: Law, count: int, tilt: float) -> _Tilted:
