@@ -138,6 +138,13 @@ def test_one_renyi_order_is_attained_by_two_points(count: int) -> None:
         assert answer <= best * (1 + 1e-5) + 1e-12, (order, gamma, epsilon)
 
 
+def test_the_edge_is_taken_where_it_is_valid() -> None:
+    """A coin that always lands heads: δ = 1 − e^{ε−γ} at the high order; at the low one that would be false."""
+    both, high = RenyiDP({"1.01": "0.5", "14.66": "0.6"}), RenyiDP({"14.66": "0.6"})
+    assert both.delta("0.14") == high.delta("0.14") == pytest.approx(-math.expm1(0.14 - 0.6), rel=1e-12)
+    assert RenyiDP({"1.01": "0.5"}).delta("0.14") > 0.4 > -math.expm1(0.14 - 0.5)
+
+
 @pytest.mark.parametrize("count", COUNTS)
 def test_more_orders_never_hurt(count: int) -> None:
     for points in stream("more orders", count):
