@@ -43,6 +43,11 @@ def test_extremes_can_be_drawn(kind: str) -> None:
         assert guarantee.plot(kind).axes
 
 
+def test_a_composition_can_be_drawn_beside_a_guarantee() -> None:
+    both = dp.compose([dp.PureDP("0.5"), dp.PureDP("0.5")])
+    assert dp.plots.tradeoff(both, dp.PureDP(1)).axes
+
+
 def test_curves_are_the_answers() -> None:
     guarantee = dp.GaussianDP(1)
     line = dp.plots.tradeoff(guarantee).axes[0].get_lines()[1]

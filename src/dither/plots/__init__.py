@@ -5,6 +5,6 @@ colour-blind people. Pictures are drawn from the certified answers, so a curve n
 guarantee does.
 """
 
-from dither.plots.curves import draw, loss, profile, tradeoff
+from dither.plots.curves import Drawable, draw, loss, profile, tradeoff
 
-__all__ = ["draw", "loss", "profile", "tradeoff"]
+__all__ = ["Drawable", "draw", "loss", "profile", "tradeoff"]

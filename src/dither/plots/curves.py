@@ -4,26 +4,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from dither.adjacency import common
+from dither.adjacency import Adjacency, common
 from dither.errors import ParameterError
-from dither.measures import Guarantee
+from dither.exact import Number
 from dither.plots.style import new_axes, strokes
 
-__all__ = ["draw", "loss", "profile", "tradeoff"]
+__all__ = ["Drawable", "draw", "loss", "profile", "tradeoff"]
 
 _SMALLEST_DELTA = 1e-12
 _LARGEST_EPSILON = 50.0
 _INFINITE_LOSS = 1e6
 _POINTS = 200
+_LONGEST_LABEL = 48
 
 
-def draw(kind: str, *guarantees: Guarantee) -> Figure:
+@runtime_checkable
+class Drawable(Protocol):
+    """A guarantee, or a composition: whatever answers the questions of a guarantee."""
+
+    @property
+    def adjacency(self) -> Adjacency | None:
+        """Which datasets are neighbours."""
+
+    def epsilon(self, delta: Number, /) -> float:
+        """The smallest ε at δ."""
+
+    def delta(self, epsilon: Number, /) -> float:
+        """The smallest δ at ε."""
+
+    def beta(self, alpha: Number, /) -> float:
+        """The smallest type II error at α."""
+
+
+def draw(kind: str, *guarantees: Drawable) -> Figure:
     """The picture called `kind`: "profile", "tradeoff" or "loss"."""
     kinds: dict[str, Callable[..., Figure]] = {"profile": profile, "tradeoff": tradeoff, "loss": loss}
     if kind not in kinds:
@@ -31,14 +50,14 @@ def draw(kind: str, *guarantees: Guarantee) -> Figure:
     return kinds[kind](*guarantees)
 
 
-def profile(*guarantees: Guarantee) -> Figure:
+def profile(*guarantees: Drawable) -> Figure:
     """δ(ε) of each guarantee: how likely a loss beyond ε, weighted by how far beyond; lower is better."""
     _check(guarantees)
     figure, axes = new_axes("Privacy profile", "ε", "δ(ε)")
     grid = np.linspace(0, _widest(guarantees), _POINTS)
     for guarantee, stroke in zip(guarantees, strokes(len(guarantees)), strict=True):
         values = [guarantee.delta(float(epsilon)) for epsilon in grid]
-        axes.plot(grid, [value if value > 0 else math.nan for value in values], label=str(guarantee), **_any(stroke))
+        axes.plot(grid, [value if value > 0 else math.nan for value in values], label=_label(guarantee), **_any(stroke))
     axes.set_yscale("log")
     axes.set_ylim(_SMALLEST_DELTA, 2)
     axes.set_xlim(left=0)
@@ -46,21 +65,21 @@ def profile(*guarantees: Guarantee) -> Figure:
     return figure
 
 
-def tradeoff(*guarantees: Guarantee) -> Figure:
+def tradeoff(*guarantees: Drawable) -> Figure:
     """β(α) of each guarantee: what any attack misses at a false alarm rate α; higher is better."""
     _check(guarantees)
     figure, axes = new_axes("Trade-off curve", "type I error α (false alarms)", "type II error β(α) (misses)")
     grid = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, 40), np.linspace(0.06, 1, 95)])
     axes.plot([0, 1], [1, 0], color="0.6", linewidth=0.8, label="perfect privacy")
     for guarantee, stroke in zip(guarantees, strokes(len(guarantees)), strict=True):
-        axes.plot(grid, [guarantee.beta(float(alpha)) for alpha in grid], label=str(guarantee), **_any(stroke))
+        axes.plot(grid, [guarantee.beta(float(alpha)) for alpha in grid], label=_label(guarantee), **_any(stroke))
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     axes.legend(fontsize=8, frameon=False, loc="upper right")
     return figure
 
 
-def loss(*guarantees: Guarantee) -> Figure:
+def loss(*guarantees: Drawable) -> Figure:
     """How likely each privacy loss is, for the worst pair of outputs that each guarantee allows."""
     _check(guarantees)
     width = _bin_width(guarantees)
@@ -69,14 +88,14 @@ def loss(*guarantees: Guarantee) -> Figure:
     for guarantee, stroke in zip(guarantees, strokes(len(guarantees)), strict=True):
         losses, masses = loss_masses(guarantee, grid)
         leak = guarantee.delta(_INFINITE_LOSS)
-        label = str(guarantee) + (f" and L = ∞: {leak:.2g}" if leak > _SMALLEST_DELTA else "")
+        label = _label(guarantee) + (f" and L = ∞: {leak:.2g}" if leak > _SMALLEST_DELTA else "")
         axes.step(losses, masses, where="mid", label=label, **_any(stroke))
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8, frameon=False, loc="upper left")
     return figure
 
 
-def loss_masses(guarantee: Guarantee, grid: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def loss_masses(guarantee: Drawable, grid: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The losses ±grid and the probability at each.
 
     A chord of u ↦ δ(ln u) between neighbouring points belongs to a loss that lives on the grid (Doroshenko,
@@ -92,16 +111,16 @@ def loss_masses(guarantee: Guarantee, grid: NDArray[np.float64]) -> tuple[NDArra
     return losses, masses
 
 
-def _check(guarantees: tuple[Guarantee, ...]) -> None:
+def _check(guarantees: tuple[Drawable, ...]) -> None:
     if not guarantees:
         raise ParameterError("there is nothing to draw. Give at least one guarantee.")
     for guarantee in guarantees:
-        if not isinstance(guarantee, Guarantee):
+        if not isinstance(guarantee, Drawable):
             raise ParameterError(f"expected a guarantee, got the type {type(guarantee).__name__}.")
     common(guarantee.adjacency for guarantee in guarantees)
 
 
-def _widest(guarantees: tuple[Guarantee, ...], delta: float = _SMALLEST_DELTA) -> float:
+def _widest(guarantees: tuple[Drawable, ...], delta: float = _SMALLEST_DELTA) -> float:
     """The largest ε worth showing: where the last profile that falls below `delta` does so."""
     ends = [guarantee.epsilon(delta) for guarantee in guarantees]
     stated = [float(getattr(guarantee, "stated_epsilon", 0)) * 1.5 for guarantee in guarantees]
@@ -109,11 +128,16 @@ def _widest(guarantees: tuple[Guarantee, ...], delta: float = _SMALLEST_DELTA) -
     return min(widest or 1.0, _LARGEST_EPSILON)
 
 
-def _bin_width(guarantees: tuple[Guarantee, ...]) -> float:
+def _bin_width(guarantees: tuple[Drawable, ...]) -> float:
     """A bin of the loss picture; a stated ε falls on the middle of one, as all its mass is there."""
     width = 2.2 * _widest(guarantees, 1e-4) / _POINTS
     stated = max(float(getattr(guarantee, "stated_epsilon", 0)) for guarantee in guarantees)
     return stated / round(stated / width) if stated >= width else width
+
+
+def _label(guarantee: Drawable) -> str:
+    text = str(guarantee)
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"
 
 
 def _any(stroke: dict[str, object]) -> dict[str, Any]:
