@@ -18,7 +18,7 @@ from typing import Final
 from dither.errors import AdjacencyMismatch, ParameterError
 from dither.exact import check
 
-__all__ = ["ADD_REMOVE", "EDGE", "REPLACE_ONE", "VERTEX", "Adjacency", "common", "name", "person"]
+__all__ = ["ADD_REMOVE", "EDGE", "REPLACE_ONE", "VERTEX", "Adjacency", "checked", "common", "name", "person"]
 
 _PROTECTED = ("record", "person", "vertex", "edge")
 _CHANGES = ("replace", "add or remove")
@@ -73,6 +73,15 @@ EDGE: Final = Adjacency("edge", "add or remove")
 def person(column: str, max_records: int | None = None, change: str = "add or remove") -> Adjacency:
     """Neighbours differ in all the records of one person, who is known by `column`."""
     return Adjacency("person", change, column, max_records)
+
+
+def checked(adjacency: Adjacency | None) -> Adjacency | None:
+    """The adjacency itself, if it is one or is left unsaid; a word such as "record" is refused."""
+    if adjacency is not None and not isinstance(adjacency, Adjacency):
+        raise ParameterError(
+            f"adjacency must come from dither.adjacency, such as ADD_REMOVE, got the type {type(adjacency).__name__}."
+        )
+    return adjacency
 
 
 def name(adjacency: Adjacency | None) -> str:

@@ -113,6 +113,11 @@ BAD: list[tuple[type[Any], dict[str, Any], str]] = [
     (Composed, {"events": (1,)}, "expected an event"),
     (Repeated, {"event": LAPLACE, "times": 0}, "times must be at least 1"),
     (Repeated, {"event": None, "times": 1}, "expected an event"),
+    (Repeated, {"event": LAPLACE, "times": 10**5000}, "times must be at most"),
+    (PoissonSampled, {"event": None, "rate": HALF}, "expected an event"),
+    (LaplaceNoise, {"scale": 1, "adjacency": "record"}, "adjacency must come from"),
+    (Stated, {"measure": "PureDP", "values": (1,), "adjacency": "record"}, "adjacency must come from"),
+    (Stated, {"measure": "PureDP", "values": (Fraction(3**400, 2**640),)}, "bits"),
     (TestAndRelease, {"test": RandomizedResponse(HALF), "threshold": 1, "answer": LAPLACE}, "test must be"),
 ]
 

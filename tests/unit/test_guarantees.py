@@ -1,5 +1,6 @@
 """Guarantees at their borders: bad input, extremes, adjacency, and what they look like."""
 
+import copy
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -203,6 +204,18 @@ def test_different_adjacencies_are_refused_with_both_named(other: Any) -> None:
     assert (str(other) if other else "unsaid") in str(caught.value)
     with pytest.raises(AdjacencyMismatch):
         PureDP(1, adjacency=ADD_REMOVE).under(other)
+
+
+def test_adjacency_is_a_noun_not_a_word() -> None:
+    for make in (PureDP, ZCDP, GaussianDP, TVStable):
+        with pytest.raises(ParameterError, match=r"adjacency must come from dither\.adjacency"):
+            make(1, adjacency="record")  # type: ignore[arg-type]
+
+
+@each
+def test_guarantees_can_be_copied(guarantee: Guarantee) -> None:
+    assert copy.deepcopy(guarantee) == guarantee
+    assert copy.copy(guarantee).delta(1) == guarantee.delta(1)
 
 
 def test_guarantees_are_frozen_values() -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, common
 from dither.errors import AdjacencyMismatch, ParameterError
-from dither.events.leaves import GaussianNoise, LaplaceNoise, Leaf, Noun
+from dither.events.leaves import GaussianNoise, LaplaceNoise, Leaf, Noun, check_count
 from dither.exact import check, in_words
 
 __all__ = [
@@ -133,8 +133,8 @@ class FixedSizeSampled(Composite):
     population: int
 
     def __post_init__(self) -> None:
-        check.count(0, sample=self.sample)
-        check.count(max(1, self.sample), population=self.population)
+        check_count(0, sample=self.sample)
+        check_count(max(1, self.sample), population=self.population)
         self._check_parts()
         _check_change(self.event, "replace", "fixed-size sampling")
 
@@ -181,7 +181,7 @@ class Repeated(Composite):
     times: int
 
     def __post_init__(self) -> None:
-        check.count(times=self.times)
+        check_count(1, times=self.times)
         self._check_parts()
 
     @property

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import TypeAlias
 
-from dither.adjacency import Adjacency
+from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.exact import check, in_words, rational
 
@@ -22,10 +22,12 @@ __all__ = [
     "SparseVector",
     "StaircaseNoise",
     "Stated",
+    "check_count",
 ]
 
 # The longest exact number: each one written can be read back (`rational` reads at most 400 characters).
 _MAX_BITS = 1_250
+_MAX_COUNT = 10**18
 
 
 class Noun:
@@ -34,13 +36,11 @@ class Noun:
     __slots__ = ()
 
     def _exact(self, *names: str) -> None:
+        checked(getattr(self, "adjacency", None))
         for name in names:
             value = getattr(self, name)
             if value is not None:
-                number = rational(value, name)
-                if number.numerator.bit_length() + number.denominator.bit_length() > _MAX_BITS:
-                    raise ParameterError(f"{name} has more than {_MAX_BITS} bits. Give a shorter number.")
-                object.__setattr__(self, name, number)
+                object.__setattr__(self, name, _short(value, name))
 
     def _one_of(self, name: str, *allowed: str) -> None:
         if getattr(self, name) not in allowed:
@@ -103,7 +103,7 @@ class GaussianNoise(Noun):
     def __post_init__(self) -> None:
         self._exact("variance", "sensitivity_squared", "step")
         check.positive(variance=self.variance, sensitivity_squared=self.sensitivity_squared)
-        check.count(dimension=self.dimension)
+        check_count(1, dimension=self.dimension)
         _check_lattice(self.step)
         if self.step is not None:
             self._check_reachable(self.step)
@@ -178,7 +178,7 @@ class RandomizedResponse(Noun):
         self._exact("keep")
         if not 0 <= self.keep < 1:
             raise ParameterError(f"keep must be at least 0 and below 1, got keep={self.keep}.")
-        check.count(2, answers=self.answers)
+        check_count(2, answers=self.answers)
 
     def __str__(self) -> str:
         return (
@@ -210,7 +210,7 @@ class Selection(Noun):
         self._flags("monotone")
         check.positive(scale=self.scale, sensitivity=self.sensitivity)
         if self.candidates is not None:
-            check.count(candidates=self.candidates)
+            check_count(1, candidates=self.candidates)
 
     def __str__(self) -> str:
         among = "" if self.candidates is None else f" among {self.candidates}"
@@ -242,7 +242,7 @@ class SparseVector(Noun):
         self._exact("threshold_scale", "query_scale", "sensitivity")
         self._flags("monotone")
         check.positive(threshold_scale=self.threshold_scale, query_scale=self.query_scale, sensitivity=self.sensitivity)
-        check.count(max_above=self.max_above)
+        check_count(1, max_above=self.max_above)
 
     def __str__(self) -> str:
         answers = "monotone answers" if self.monotone else "answers"
@@ -300,7 +300,8 @@ class Stated(Noun):
 
     def __post_init__(self) -> None:
         self._one_of("measure", *_MEASURES)
-        values = tuple(rational(value, f"{self.measure} value") for value in self.values)
+        self._exact()
+        values = tuple(_short(value, f"{self.measure} value") for value in self.values)
         object.__setattr__(self, "values", values)
         check.nonnegative(**dict.fromkeys(("smallest value",), min(values, default=Fraction(0))))
         wanted = _MEASURES[self.measure]
@@ -330,6 +331,21 @@ Leaf: TypeAlias = (
     LaplaceNoise | GaussianNoise | StaircaseNoise | RandomizedResponse | Selection | SparseVector | SmoothNoise | Stated
 )
 """An event that is not made of others."""
+
+
+def _short(value: object, name: str) -> Fraction:
+    number = rational(value, name)
+    if number.numerator.bit_length() + number.denominator.bit_length() > _MAX_BITS:
+        raise ParameterError(f"{name} has more than {_MAX_BITS} bits. Give a shorter number.")
+    return number
+
+
+def check_count(least: int, **named: int) -> None:
+    """Each value is a whole number of at least `least`, and at most 10^18."""
+    check.count(least, **named)
+    for name, value in named.items():
+        if not value <= _MAX_COUNT:
+            raise ParameterError(f"{name} must be at most {_MAX_COUNT}, got {name} of {value.bit_length()} bits.")
 
 
 def _check_lattice(step: Fraction | None) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from dither.adjacency import Adjacency
+from dither.adjacency import Adjacency, checked
 from dither.exact import Ball, Number, ball, check, rational
 from dither.measures.certified import above, at_most, below, exactly_above, exactly_below
 from dither.measures.guarantee import Guarantee
@@ -105,7 +105,7 @@ class PureDP(_WorstIsKnown):
         exact = rational(epsilon, "epsilon")
         check.nonnegative(epsilon=exact)
         object.__setattr__(self, "stated_epsilon", exact)
-        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "adjacency", checked(adjacency))
 
     @property
     def _loss(self) -> Fraction:
@@ -144,7 +144,7 @@ class ApproxDP(_WorstIsKnown):
         check.probability(delta=failure)
         object.__setattr__(self, "stated_epsilon", loss)
         object.__setattr__(self, "stated_delta", failure)
-        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "adjacency", checked(adjacency))
 
     @property
     def _loss(self) -> Fraction:
@@ -186,7 +186,7 @@ class TVStable(_WorstIsKnown):
         exact = rational(tv, "tv")
         check.probability(tv=exact)
         object.__setattr__(self, "stated_tv", exact)
-        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "adjacency", checked(adjacency))
 
     @property
     def _failure(self) -> Fraction:

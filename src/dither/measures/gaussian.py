@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Self
 
-from dither.adjacency import Adjacency
+from dither.adjacency import Adjacency, checked
 from dither.exact import Ball, Number, ball, check, in_words, precision, rational
 from dither.measures.approximate import PureDP
 from dither.measures.certified import (
@@ -53,7 +53,7 @@ class GaussianDP(Guarantee):
         exact = rational(mu, "mu")
         check.nonnegative(mu=exact)
         object.__setattr__(self, "mu_squared", exact**2)
-        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "adjacency", checked(adjacency))
 
     @classmethod
     def from_square(cls, mu_squared: Number, *, adjacency: Adjacency | None = None) -> Self:

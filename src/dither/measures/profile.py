@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from dither.adjacency import Adjacency
+from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.exact import Ball, ball
 from dither.measures.certified import below
@@ -43,7 +43,7 @@ class ProfileOf(Guarantee):
         if not isinstance(pair, Pair):
             raise ParameterError(f"pair must be a pair of distributions, got the type {type(pair).__name__}.")
         object.__setattr__(self, "pair", pair)
-        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "adjacency", checked(adjacency))
 
     def _directions(self) -> tuple[Pair, ...]:
         return (self.pair,) if self.pair.is_symmetric else (self.pair, self.pair.swapped())

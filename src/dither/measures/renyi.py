@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dither.adjacency import Adjacency
+from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.exact import Ball, Number, Real, ball, check, in_words, rational
 from dither.measures import tangent, testing
@@ -129,7 +129,7 @@ class ZCDP(_Moments):
         exact = rational(rho, "rho")
         check.nonnegative(rho=exact)
         object.__setattr__(self, "rho", exact)
-        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "adjacency", checked(adjacency))
 
     def _log_moment(self, m: Fraction) -> Ball:
         return ball(m * (m + 1) * self.rho)
@@ -230,7 +230,7 @@ class RenyiDP(_Moments):
         m = np.array([float(order - 1) for order, _ in points])
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "_floats", (m, m * np.array([float(value) for _, value in points])))
-        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "adjacency", checked(adjacency))
 
     def _divergence(self, order: Fraction) -> Fraction | None:
         """The best bound at `order`: divergences do not fall with the order, so any higher one will do."""
