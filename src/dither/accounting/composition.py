@@ -208,6 +208,8 @@ def _is_single(groups: Groups) -> bool:
 
 def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
     """Upper bounds of both directions; the cheaper direction only as finely as needed to show that it is."""
+    if any(pair.infinity > delta for each in _directions(groups) for pair, _ in each):
+        return math.inf
     with precision(64):
         low = lower(ball(delta))
     plans = [plan_for_delta(each, max(low, 1e-300)) for each in _directions(groups)]
@@ -253,6 +255,8 @@ def _exceeds(groups: Groups, delta: Fraction) -> bool:
 
 
 def _worst_direction(groups: Groups, delta: Fraction, relative: float) -> Bracket:
+    if any(pair.infinity > delta for each in _directions(groups) for pair, _ in each):
+        return Bracket(math.inf, math.inf)
     with precision(64):
         low, high = lower(ball(delta)), upper(ball(delta))
     plans = [plan_for_delta(each, max(low, 1e-300)) for each in _directions(groups)]

@@ -89,6 +89,8 @@ def sketch(pair: Pair, count: int, right: float) -> Sketch:
     p = -np.diff(tails.p, append=0.0)
     q = -np.diff(tails.scaled_q * np.exp(np.clip(-nodes, -700, 700)), append=0.0)
     good = (p > 0) & (q > 0)
+    if not good.any():  # no finite loss at all
+        return Sketch(pair, count, low, high, np.array([low]), np.array([-600.0]))
     losses = np.clip(np.log(p[good] / q[good]), nodes[good], np.append(nodes[1:], nodes[-1])[good])
     return Sketch(pair, count, low, high, losses, np.log(p[good]))
 

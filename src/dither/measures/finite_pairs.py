@@ -101,5 +101,6 @@ def finite(p: Sequence[Number], q: Sequence[Number]) -> Finite:
 
 
 def _log(ratio: Fraction) -> float:
+    """ln of the ratio, rounded up: a test at the rounded loss must not lose the atom."""
     with precision(96):
-        return float(ball(ratio).log())
+        return upper(ball(ratio).log())

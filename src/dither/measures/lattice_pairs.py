@@ -112,7 +112,7 @@ class DiscreteGaussian(Pair):
         shift = self.sensitivity
         best = (-epsilon.expm1()).max(Ball(0))
         place = epsilon * ball(self.variance) / shift - ball(Fraction(shift, 2))
-        for n in _candidates(place + 1, -_FARTHEST, _FARTHEST):
+        for n in _candidates(place, -_FARTHEST, _FARTHEST):
             best = best.max(_ball_tail(self.variance, n) - epsilon.exp() * _ball_tail(self.variance, n + shift))
         return best
 

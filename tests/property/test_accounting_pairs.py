@@ -1,0 +1,190 @@
+"""Every pair at random points: floats within their stated error of the certified profile, brackets around the truth."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from scipy.special import erfcx
+
+from dither.exact import Ball, ball, precision
+from dither.measures.finite_pairs import Finite
+from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
+from dither.measures.moment_pairs import Concentrated
+from dither.measures.pairs import (
+    ERFCX_ERROR,
+    BoundedRange,
+    Gaussian,
+    Laplace,
+    Pair,
+    TwoPoint,
+    approximate,
+    pure,
+)
+from dither.measures.subsampled_pairs import FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst
+from tests.oracle import compositions as oracle
+from tests.oracle.points import Points, stream
+
+Maker = Callable[[Points], Pair]
+
+
+def _mixture(points: Points) -> Pair:
+    share = points.probability(-3)
+    return Mixture((share, 1 - share), (Laplace(points.size(-2, 1)), Gaussian(points.size(-3, 1))))
+
+
+def _worst(points: Points) -> Pair:
+    base = PoissonRemove(Laplace(points.size(-2, 1)), points.probability(-3))
+    return Worst(base, base.swapped())
+
+
+MAKERS: dict[str, Maker] = {
+    "Gaussian": lambda points: Gaussian(points.size(-6, 2.5)),
+    "Laplace": lambda points: Laplace(points.size(-5, 1.5)),
+    "pure": lambda points: pure(points.size(-5, 1.5)),
+    "response": lambda points: TwoPoint(odds=1 + points.size(-6, 3)),
+    "approximate": lambda points: approximate(points.size(-3, 1), points.size(-12, -0.1)),
+    "bounded range": lambda points: BoundedRange(points.size(-4, 1.5)),
+    "discrete Laplace": lambda points: DiscreteLaplace(points.size(-1, 3), int(points.size(0, 1.5))),
+    "discrete Gaussian": lambda points: DiscreteGaussian(points.size(-1, 4), int(points.size(0, 1))),
+    "wide discrete Gaussian": lambda points: DiscreteGaussian(points.size(8, 12), int(points.size(0, 3))),
+    "finite": lambda points: Finite(tuple(points.masses(4)), tuple(points.masses(4))),
+    "sampled Gaussian": lambda points: PoissonRemove(Gaussian(points.size(-3, 1.5)), points.probability(-5)),
+    "sampled Gaussian, added": lambda points: PoissonAdd(Gaussian(points.size(-3, 1.5)), points.probability(-5)),
+    "sampled Laplace": lambda points: PoissonRemove(Laplace(points.size(-3, 1)), points.probability(-5)),
+    "sampled Laplace, added": lambda points: PoissonAdd(Laplace(points.size(-3, 1)), points.probability(-5)),
+    "sampled leak": lambda points: PoissonAdd(approximate(points.size(-2, 1), points.size(-6, -1)), points.probability(-3)),
+    "fixed size": lambda points: FixedSize(Gaussian(points.size(-3, 1.5)), points.probability(-5)),
+    "fixed size Laplace": lambda points: FixedSize(Laplace(points.size(-3, 1)), points.probability(-5)),
+    "mixture": _mixture,
+    "worst": _worst,
+}
+FEW, MANY = 12, 5_500  # over all makers: about 10^3 losses here, and 10^5 points at night
+LOSSES = 5
+
+
+def losses_of(pair: Pair, points: Points) -> np.ndarray:
+    """Losses where something happens: inside the support or a few deviations out, also at its ends."""
+    low, high = (end if abs(end) < 1e300 else sign * 40.0 for end, sign in zip(pair.support, (-1, 1), strict=True))
+    places = [float(points.probability(-6)) for _ in range(LOSSES - 1)]
+    return np.sort([*(low + place * (high - low) for place in places), high])
+
+
+def check_tails(pair: Pair, points: Points) -> None:
+    """|p − e^ℓ q + P[L = ∞] − δ(ℓ)| ≤ error·(p + e^ℓ q), and the dots lie above."""
+    losses = losses_of(pair, points)
+    p, q, error = pair.tails(losses)
+    dots = pair.dots(losses)
+    errors = np.broadcast_to(np.asarray(error), losses.shape)
+    with precision(400):
+        for loss, a, b, slack, dot in zip(losses, p, q, errors, dots, strict=True):
+            truth = pair.profile(Ball(float(loss))) - ball(pair.infinity)
+            gap = abs(Ball(float(a)) - Ball(float(b)) - truth)
+            allowed = Ball(float(slack)) * (Ball(float(a)) + Ball(float(b))) + Ball(2) ** -900
+            assert not gap > allowed, (pair, loss, float(gap), float(allowed))
+            assert not Ball(float(dot)) + Ball(2) ** -900 < truth, (pair, loss)
+
+
+def check_lines(pair: Pair, points: Points) -> None:
+    """A test at one loss bounds δ at every other from below: P(A) − e^ε Q(A) ≤ δ(ε)."""
+    losses = losses_of(pair, points)
+    p, q, error = pair.tails(losses)
+    errors = np.broadcast_to(np.asarray(error), losses.shape)
+    with precision(400):
+        for loss, a, b, slack in zip(losses, p, q, errors, strict=True):
+            for other in losses:
+                ratio = (Ball(float(other)) - Ball(float(loss))).exp()
+                line = Ball(float(a)) * (1 - Ball(float(slack))) - ratio * Ball(float(b)) * (1 + Ball(float(slack)))
+                truth = pair.profile(Ball(float(other))) - ball(pair.infinity)
+                assert not line > truth + Ball(2) ** -900, (pair, loss, other)
+
+
+def check_bracket(pair: Pair, points: Points) -> None:
+    """δ at both ends of a bracket on ε, in more digits; and ends that nearly meet."""
+    delta = points.size(-15, -0.2)
+    low, high = pair.bracket(delta)
+    if high == np.inf:
+        assert pair.infinity > delta
+        return
+    with precision(400):
+        assert high >= pair.support[1] or not pair.profile(Ball(high)) > ball(delta)
+        assert low == 0 or not pair.profile(Ball(low)) < ball(delta)
+    assert high - low <= 1e-9 * high
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_pairs_at_random_points(name: str) -> None:
+    for points in stream(f"pair {name}", FEW):
+        pair = MAKERS[name](points)
+        check_tails(pair, points)
+        check_lines(pair, points)
+        check_bracket(pair, points)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", MAKERS)
+def test_pairs_at_many_random_points(name: str) -> None:
+    for points in stream(f"nightly pair {name}", MANY):
+        pair = MAKERS[name](points)
+        check_tails(pair, points)
+        check_bracket(pair, points)
+
+
+@pytest.mark.parametrize("add", [False, True])
+def test_a_sampled_gaussian_is_what_its_threshold_says(add: bool) -> None:
+    for points in stream(f"sampled {add}", 30):
+        mu, rate, epsilon = points.size(-1, 0.5), points.probability(-3), points.size(-3, 0.5)
+        pair = PoissonAdd(Gaussian(mu**2), rate) if add else PoissonRemove(Gaussian(mu**2), rate)
+        ctx.prec = 300
+        truth = oracle.sampled_gaussian(mu, rate, add=add)(oracle.real(epsilon))
+        low, high = pair.delta_bracket(epsilon)
+        assert not truth < arb(low)
+        assert not truth > arb(high)
+
+
+@pytest.mark.parametrize("name", ["Laplace", "pure", "response", "discrete Laplace"])
+def test_a_shrunk_pair_is_dominated(name: str) -> None:
+    for points in stream(f"shrunk {name}", 30):
+        pair = MAKERS[name](points)
+        smaller = pair.shrunk(float(points.size(-3, -1)) * pair.support[1])
+        with precision(200):
+            for loss in losses_of(pair, points):
+                assert not smaller.profile(Ball(float(loss))) > pair.profile(Ball(float(loss))), (pair, smaller, loss)
+
+
+def test_swapping_mirrors_the_profile() -> None:
+    """H_u(P‖Q) = 1 − u + u·H_{1/u}(Q‖P)."""
+    for name, make in MAKERS.items():
+        if name in ("approximate", "sampled leak", "finite"):
+            continue  # infinite losses break the mirror by their own mass
+        for points in stream(f"swap {name}", 3):
+            pair = make(points)
+            epsilon = Ball(float(points.size(-2, 0.5)))
+            with precision(300):
+                here = pair.profile(epsilon)
+                there = 1 - epsilon.exp() + epsilon.exp() * pair.swapped().profile(-epsilon)
+                assert abs(here - there) < Ball(10) ** -20, (name, pair)
+
+
+def test_the_zcdp_bound_contains_its_gaussian() -> None:
+    for points in stream("zcdp", 20):
+        pair = Concentrated(points.size(-4, 1))
+        losses = np.linspace(-5, 20, 40)
+        assert np.all(pair.dots(losses) >= Gaussian(2 * pair.rho).tails(losses).p - Gaussian(2 * pair.rho).tails(losses).scaled_q)
+        low, high = pair.bracket(points.size(-12, -1))
+        assert low <= high
+
+
+def test_erfcx_is_as_good_as_assumed() -> None:
+    generator = np.random.default_rng(7)
+    ctx.prec = 200
+    for z in [0.0, 40.0, *generator.uniform(0, 2, 1500), *generator.uniform(0, 40, 1500)]:
+        truth = (arb(float(z)) ** 2).exp() * arb(float(z)).erfc()
+        assert abs(arb(float(erfcx(z))) / truth - 1) < ERFCX_ERROR / 4, z
+
+
+def test_no_tail_is_zero_by_accident() -> None:
+    """Underflow is not privacy: far out, the certified δ stays positive."""
+    assert 0 < Gaussian(Fraction(1)).delta(30.0) < 1e-150
+    assert 0 < Gaussian(Fraction(1, 10**6)).delta(10.0) <= 5e-324
