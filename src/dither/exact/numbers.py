@@ -54,6 +54,8 @@ def _parse(value: object, name: str) -> Fraction:
         return _from_text(str(value), name)
     if isinstance(value, float | np.floating):
         return _from_text(_shortest_decimal(value), name)
+    if isinstance(value, np.timedelta64):  # NumPy counts it among the integers
+        raise NotANumberError(f"{name} must be {_EXPECTED}, got the type timedelta64.")
     if isinstance(value, numbers.Rational):  # int, Fraction and NumPy integers
         return Fraction(int(value.numerator), int(value.denominator))
     if hasattr(value, "__index__") and not isinstance(value, np.ndarray):
