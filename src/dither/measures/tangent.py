@@ -53,13 +53,15 @@ Curve: TypeAlias = Callable[[FloatArray], FloatArray]
 Score: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """(m, ln c, gap) ↦ what to make small."""
 
-# The grid of 1 − s: around the natural size of a small divergence, and across (0, 1] for a large one.
-_NEAR = np.exp(np.linspace(-4.0, 4.0, 11))
-_WIDE = np.append(1 / (1 + np.exp(-np.linspace(-2.0, 5.0, 8))), 1.0)
-# Zooming into the best cell of the grid so far; the first zoom may still walk.
-_ZOOMS = [np.exp(np.linspace(-0.8, 0.8, 9) * shrink) for shrink in (1.0, 0.5, 0.15, 0.045, 0.0135, 0.004)]
-_MOST_ORDERS = 24
-"""With more orders than this, a first look at few gaps picks the promising ones."""
+# Gaps are searched on a logistic scale x, gap = 1/(1 + e^{−x}), which resolves both those near 0 and near 1.
+_NEAR = np.linspace(-4.0, 4.0, 9)
+_WIDE = np.array([-3.0, -1.5, -0.5, 0.5, 1.5, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 40.0])
+_STEPS = np.linspace(-1.0, 1.0, 9)
+_ZOOMS = (1.0, 0.5, 0.2, 0.08, 0.03)
+_MANY_ORDERS = 24
+"""With more orders than this, the first look is at every second gap."""
+_MOST_ORDERS = 6
+"""How many orders stay in the search after the first look, where the orders are given."""
 
 
 def certified_delta(epsilon: Fraction, m: Fraction, gap: Fraction, log_c: Ball) -> Ball:
@@ -105,31 +107,65 @@ def best_for_epsilon(log_delta: float, m: FloatArray, curve: Curve, free_m: bool
 
 
 def _search(score: Score, m: FloatArray, curve: Curve, free_m: bool) -> tuple[float, float]:
-    """The smallest score on a grid, with several zooms around the best point so far."""
+    """The (m, gap) of about the smallest score: a first look on a grid, then zooms around the best points."""
     with np.errstate(all="ignore"):
         log_c = curve(m)
         # Where the two parts of the numerator of (**) balance: (1 − s)² = 2(c − 1)/(αm).
-        size = np.sqrt(2 * np.expm1(np.minimum(log_c, 1.0)) / (m * (1 + m)))
+        size = np.log(2 * np.expm1(np.minimum(log_c, 1.0)) / (m * (1 + m))) / 2
         wide = np.broadcast_to(_WIDE, (len(m), len(_WIDE)))
-        gaps = np.concatenate([np.minimum(size[:, None] * _NEAR, 1.0), wide], axis=1)
-        if len(m) > _MOST_ORDERS:
-            first_look = score(m[:, None], log_c[:, None], gaps[:, ::4])
-            promising = np.argsort(np.nan_to_num(first_look, nan=math.inf).min(axis=1))[: _MOST_ORDERS // 2]
-            m, log_c, gaps = m[promising], log_c[promising], gaps[promising]
-        best_m, best_log_c, best_gap = _best(score, m, log_c, gaps)
-        for factors in _ZOOMS:
-            near = best_m * factors if free_m else np.array([best_m])
-            log_c = curve(near) if free_m else np.array([best_log_c])
-            gaps = np.broadcast_to(np.minimum(best_gap * factors, 1.0), (len(near), len(factors)))
-            best_m, best_log_c, best_gap = _best(score, near, log_c, gaps)
-    return best_m, best_gap
+        places = np.concatenate([np.minimum(size[:, None] + _NEAR, 40.0), wide], axis=1)
+        if len(m) > _MANY_ORDERS:
+            places = places[:, ::2]
+        scores = _scores(score, m, log_c, places)
+        columns = scores.argmin(axis=1)
+        rows = np.argsort(scores[np.arange(len(m)), columns])[:_MOST_ORDERS]
+        found = places[rows, columns[rows]]
+        if free_m:
+            return _zoom_both(score, curve, float(m[rows[0]]), float(found[0]))
+        return _zoom_gaps(score, m[rows], log_c[rows], found)
 
 
-def _best(score: Score, m: FloatArray, log_c: FloatArray, gaps: FloatArray) -> tuple[float, float, float]:
-    scores = score(m[:, None], log_c[:, None], gaps)
+def _zoom_both(score: Score, curve: Curve, m: float, place: float) -> tuple[float, float]:
+    """Around one point, in both directions; the last zoom ends in the vertex of a parabola."""
+    for shrink in _ZOOMS:
+        near, places = m * np.exp(0.8 * shrink * _STEPS), place + 1.6 * shrink * _STEPS
+        scores = _scores(score, near, curve(near), np.broadcast_to(places, (len(near), len(places))))
+        row, column = divmod(int(scores.argmin()), len(places))
+        m, place = float(near[row]), float(places[column])
+    step = 0.2 * shrink
+    m *= math.exp(step * _vertex(scores[:, column], row))
+    return m, _gap(place + 2 * step * _vertex(scores[row], column))
+
+
+def _zoom_gaps(score: Score, m: FloatArray, log_c: FloatArray, places: FloatArray) -> tuple[float, float]:
+    """Around one gap for each of several orders; the last zoom ends in the vertex of a parabola."""
+    rows = np.arange(len(m))
+    for shrink in _ZOOMS:
+        near = places[:, None] + 1.6 * shrink * _STEPS
+        scores = _scores(score, m, log_c, near)
+        columns = scores.argmin(axis=1)
+        places = near[rows, columns]
+    best = int(scores[rows, columns].argmin())
+    return float(m[best]), _gap(float(places[best]) + 0.4 * shrink * _vertex(scores[best], int(columns[best])))
+
+
+def _scores(score: Score, m: FloatArray, log_c: FloatArray, places: FloatArray) -> FloatArray:
+    scores = score(m[:, None], log_c[:, None], 1 / (1 + np.exp(-places)))
     scores[np.isnan(scores)] = math.inf
-    row, column = divmod(int(scores.argmin()), gaps.shape[1])
-    return float(m[row]), float(log_c[row]), float(gaps[row, column])
+    return scores
+
+
+def _gap(place: float) -> float:
+    return 1.0 if place > 36 else 1 / (1 + math.exp(-place))
+
+
+def _vertex(values: FloatArray, at: int) -> float:
+    """Where the parabola through three neighbours has its vertex, in steps from the middle one."""
+    if not 0 < at < len(values) - 1:
+        return 0.0
+    before, here, after = (float(value) for value in values[at - 1 : at + 2])
+    bend = before - 2 * here + after
+    return (before - after) / (2 * bend) if 0 < bend < math.inf else 0.0
 
 
 def _log_numerator(m: FloatArray, log_s: FloatArray, log_c: FloatArray) -> FloatArray:
