@@ -146,7 +146,7 @@ def test_differences_of_large_scores_are_exact() -> None:
     assert {Race("gumbel", Fraction(1)).winner(np.array([2**62, 2**62 + 50])) for _ in range(50)} == {1}
     scores = Scores.of(np.array([2**62, 2**62 + 50]))
     assert scores.gap(0) == 50
-    assert Scores.of([10**400, Fraction(1, 3)]).gap(1) == 10**400 - Fraction(1, 3)
+    assert Scores.of([Fraction(10**400), Fraction(1, 3)]).gap(1) == 10**400 - Fraction(1, 3)
     assert Scores.of(np.array([1e16, 1e16 + 2])).gap(0) == 2
 
 

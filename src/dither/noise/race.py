@@ -144,6 +144,12 @@ class Scores:
         """How far the score of an entrant is below the best, exactly."""
         return Fraction(self.best) - Fraction(self.values[candidate])
 
+    def without(self, candidates: Sequence[int]) -> Scores:
+        """The same, but these cannot win any more."""
+        values = self.values.copy()
+        values[list(candidates)] = -math.inf
+        return Scores(values, self.weights)
+
     def weight(self, candidate: int) -> Fraction:
         """The weight of a candidate, exactly; 1 unless weights were given."""
         return Fraction(1) if self.weights is None else Fraction(self.weights[candidate])

@@ -1,0 +1,174 @@
+"""The exponential mechanism on a metric space: an answer close to the true one (claim C11)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dither.adjacency import Adjacency
+from dither.errors import ParameterError
+from dither.events import Event, Selection, Stated
+from dither.exact import Ball, Number, ball, check, precision, rational
+from dither.measures import Guarantee, ProfileOf, PureDP
+from dither.measures.certified import above, at_most, exactly_above
+from dither.measures.pairs import BoundedRange
+from dither.mechanisms.mechanism import Mechanism
+from dither.mechanisms.released import Interval, Release
+from dither.mechanisms.selection import calibrated
+from dither.noise.race import Race, Scores
+
+__all__ = ["MetricExponential"]
+
+_LARGEST_SPACE = 512
+_BITS = 128
+
+
+@dataclass(frozen=True, init=False)
+class MetricExponential(Mechanism):
+    """Pr[y] ∝ e^{−d(y, f(D))/α} over a finite metric space, with α = `scale` (claim C11).
+
+    f(D) is one of `points`, and neighbours are at most Δ = `sensitivity` apart: d(f(D), f(D′)) ≤ Δ. By the triangle
+    inequality the scores −d(y, f(D)) move by at most Δ, so that α = 2Δ/ε gives ε-DP. If the normaliser
+    Σ_y e^{−d(y, x)/α} is the same for every x (each point sees the same distances), only the numerator moves, and
+    α = Δ/ε suffices; that is tight where a point lies beyond f(D′) on a line. `factor` says which case holds.
+
+    On the integers with d = |x − y| this is the geometric mechanism, and on the real line the Laplace mechanism: their
+    normalisers do not depend on x.
+
+    >>> around = lambda x, y: min((x - y) % 12, (y - x) % 12)
+    >>> MetricExponential(points=range(12), distance=around, sensitivity=1, epsilon=1).scale
+    Fraction(1, 1)
+    >>> MetricExponential(points=range(12), distance=lambda x, y: abs(x - y), sensitivity=1, epsilon=1).scale
+    Fraction(2, 1)
+    """
+
+    points: tuple[Any, ...]
+    distances: tuple[tuple[Fraction, ...], ...] = field(repr=False)
+    sensitivity: Fraction
+    scale: Fraction
+    adjacency: Adjacency | None
+
+    def __init__(
+        self,
+        *,
+        points: Sequence[Any],
+        distance: Callable[[Any, Any], Number] | Sequence[Sequence[Number]],
+        sensitivity: Number,
+        epsilon: Number | None = None,
+        scale: Number | None = None,
+        adjacency: Adjacency | None = None,
+    ) -> None:
+        set_ = object.__setattr__
+        set_(self, "points", tuple(points))
+        if not 1 <= len(self.points) <= _LARGEST_SPACE or len(set(self.points)) != len(self.points):
+            raise ParameterError(f"points must be distinct, from 1 to {_LARGEST_SPACE}; got {len(self.points)} points.")
+        set_(self, "distances", _matrix(self.points, distance))
+        set_(self, "sensitivity", rational(sensitivity, "sensitivity"))
+        check.positive(sensitivity=self.sensitivity)
+        set_(self, "scale", calibrated(self.sensitivity, epsilon, scale, factor=self.factor))
+        set_(self, "adjacency", adjacency)
+        Race("gumbel", self.scale)
+        _ = self.event
+
+    @property
+    def factor(self) -> int:
+        """1 if every point sees the same distances, so that the normaliser is constant; else 2."""
+        return 1 if len({tuple(sorted(row)) for row in self.distances}) == 1 else 2
+
+    @property
+    def epsilon(self) -> Fraction:
+        """ε = factor · Δ/α."""
+        return self.factor * self.sensitivity / self.scale
+
+    @property
+    def event(self) -> Event:
+        """A selection; with a constant normaliser its cost is stated, as losses then lie on both sides of 0."""
+        if self.factor == 1:
+            return Stated("PureDP", (self.epsilon,), self.adjacency)
+        return Selection(self.scale, "gumbel", self.sensitivity, False, len(self.points), self.adjacency)
+
+    @property
+    def guarantee(self) -> PureDP:
+        """ε-DP; a release may cost less, and says so."""
+        return PureDP(self.epsilon, adjacency=self.adjacency)
+
+    def release(self, value: Any) -> Release:
+        """A point near `value`, which must be one of the points."""
+        row = self.distances[self._position(value)]
+        winner = Race("gumbel", self.scale).winner(Scores.of([-distance for distance in row]))
+        done: Guarantee = self.guarantee
+        if self.factor == 2:
+            done = ProfileOf(BoundedRange(self.epsilon), adjacency=self.adjacency)
+        return Release(self.points[winner], self.event, done, self)
+
+    def probabilities(self, value: Any) -> dict[Any, Ball]:
+        """The exact law of `release(value)`. It tells the value: do not publish it."""
+        law = self._laws[self._position(value)]
+        return dict(zip(self.points, law, strict=True))
+
+    def _position(self, value: Any) -> int:
+        try:
+            return self.points.index(value)
+        except ValueError:
+            raise ParameterError("the value must be one of the points. Move it to the nearest one first.") from None
+
+    @cached_property
+    def _laws(self) -> list[list[Ball]]:
+        with precision(_BITS):
+            weights = [[ball(-distance / self.scale).exp() for distance in row] for row in self.distances]
+            return [[weight / sum(row, Ball(0)) for weight in row] for row in weights]
+
+    @property
+    def expected_error(self) -> float:
+        """The mean distance to the true point, at most over all of them."""
+        return max(
+            above(lambda row=row, law=law: sum((ball(d) * p for d, p in zip(row, law, strict=True)), Ball(0)))  # type: ignore[misc]
+            for row, law in zip(self.distances, self._laws, strict=True)
+        )
+
+    def _error(self, beta: Fraction) -> float:
+        return max(self._quantile(i, beta) for i in range(len(self.points)))
+
+    def _quantile(self, position: int, beta: Fraction) -> float:
+        """The smallest distance that is exceeded with probability at most `beta` from this point."""
+        pairs = list(zip(self.distances[position], self._laws[position], strict=True))
+        for limit in sorted(set(self.distances[position])):
+            if at_most(lambda limit=limit: sum((p for d, p in pairs if d > limit), Ball(0)), beta):  # type: ignore[misc]
+                return exactly_above(limit)
+        raise AssertionError("nothing is farther than the farthest point")
+
+    def _interval(self, value: Any, level: Any) -> Interval:
+        raise ParameterError(
+            "points have no order, so there is no interval. Use error(beta), a radius around the value."
+        )
+
+
+def _matrix(
+    points: tuple[Any, ...], distance: Callable[[Any, Any], Number] | Sequence[Sequence[Number]]
+) -> tuple[tuple[Fraction, ...], ...]:
+    """All distances as exact numbers, and a check that they are those of a metric: the proof rests on it."""
+    rows = [[distance(x, y) for y in points] for x in points] if callable(distance) else distance
+    exact = tuple(tuple(rational(entry, "distance") for entry in row) for row in rows)
+    if len(exact) != len(points) or any(len(row) != len(points) for row in exact):
+        raise ParameterError(f"distance must be a table of {len(points)} rows and columns, one for each point.")
+    unit = math.lcm(*(entry.denominator for row in exact for entry in row))
+    whole = np.array([[int(entry * unit) for entry in row] for row in exact], dtype=object)
+    if (
+        (whole < 0).any()
+        or (whole != whole.T).any()
+        or any(bool(d == 0) != (i == j) for (i, j), d in np.ndenumerate(whole))
+    ):
+        raise ParameterError("distance must be symmetric, 0 from a point to itself and positive otherwise.")
+    table = whole.astype(np.int64) if whole.max() < 2**62 else whole
+    for k in range(len(points)):
+        if (table > table[:, k, None] + table[None, k, :]).any():
+            raise ParameterError(
+                "distance must keep the triangle inequality: no way may be shorter than the direct one."
+            )
+    return exact

@@ -1,0 +1,323 @@
+"""Selection: the best of many candidates, by noisy scores (claims C12, C14 and C16)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+from dither.adjacency import Adjacency
+from dither.errors import ParameterError
+from dither.events import Event, Repeated, Selection
+from dither.exact import Ball, Number, ball, check, rational
+from dither.measures import Guarantee, ProfileOf, PureDP
+from dither.measures.certified import above
+from dither.measures.pairs import BoundedRange
+from dither.mechanisms.mechanism import Mechanism
+from dither.mechanisms.pieces import Pieces
+from dither.mechanisms.released import Interval, Release
+from dither.mechanisms.selection_error import (
+    ErrorDistribution,
+    error_distribution,
+    worst_expected_error,
+    worst_quantile,
+)
+from dither.noise.race import NOISES, Numbers, Race, Scores
+
+__all__ = ["Exponential", "NoiseName", "NoisyMax", "TopK", "calibrated"]
+
+NoiseName: TypeAlias = Literal["gumbel", "exponential", "laplace"]
+
+
+@dataclass(frozen=True, init=False)
+class _Selecting(Mechanism):
+    """Noise of scale b on each score, and the largest wins. b = 2Δ/ε, or Δ/ε for `monotone` scores.
+
+    Δ = `sensitivity`: no score moves by more between neighbours. Scores are monotone if a change of the data moves
+    all of them in the same direction. `candidates` is their number d, where it is known beforehand: only then can
+    `error` be told.
+    """
+
+    sensitivity: Fraction
+    scale: Fraction
+    monotone: bool
+    candidates: int | None
+    adjacency: Adjacency | None
+
+    def __init__(
+        self,
+        *,
+        sensitivity: Number,
+        epsilon: Number | None = None,
+        scale: Number | None = None,
+        monotone: bool = False,
+        candidates: int | None = None,
+        adjacency: Adjacency | None = None,
+    ) -> None:
+        set_ = object.__setattr__
+        set_(self, "sensitivity", rational(sensitivity, "sensitivity"))
+        check.positive(sensitivity=self.sensitivity)
+        set_(self, "monotone", monotone)
+        set_(self, "scale", calibrated(self.sensitivity, epsilon, scale, factor=1 if monotone is True else 2))
+        set_(self, "candidates", candidates)
+        set_(self, "adjacency", adjacency)
+        Race("gumbel", self.scale)  # refuses what cannot be raced
+        _ = self.event  # and here, what cannot be said
+
+    @property
+    @abstractmethod
+    def _noise(self) -> str:
+        """The name of the noise."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """ε = 2Δ/b, or Δ/b for monotone scores."""
+        return (1 if self.monotone else 2) * self.sensitivity / self.scale
+
+    @property
+    def event(self) -> Event:
+        """One selection."""
+        return Selection(self.scale, self._noise, self.sensitivity, self.monotone, self.candidates, self.adjacency)
+
+    @property
+    def guarantee(self) -> PureDP:
+        """ε-DP; a release may cost less, and says so."""
+        return PureDP(self.epsilon, adjacency=self.adjacency)
+
+    def release(self, value: Numbers, *, candidates: Sequence[Any] | None = None) -> Release:
+        """Select by the scores `value`: the position of the winner, or the winner itself if `candidates` are given.
+
+        A score is exactly what it says: a float its binary value. −inf means that a candidate cannot win; that must
+        be so on all neighbouring datasets. NaN and +inf are refused.
+        """
+        return self._select(Scores.of(value), candidates)
+
+    def _select(self, scores: Scores, candidates: Sequence[Any] | None) -> Release:
+        self._check_count(len(scores))
+        if candidates is not None and len(candidates) != len(scores):
+            raise ParameterError(f"there are {len(scores)} scores for {len(candidates)} candidates. Give one each.")
+        winner = Race(self._noise, self.scale).winner(scores)
+        return self._released(winner if candidates is None else candidates[winner])
+
+    def _released(self, value: Any) -> Release:
+        """With Gumbel noise the losses lie in an interval of width ε: less than ε-DP (Dong, Durfee and Rogers 2020)."""
+        done: Guarantee = self.guarantee
+        if self._noise == "gumbel":
+            done = ProfileOf(BoundedRange(self.epsilon), adjacency=self.adjacency)
+        return Release(value, self.event, done, self)
+
+    def _check_count(self, count: int) -> None:
+        if self.candidates is not None and count != self.candidates:
+            raise ParameterError(f"candidates={self.candidates} was announced, got {count} scores. Give one each.")
+
+    # ------------------------------------------------------------------ error
+
+    def error_distribution(self, scores: Numbers) -> ErrorDistribution:
+        """The exact law of q_max − q(Y) for these scores (claim C16). It tells about the scores: do not publish it."""
+        known = Scores.of(scores)
+        self._check_count(len(known))
+        return error_distribution(self._noise, self.scale, known)
+
+    @property
+    def expected_error(self) -> float:
+        """The mean of q_max − q(Y), at most, over all scores of so many candidates."""
+        return worst_expected_error(self._noise, self.scale, self._known_count())
+
+    def _error(self, beta: Fraction) -> float:
+        """The smallest bound on q_max − q(Y) that holds for all scores of so many candidates; see selection_error."""
+        return worst_quantile(self._noise, self.scale, self._known_count(), beta)
+
+    def utility(self, beta: Number = 0.05) -> float:
+        """The textbook's bound on q_max − q(Y): b(ln d + ln 1/β), except with probability β (claim C16).
+
+        It holds for Gumbel and for exponential noise; `error` is the exact one.
+        """
+        exact = rational(beta, "beta")
+        check.between(0, 1, beta=exact)
+        if self._noise == "laplace":
+            raise ParameterError("utility is proved for gumbel and exponential noise. Use error.")
+        return above(lambda: ball(self.scale) * (Ball(self._known_count()).log() - ball(exact).log()))
+
+    def _known_count(self) -> int:
+        if self.candidates is None:
+            raise ParameterError("the error depends on the number of candidates. Say candidates=... when building.")
+        return self.candidates
+
+    def _interval(self, value: Any, level: Any) -> Interval:
+        raise ParameterError("a selected candidate has no interval. Use error(beta): how far it is from the best.")
+
+
+@dataclass(frozen=True, init=False)
+class Exponential(_Selecting):
+    """The exponential mechanism: Pr[y] ∝ w(y)·e^{q(y)/b}, drawn exactly (McSherry and Talwar 2007; claim C12).
+
+    b = `scale` = 2Δ/ε, or Δ/ε for `monotone` scores. The base weights w are 1 unless given. Its privacy losses lie in
+    an interval of width ε, so that a release has a tighter profile than ε-DP, and many cost less than ε each.
+
+    >>> mechanism = Exponential(sensitivity=1, epsilon=1, candidates=3)
+    >>> mechanism.release([0.0, 900.0, 3.5], candidates=["flu", "cold", "asthma"]).value
+    'cold'
+    >>> mechanism.guarantee.epsilon(0), mechanism.error(0.05)
+    (1.0, 7.2751720973...)
+    """
+
+    @property
+    def _noise(self) -> str:
+        return "gumbel"
+
+    def release(
+        self, value: Numbers, *, weights: Numbers | None = None, candidates: Sequence[Any] | None = None
+    ) -> Release:
+        """Select by the scores `value`, with positive base `weights` that must be public. Else as for noisy max."""
+        return self._select(Scores.of(value, weights), candidates)
+
+    def release_interval(self, edges: Numbers, scores: Numbers) -> Release:
+        """A point between the first and the last of `edges`, with density ∝ e^{q/b}; q is `scores`[i] on piece i.
+
+        Piece i reaches from edges[i] to edges[i + 1]. The first and the last edge must be public; those between may
+        be data, as for a median. The point is one of a public dyadic grid of at least 2^40 steps, each with
+        the score of the piece it lies in: the mechanism on a finite set, exactly.
+        """
+        pieces = Pieces.of(edges, scores)
+        winner = Race("gumbel", self.scale).winner(pieces.scores)
+        return self._released(pieces.point_in(winner))
+
+
+@dataclass(frozen=True, init=False)
+class NoisyMax(_Selecting):
+    """Report noisy max: `noise` of scale b on every score, and only the position of the largest is told (claim C14).
+
+    b = `scale` = 2Δ/ε, or Δ/ε for `monotone` scores. "exponential" noise is permute-and-flip (McKenna and Sheldon
+    2020), never worse than the exponential mechanism, which is "gumbel" noise; "laplace" is the textbook's.
+
+    >>> NoisyMax(sensitivity=1, epsilon=1).release([0, 900, 3]).value
+    1
+    """
+
+    noise: NoiseName
+
+    def __init__(
+        self,
+        *,
+        sensitivity: Number,
+        epsilon: Number | None = None,
+        scale: Number | None = None,
+        noise: NoiseName = "exponential",
+        monotone: bool = False,
+        candidates: int | None = None,
+        adjacency: Adjacency | None = None,
+    ) -> None:
+        if noise not in NOISES:
+            raise ParameterError(f"noise must be one of {', '.join(NOISES)}; got noise={noise!r}.")
+        object.__setattr__(self, "noise", noise)
+        super().__init__(
+            sensitivity=sensitivity,
+            epsilon=epsilon,
+            scale=scale,
+            monotone=monotone,
+            candidates=candidates,
+            adjacency=adjacency,
+        )
+
+    @property
+    def _noise(self) -> str:
+        return self.noise
+
+
+@dataclass(frozen=True, init=False)
+class TopK(Mechanism):
+    """The best `count` candidates, best first: the winner is taken out and the rest race again.
+
+    Each of the k = `count` rounds is a noisy max of ε/k. With Gumbel noise this has the law of adding noise once and
+    taking the k largest (Durfee and Rogers 2019, Lemma 4.2), and the rounds compose as bounded-range selections.
+
+    >>> TopK(count=2, sensitivity=1, epsilon=1).release([0, 900, 3000]).value
+    [2, 1]
+    """
+
+    count: int
+    each: NoisyMax
+    """One round."""
+    adjacency: Adjacency | None
+
+    def __init__(
+        self,
+        *,
+        count: int,
+        sensitivity: Number,
+        epsilon: Number,
+        noise: NoiseName = "gumbel",
+        monotone: bool = False,
+        candidates: int | None = None,
+        adjacency: Adjacency | None = None,
+    ) -> None:
+        check.count(count=count)
+        total = rational(epsilon, "epsilon")
+        check.positive(epsilon=total)
+        if candidates is not None:
+            check.count(count, candidates=candidates)
+        object.__setattr__(self, "count", count)
+        each = NoisyMax(
+            sensitivity=sensitivity, epsilon=total / count, noise=noise, monotone=monotone, candidates=candidates,
+            adjacency=adjacency,
+        )  # fmt: skip
+        object.__setattr__(self, "each", each)
+        object.__setattr__(self, "adjacency", adjacency)
+
+    @property
+    def event(self) -> Event:
+        """So many selections."""
+        return Repeated(self.each.event, self.count) if self.count > 1 else self.each.event
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """ε-DP by basic composition (claim C3); `dither.compose` reads the event and finds less at δ > 0."""
+        return PureDP(self.count * self.each.epsilon, adjacency=self.adjacency)
+
+    def release(self, value: Numbers, *, candidates: Sequence[Any] | None = None) -> Release:
+        """The positions of the winners in the order of their rounds, or the winners if `candidates` are given."""
+        scores = Scores.of(value)
+        self.each._check_count(len(scores))
+        if candidates is not None and len(candidates) != len(scores):
+            raise ParameterError(f"there are {len(scores)} scores for {len(candidates)} candidates. Give one each.")
+        possible = len(scores) if scores.entrants is None else len(scores.entrants)
+        if possible < self.count:
+            raise ParameterError(f"there must be at least count={self.count} candidates that may win. Ask for fewer.")
+        winners = self._winners(scores)
+        return Release(
+            winners if candidates is None else [candidates[i] for i in winners], self.event, self.guarantee, self
+        )
+
+    def _winners(self, scores: Scores) -> list[int]:
+        race = Race(self.each.noise, self.each.scale)
+        winners: list[int] = []
+        for _ in range(self.count):
+            winners.append(race.winner(scores.without(winners)))
+        return winners
+
+    @property
+    def expected_error(self) -> float:
+        """The mean error of one round, at most: how far its winner is below the best who was left."""
+        return self.each.expected_error
+
+    def _error(self, beta: Fraction) -> float:
+        """For all rounds at once: each is within the bound of one round at β/k."""
+        return self.each._error(beta / self.count)
+
+    def _interval(self, value: Any, level: Any) -> Interval:
+        return self.each._interval(value, level)
+
+
+def calibrated(sensitivity: Fraction, epsilon: Number | None, scale: Number | None, *, factor: int) -> Fraction:
+    """The scale b = factor · Δ/ε, or the scale that was given; exactly one of both."""
+    if (epsilon is None) == (scale is None):
+        raise ParameterError("exactly one of epsilon and scale must be given. Say epsilon=... or scale=...")
+    if scale is not None:
+        exact = rational(scale, "scale")
+        check.positive(scale=exact)
+        return exact
+    budget = rational(epsilon, "epsilon")
+    check.positive(epsilon=budget)
+    return factor * sensitivity / budget

@@ -1,0 +1,268 @@
+"""Sparse vector: questions asked one after the other, of which only those above a threshold cost (claim C30)."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+
+from dither.adjacency import Adjacency
+from dither.errors import ParameterError
+from dither.events import Composed, Event, LaplaceNoise, Repeated
+from dither.events import SparseVector as SparseVectorEvent
+from dither.exact import Ball, Number, ball, check, rational
+from dither.measures import Guarantee, PureDP
+from dither.measures.certified import above, exactly_above
+from dither.mechanisms.mechanism import Mechanism
+from dither.mechanisms.released import Interval, Release
+from dither.noise import DiscreteLaplace, Grid
+
+__all__ = ["SparseVector", "SparseVectorSession"]
+
+_SPLIT_DIGITS = 1 << 20
+_LARGEST_COUNT = 10**9
+
+
+@dataclass(frozen=True, init=False)
+class SparseVector(Mechanism):
+    """Says of each value whether it is above `threshold`, noisily, until c = `max_above` of them were.
+
+    Threshold T + ρ with ρ ~ Lap(Δ/ε₁), drawn once; value + ν with fresh ν ~ Lap(2cΔ/ε₂), or Lap(cΔ/ε₂) for `monotone`
+    values (all move in the same direction between neighbours); above means value + ν ≥ T + ρ. The cost is ε = ε₁ + ε₂,
+    however many values are below. ε₁ : ε₂ = 1 : (2c)^{2/3}, or 1 : c^{2/3}, has the smallest variance of the comparison
+    (Lyu, Su and Li 2017, Algorithm 7 and section 4.2). With `answer_epsilon` = ε₃, each value above is told with fresh
+    noise Lap(cΔ/ε₃), at ε₃ in all.
+
+    Noise and values live on a public dyadic grid. Proof: sparse_vector.md.
+
+    >>> session = SparseVector(threshold=500, epsilon=1).start()
+    >>> session.ask(3), session.ask(90000)
+    (False, True)
+    >>> session.ask(7)
+    Traceback (most recent call last):
+    dither.errors.ParameterError: the sparse vector has stopped after 1 above...
+    """
+
+    threshold: Fraction
+    sensitivity: Fraction
+    max_above: int
+    monotone: bool
+    comparison_epsilon: Fraction
+    """ε₁ + ε₂."""
+    answer_epsilon: Fraction | None
+    adjacency: Adjacency | None
+
+    def __init__(
+        self,
+        *,
+        threshold: Number,
+        epsilon: Number,
+        max_above: int = 1,
+        sensitivity: Number = 1,
+        monotone: bool = False,
+        answer_epsilon: Number | None = None,
+        adjacency: Adjacency | None = None,
+    ) -> None:
+        exact = {name: rational(x, name) for name, x in (("sensitivity", sensitivity), ("epsilon", epsilon))}
+        check.positive(**exact)
+        check.count(max_above=max_above)
+        if max_above > _LARGEST_COUNT:
+            raise ParameterError(f"max_above must be at most {_LARGEST_COUNT}, got max_above={max_above}.")
+        if not isinstance(monotone, bool):
+            raise ParameterError(f"monotone must be True or False, got monotone={monotone!r}.")
+        answer = None if answer_epsilon is None else rational(answer_epsilon, "answer_epsilon")
+        if answer is not None:
+            check.positive(answer_epsilon=answer)
+        values = {
+            "threshold": rational(threshold, "threshold"),
+            "sensitivity": exact["sensitivity"],
+            "max_above": int(max_above),
+            "monotone": monotone,
+            "comparison_epsilon": exact["epsilon"],
+            "answer_epsilon": answer,
+            "adjacency": adjacency,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _ = self.event
+
+    # ------------------------------------------------------------------- cost
+
+    @property
+    def _factor(self) -> int:
+        """How many times Δ/ε₂ the noise on a value is: 2c, or c for monotone values."""
+        return (1 if self.monotone else 2) * self.max_above
+
+    @cached_property
+    def _split(self) -> tuple[Fraction, Fraction]:
+        """(ε₁, ε₂): any split that adds up is private, so the best one may be rounded."""
+        share = Fraction(round(_SPLIT_DIGITS / (1 + self._factor ** (2 / 3))) or 1, _SPLIT_DIGITS)
+        return share * self.comparison_epsilon, (1 - share) * self.comparison_epsilon
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The public grid: at least 2^40 steps to the smaller scale."""
+        return Grid.for_scale(min(self.sensitivity / self._split[0], self._factor * self.sensitivity / self._split[1]))
+
+    @cached_property
+    def _steps(self) -> int:
+        """The sensitivity in steps, after rounding to the grid."""
+        return self.grid.l1_steps(self.sensitivity)
+
+    @cached_property
+    def _threshold_noise(self) -> DiscreteLaplace:
+        return DiscreteLaplace(self._steps / self._split[0])
+
+    @cached_property
+    def _query_noise(self) -> DiscreteLaplace:
+        return DiscreteLaplace(self._factor * self._steps / self._split[1])
+
+    @cached_property
+    def _answer_noise(self) -> DiscreteLaplace | None:
+        if self.answer_epsilon is None:
+            return None
+        return DiscreteLaplace(self.max_above * self._steps / self.answer_epsilon)
+
+    @property
+    def event(self) -> Event:
+        """The comparisons, and the answers if they are told."""
+        step = self.grid.step
+        comparisons = SparseVectorEvent(
+            self._threshold_noise.scale * step,
+            self._query_noise.scale * step,
+            self.max_above,
+            self._steps * step,
+            self.monotone,
+            self.adjacency,
+        )
+        if self._answer_noise is None:
+            return comparisons
+        answer = LaplaceNoise(self._answer_noise.scale * step, self._steps * step, step, self.adjacency)
+        return Composed((comparisons, Repeated(answer, self.max_above)))
+
+    @property
+    def epsilon(self) -> Fraction:
+        """ε₁ + ε₂ + ε₃."""
+        return self.comparison_epsilon + (self.answer_epsilon or 0)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """ε-DP for the whole session."""
+        return PureDP(self.epsilon, adjacency=self.adjacency)
+
+    # ---------------------------------------------------------------- release
+
+    def start(self) -> SparseVectorSession:
+        """Draw the noise of the threshold and wait for questions. The whole cost is spent here."""
+        return SparseVectorSession(self)
+
+    def release(self, value: Sequence[Any]) -> Release:
+        """Ask each value in turn until the session stops; the answers, as `SparseVectorSession.ask` gives them."""
+        steps = [_in_steps(self.grid, x) for x in (value if isinstance(value, list | tuple | np.ndarray) else [value])]
+        session, answers = self.start(), []
+        for x in steps:
+            if session.is_finished:
+                break
+            answers.append(session._answer(x))
+        return Release(answers, self.event, self.guarantee, self)
+
+    @property
+    def expected_error(self) -> float:
+        """A bound on E|ν − ρ|, by the root of its mean square: how near the threshold an answer may be wrong."""
+        step = self.grid.step
+        return above(lambda: ball(step) * (_variance(self._query_noise) + _variance(self._threshold_noise)).sqrt())
+
+    def _error(self, beta: Fraction) -> float:
+        """Values this far from the threshold are answered rightly with probability 1 − β each: |ν| + |ρ| is smaller."""
+        level = 1 - beta / 4  # two noises, two sides
+        steps = self._query_noise.quantile(level) + self._threshold_noise.quantile(level)
+        return exactly_above((steps + 1) * self.grid.step)  # value and threshold are rounded by half a step each
+
+    def _interval(self, value: Any, level: Any) -> Interval:
+        """For each answer, bounds on the value it was given for."""
+        ends = [self._ends(answer, Fraction(1 - level)) for answer in value]
+        return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+
+    def _ends(self, answer: Any, beta: Fraction) -> tuple[float, float]:
+        if isinstance(answer, float):
+            assert self._answer_noise is not None
+            radius = Fraction(self._answer_noise.quantile(1 - beta / 2)) * self.grid.step + self.grid.step / 2
+            return -exactly_above(radius - Fraction(answer)), exactly_above(Fraction(answer) + radius)
+        radius = Fraction(self._error(beta))
+        if answer:
+            return -exactly_above(radius - self.threshold), math.inf
+        return -math.inf, exactly_above(self.threshold + radius)
+
+
+class SparseVectorSession:
+    """Questions to one sparse vector. It must not be copied, and not be asked in another process: both would go on
+    with the same threshold noise, beyond what was paid for.
+    """
+
+    __slots__ = ("_above", "_lock", "_mechanism", "_process", "_threshold")
+
+    def __init__(self, mechanism: SparseVector) -> None:
+        self._mechanism = mechanism
+        self._above = 0
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._threshold = _in_steps(mechanism.grid, mechanism.threshold) + mechanism._threshold_noise.sample()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether `max_above` values were above."""
+        return self._above >= self._mechanism.max_above
+
+    @property
+    def left(self) -> int:
+        """How many more values may be above."""
+        return self._mechanism.max_above - self._above
+
+    def ask(self, value: Any) -> bool | float | None:
+        """Whether `value` is above the threshold; with `answer_epsilon`, its noisy value if it is, else None.
+
+        The question may depend on all answers before. After `max_above` answers above, it is refused.
+        """
+        return self._answer(_in_steps(self._mechanism.grid, value))
+
+    def _answer(self, steps: int) -> bool | float | None:
+        mechanism = self._mechanism
+        with self._lock:  # two threads must not both get the last answer
+            self._check_open()
+            is_above = steps + mechanism._query_noise.sample() >= self._threshold
+            self._above += is_above
+        if mechanism._answer_noise is None:
+            return is_above
+        return mechanism.grid._to_float(steps + mechanism._answer_noise.sample()) if is_above else None
+
+    def _check_open(self) -> None:
+        if os.getpid() != self._process:
+            raise ParameterError("a session belongs to the process that started it. Start another, at its own price.")
+        if self.is_finished:
+            raise ParameterError(
+                f"the sparse vector has stopped after {self._above} above, as max_above={self._mechanism.max_above} "
+                "says. Start another session, at its own price."
+            )
+
+    def __reduce__(self) -> NoReturn:
+        raise ParameterError("a session cannot be copied or stored: a copy would be asked at no price. Start another.")
+
+
+def _in_steps(grid: Grid, value: Any) -> int:
+    """The value rounded to the grid; anything but one finite number is refused."""
+    steps = grid.round(value)
+    if np.ndim(steps) or isinstance(value, bool | np.bool_):
+        raise ParameterError("the value must be one number. Ask one question at a time.")
+    return int(steps)
+
+
+def _variance(law: DiscreteLaplace) -> Ball:
+    """1/(2 sinh²(1/2t)), t = scale."""
+    return 1 / (2 * ball(1 / (2 * law.scale)).sinh() ** 2)
