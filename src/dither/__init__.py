@@ -11,18 +11,31 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dither import accounting, adjacency, events, measures, plots
+    from dither import accounting, adjacency, events, measures, mechanisms, plots
     from dither.accounting import compose
     from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
+    from dither.mechanisms import Gaussian, Histogram, Laplace, Release, Staircase
+    from dither.mechanisms import Exponential, MetricExponential, NoisyMax, RandomizedResponse, SparseVector, TopK
 
 __version__ = "0.1.0.dev0"
 
 # Public name → the room it lives in; a room stands for itself.
 _HOMES = {
+    "TopK": "mechanisms",
+    "SparseVector": "mechanisms",
+    "RandomizedResponse": "mechanisms",
+    "NoisyMax": "mechanisms",
+    "MetricExponential": "mechanisms",
+    "Exponential": "mechanisms",
     "ApproxDP": "measures",
+    "Gaussian": "mechanisms",
     "GaussianDP": "measures",
+    "Histogram": "mechanisms",
+    "Laplace": "mechanisms",
     "PureDP": "measures",
+    "Release": "mechanisms",
     "RenyiDP": "measures",
+    "Staircase": "mechanisms",
     "TVStable": "measures",
     "ZCDP": "measures",
     "compose": "accounting",
@@ -30,21 +43,29 @@ _HOMES = {
     "adjacency": None,
     "events": None,
     "measures": None,
+    "mechanisms": None,
     "plots": None,
 }
 
 __all__ = [
     "ZCDP",
     "ApproxDP",
+    "Exponential",
     "GaussianDP",
+    "MetricExponential",
+    "NoisyMax",
     "PureDP",
+    "RandomizedResponse",
     "RenyiDP",
+    "SparseVector",
     "TVStable",
+    "TopK",
     "accounting",
     "adjacency",
     "compose",
     "events",
     "measures",
+    "mechanisms",
     "plots",
 ]
 

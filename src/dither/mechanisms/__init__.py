@@ -1,6 +1,30 @@
 """Mechanisms: an exact value and its sensitivity go in, a noisy value and an event come out."""
 
+from dither.mechanisms.gaussian import Gaussian
+from dither.mechanisms.histogram import Histogram
+from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.mechanism import Mechanism
+from dither.mechanisms.metric import MetricExponential
+from dither.mechanisms.randomized_response import Frequencies, RandomizedResponse
 from dither.mechanisms.released import Release
+from dither.mechanisms.selection import Exponential, NoisyMax, TopK
+from dither.mechanisms.selection_error import ErrorDistribution
+from dither.mechanisms.sparse_vector import SparseVector, SparseVectorSession
+from dither.mechanisms.staircase import Staircase
 
-__all__ = ["Mechanism", "Release"]
+__all__ = [
+    "ErrorDistribution",
+    "Exponential",
+    "Frequencies",
+    "Gaussian",
+    "Laplace",
+    "Mechanism",
+    "MetricExponential",
+    "NoisyMax",
+    "RandomizedResponse",
+    "Release",
+    "SparseVector",
+    "SparseVectorSession",
+    "Staircase",
+    "TopK",
+]

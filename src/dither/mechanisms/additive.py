@@ -1,0 +1,245 @@
+"""What mechanisms that add noise share: two lattices, one for integers and one for real numbers.
+
+Integers in, integers out: noise on ℤ is added, and nothing is rounded. Real numbers are rounded to a public dyadic
+grid, and get noise in whole steps of it; the rounding has its own term in the cost (noise/lattice.md). Which of the
+two happens follows from the type of the value, never from the value. The type must not depend on data either.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.errors import NotANumberError, ParameterError
+from dither.events import Event
+from dither.exact import Ball, Number, ball, check, precision, rational
+from dither.measures import Guarantee
+from dither.measures.certified import above, below, exactly_above, exactly_below
+from dither.mechanisms.mechanism import Mechanism
+from dither.mechanisms.released import Interval, Release
+from dither.noise import Grid, add_integers
+from dither.noise.law import SymmetricLaw
+
+__all__ = ["Additive", "Noising", "exactly_one", "numeric"]
+
+
+@dataclass(frozen=True)
+class Noising:
+    """Noise on one lattice, and what it costs."""
+
+    law: SymmetricLaw
+    """The noise, in steps."""
+    grid: Grid | None
+    """The lattice of real numbers; None for the integers."""
+    event: Event
+    guarantee: Guarantee
+
+    @property
+    def step(self) -> Fraction:
+        """The distance between neighbours on the lattice."""
+        return Fraction(1) if self.grid is None else self.grid.step
+
+    def add(self, value: Any) -> Any:
+        """value + noise: an int or a float for a number, an array for an array."""
+        return add_integers(value, self.law) if self.grid is None else self.grid.add(value, self.law)
+
+    def reach(self, miss: Fraction) -> Fraction:
+        """The smallest bound on |noise| that is missed with probability `miss` or less, and half a step of rounding."""
+        steps = Fraction(self.law.quantile(1 - miss / 2))
+        return steps if self.grid is None else (steps + Fraction(1, 2)) * self.step
+
+
+class Additive(Mechanism):
+    """A mechanism that adds independent noise to each coordinate."""
+
+    dimension: int
+
+    @property
+    @abstractmethod
+    def _integers(self) -> Noising | None:
+        """What integers get; None where they are refused."""
+
+    @property
+    @abstractmethod
+    def _reals(self) -> Noising:
+        """What real numbers get."""
+
+    @abstractmethod
+    def _mean_magnitude(self, law: Any) -> Ball:
+        """E|X| of a law, in steps."""
+
+    @property
+    def _noisings(self) -> tuple[Noising, ...]:
+        return (self._reals,) if self._integers is None else (self._integers, self._reals)
+
+    def release(self, value: Any) -> Release:
+        """The value with noise: an int for an int, a float for other numbers, an array for an array.
+
+        NaN, infinities, booleans and real arrays of more than `dimension` coordinates are refused.
+        """
+        clean = numeric(value)
+        noising = self._noising(clean)
+        return Release(noising.add(clean), noising.event, noising.guarantee, self)
+
+    def event_for(self, value: Any) -> Event:
+        """The event that `release(value)` will write. It depends on the type of the value only; nothing is drawn.
+
+        `event` covers integers and real numbers alike, so it may cost a little more than either.
+        """
+        return self._noising(numeric(value)).event
+
+    def _noising(self, clean: int | float | Fraction | Decimal | NDArray[Any]) -> Noising:
+        if _is_whole(clean):
+            if self._integers is None:
+                raise ParameterError(
+                    "integers cannot change by less than 1, and the sensitivity is below 1. "
+                    "Give the sensitivity of the integers, or release a float."
+                )
+            self._check_integers(_size(clean))
+            return self._integers
+        if _size(clean) > self.dimension:
+            raise ParameterError(
+                f"the value has more real coordinates than dimension={self.dimension}, and each is rounded at a cost. "
+                "Give their number: dimension=..."
+            )
+        return self._reals
+
+    def _check_integers(self, size: int) -> None:
+        """Refuse integer arrays of a size that the noise was not made for; by default there is none."""
+
+    @property
+    def expected_error(self) -> float:
+        """E|error| of one coordinate, for the law that is drawn, rounded up; the larger of integers and reals."""
+        return max(self._expected(noising) for noising in self._noisings)
+
+    def _expected(self, noising: Noising) -> float:
+        half = Fraction(0) if noising.grid is None else noising.step / 2
+        return above(lambda: self._mean_magnitude(noising.law) * ball(noising.step) + ball(half))
+
+    def _error(self, beta: Fraction) -> float:
+        return max(exactly_above(noising.reach(beta)) for noising in self._noisings)
+
+    def max_error(self, beta: Number = 0.05) -> float:
+        """A bound on the largest error of `dimension` coordinates that holds with probability 1 − `beta` or more.
+
+        The exact quantile of the maximum: P[|X| ≤ q]^d ≥ 1 − β (claim C25), from P[|X| > q] ≤ 1 − (1 − β)^{1/d}.
+
+        >>> from dither.mechanisms import Laplace
+        >>> Laplace(sensitivity=1, scale=10, dimension=1000).max_error(0.05)
+        99.0
+        """
+        exact = rational(beta, "beta")
+        check.between(0, 1, beta=exact)
+        return self._error(_per_coordinate(exact, self.dimension))
+
+    def _interval(self, value: Any, level: Fraction) -> Interval:
+        """Noise is symmetric, so the bounds lie at equal distances; a float was rounded when it was shown."""
+        whole = _is_whole(value)
+        noising = self._integers if whole and self._integers is not None else self._reals
+        reach = noising.reach(1 - level)
+        if isinstance(value, np.ndarray):
+            return _array_interval(value, reach, whole)
+        if whole:
+            return value - int(reach), value + int(reach)
+        middle, shown = Fraction(value), Fraction(math.ulp(value)) / 2
+        return exactly_below(middle - shown - reach), exactly_above(middle + shown + reach)
+
+
+def _array_interval(value: NDArray[Any], reach: Fraction, whole: bool) -> Interval:
+    if whole:
+        return value - int(reach), value + int(reach)
+    # Two roundings of the sum, and the one with which the value was shown: two units in the last place cover them.
+    far = exactly_above(reach)
+    low, high = value - far, value + far
+    slack = 2 * np.spacing(np.maximum(np.maximum(np.abs(low), np.abs(high)), np.abs(value)))
+    return low - slack, high + slack
+
+
+def _per_coordinate(beta: Fraction, dimension: int) -> Fraction:
+    """1 − (1 − β)^{1/d}, rounded down."""
+    if dimension == 1:
+        return beta
+    with precision(128):
+        return Fraction(below(lambda: -(ball(1 - beta).log() / dimension).expm1()))
+
+
+def numeric(value: Any) -> int | float | Fraction | Decimal | NDArray[Any]:
+    """The value as one number or one array of finite numbers, checked before anything is drawn.
+
+    Python lists keep the types of their numbers: NumPy would turn integers beyond 64 bits into floats.
+    """
+    if isinstance(value, np.ndarray):
+        return _checked_array(value)
+    if isinstance(value, np.generic):
+        return numeric(_checked_array(np.asarray(value)).item())
+    if isinstance(value, bool) or value is None:
+        raise NotANumberError(f"the value must be a number or an array, got the type {type(value).__name__}.")
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float | Fraction | Decimal):
+        if not math.isfinite(value):
+            raise _not_finite()
+        return value
+    if isinstance(value, list | tuple):
+        return _checked_array(_array_of(value))
+    if hasattr(value, "__array__"):
+        return _checked_array(np.asarray(value))
+    raise NotANumberError(f"the value must be a number or an array of numbers, got the type {type(value).__name__}.")
+
+
+def _array_of(value: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
+    array: NDArray[Any] = np.array(value, dtype=object)
+    if array.size and all(isinstance(x, float | np.floating) for x in array.ravel()):
+        return array.astype(np.float64)
+    return array
+
+
+def _checked_array(array: NDArray[Any]) -> NDArray[Any]:
+    kind = array.dtype.kind
+    if kind in "iu":
+        return array
+    if kind == "f" and array.dtype.itemsize <= 8:
+        if not np.isfinite(array).all():
+            raise _not_finite()
+        return array
+    if kind == "O":
+        numbers = [numeric(x) for x in array.ravel()]
+        if not any(isinstance(x, np.ndarray) for x in numbers):
+            out: NDArray[Any] = np.empty(array.shape, dtype=object)
+            out.ravel()[:] = numbers
+            return out
+    raise NotANumberError(
+        "the value must be integers, floats of at most 64 bits, Fractions or Decimals, "
+        f"got dtype {array.dtype}. Convert first."
+    )
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether the type says integer."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "iu" or (value.dtype.kind == "O" and all(isinstance(x, int) for x in value.ravel()))
+    return isinstance(value, int)
+
+
+def _size(value: Any) -> int:
+    return int(value.size) if isinstance(value, np.ndarray) else 1
+
+
+def _not_finite() -> NotANumberError:
+    return NotANumberError("the value must be finite: NaN and infinities cannot be released. Clamp or drop them first.")
+
+
+def exactly_one(what: str, **ways: object) -> str:
+    """The name of the one way that was given; an error that lists all of them otherwise."""
+    given = [name for name, value in ways.items() if value is not None]
+    if len(given) != 1:
+        found = " and ".join(given) or "none of them"
+        raise ParameterError(f"{what} must be given in exactly one way, {' or '.join(ways)}; got {found}.")
+    return given[0]

@@ -1,0 +1,338 @@
+"""Gaussian noise: approximate differential privacy for values of bounded ℓ₂ sensitivity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from dither.adjacency import Adjacency
+from dither.errors import ParameterError
+from dither.events import Event, GaussianNoise, Stated
+from dither.exact import Ball, Number, ball, check, in_words, rational
+from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, ProfileOf
+from dither.measures.certified import above, sqrt
+from dither.measures.lattice_pairs import DiscreteGaussian as LatticePair
+from dither.measures.moment_pairs import Concentrated
+from dither.measures.pairs import Gaussian as GaussianPair
+from dither.measures.pairs import Pair
+from dither.mechanisms.additive import Additive, Noising, exactly_one
+from dither.mechanisms.calibration import (
+    TEXTBOOK,
+    largest_mu_squared,
+    line_variance,
+    rounded_up,
+    textbook_variance,
+)
+from dither.mechanisms.either import Either
+from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
+from dither.noise import Grid
+from dither.noise.discrete_gaussian import DiscreteGaussian
+
+__all__ = ["Gaussian"]
+
+_LARGEST_LINE = 10**24  # lattice_pairs: above, on the line too, the theorem of smoothing.md is exact to 1e-23
+_SUMMED = 10**4
+
+
+@dataclass(frozen=True, init=False)
+class Gaussian(Additive):
+    """value + noise, P[noise = x] ∝ e^{−x²/2σ²} on a lattice, independent for each coordinate.
+
+    Δ₂² = `sensitivity_squared` says how far one neighbour can move the value, in ℓ₂; give `sensitivity` where it is
+    rational. The noise is said in one of three ways.
+
+    * `epsilon` and `delta`: the smallest σ that is (ε, δ)-DP, δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) with μ = Δ₂/σ
+      (Balle and Wang 2018), never too small and within 1e-9; on the integers by the exact lattice profile. Or with
+      `calibration` = "S0-4.2", "S1" or "S3" by a formula of the lectures (claims C5, C6, C7).
+    * `rho`: ρ-zCDP, σ² = Δ₂²/(2ρ). (Claim C7 calls ρ what is 2ρ here: its variance is Δ²/ρ.)
+    * `sigma`: σ itself.
+
+    No σ gives pure DP: δ(ε) > 0 for every ε (claim C8). What is drawn lives on ℤ for integers and on a grid of 2^40
+    steps to σ for real numbers; the rounding of d = `dimension` real coordinates is paid for. Lattice noise is compared
+    with continuous noise by smoothing.md. Integer vectors of Δ₂² ≥ 2 may move in several coordinates: they need
+    `dimension` too, at most ⌊Δ₂²⌋ of it.
+
+    >>> m = Gaussian(sensitivity=1, epsilon=1, delta="1e-6")
+    >>> m.sigma, m.guarantee
+    (4.22467888..., ApproxDP(epsilon=1, delta=1e-06))
+    """
+
+    sensitivity_squared: Fraction
+    epsilon: Fraction | None
+    delta: Fraction | None
+    rho: Fraction | None
+    variance: Fraction
+    """σ² as asked for, of continuous noise."""
+    calibration: str
+    dimension: int
+    adjacency: Adjacency | None
+
+    def __init__(
+        self,
+        *,
+        sensitivity: Number | None = None,
+        sensitivity_squared: Number | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        sigma: Number | None = None,
+        calibration: str = "exact",
+        dimension: int = 1,
+        adjacency: Adjacency | None = None,
+    ) -> None:
+        square = _square("the sensitivity", sensitivity=sensitivity, sensitivity_squared=sensitivity_squared)
+        check.count(dimension=dimension)
+        way = exactly_one("the noise", epsilon=epsilon, rho=rho, sigma=sigma)
+        exact = rational({"epsilon": epsilon, "rho": rho, "sigma": sigma}[way], way)
+        check.positive(**{way: exact})
+        failure = _failure(way, delta, calibration)
+        object.__setattr__(self, "sensitivity_squared", square)
+        object.__setattr__(self, "epsilon", exact if way == "epsilon" else None)
+        object.__setattr__(self, "delta", failure)
+        object.__setattr__(self, "rho", exact if way == "rho" else None)
+        object.__setattr__(self, "calibration", calibration)
+        object.__setattr__(self, "dimension", int(dimension))
+        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "variance", self._nominal(way, exact))
+        self._check_promise()
+
+    def _nominal(self, way: str, amount: Fraction) -> Fraction:
+        """σ² of continuous noise."""
+        if way == "sigma":
+            return amount**2
+        if way == "rho":
+            return self.sensitivity_squared / (2 * amount)
+        assert self.delta is not None
+        if self.calibration == "exact":
+            return rounded_up(self.sensitivity_squared / largest_mu_squared(amount, self.delta))
+        return textbook_variance(self.calibration, self.sensitivity_squared, amount, self.delta)
+
+    def _check_promise(self) -> None:
+        """The formulas of the lectures speak of continuous noise: that ours keeps the promise too is computed."""
+        promised = self.guarantee
+        for noising in self._noisings:
+            if isinstance(promised, ApproxDP) and not noising.guarantee.implies(promised):
+                raise ParameterError(
+                    f"on a lattice the formula {self.calibration} misses {promised} at sigma={self.sigma}: "
+                    'the noise is too narrow for its steps. Use calibration="exact".'
+                )
+
+    @property
+    def sigma(self) -> float:
+        """σ of continuous noise, rounded up; the laws drawn from differ from it by what their lattice asks for."""
+        return above(lambda: sqrt(self.variance))
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """The promise in the words in which it was asked for, whatever is released.
+
+        (ε, δ)-DP from `epsilon` and `delta`, zCDP from `rho`, the whole profile from `sigma`. What a release costs
+        exactly stands on the release.
+        """
+        if self.epsilon is not None and self.delta is not None:
+            return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
+        if self.rho is not None:
+            return ZCDP(self._largest_rho, adjacency=self.adjacency)
+        if self._integers is None:
+            return self._reals.guarantee
+        return ProfileOf(
+            Either(tuple(_pair(noising.guarantee) for noising in self._noisings)), adjacency=self.adjacency
+        )
+
+    @cached_property
+    def event(self) -> Event:
+        """Continuous Gaussian noise that is at least as easy to see through as what is drawn, for every kind of value.
+
+        Where the integers are too coarse for that, their zCDP. `event_for(value)` is exact.
+        """
+        squares = [noising.mu_squared for noising in self._parts]
+        if None in squares:
+            return Stated("ZCDP", (self._largest_rho,), self.adjacency)
+        return self._continuous(max(square for square in squares if square is not None))
+
+    def _continuous(self, mu_squared: Fraction) -> GaussianNoise:
+        variance = self.sensitivity_squared / mu_squared
+        shorter = Fraction(10**15 - 1, 10**15) * variance  # never above, so that rounding cannot overstate the noise
+        return GaussianNoise(min(rounded_up(shorter), variance), self.sensitivity_squared, adjacency=self.adjacency)
+
+    @property
+    def _largest_rho(self) -> Fraction:
+        """D²/(2V) on the lattice where it is largest (Canonne, Kamath and Steinke 2020, Theorem 14)."""
+        return max(part.rho for part in self._parts)
+
+    # ------------------------------------------------------------- two lattices
+
+    @cached_property
+    def _parts(self) -> tuple[_OnLattice, ...]:
+        return (self._on_grid,) if self._on_integers is None else (self._on_integers, self._on_grid)
+
+    @cached_property
+    def _integers(self) -> Noising | None:
+        if self._on_integers is None:
+            return None
+        part = self._on_integers
+        event = GaussianNoise(part.variance, part.distance_squared, Fraction(1), part.coordinates, self.adjacency)
+        return Noising(DiscreteGaussian(part.variance), None, event, part.guarantee(self.adjacency))
+
+    @cached_property
+    def _reals(self) -> Noising:
+        part = self._on_grid
+        assert part.mu_squared is not None
+        event = self._continuous(part.mu_squared)
+        return Noising(DiscreteGaussian(part.variance), self._grid, event, part.guarantee(self.adjacency))
+
+    @cached_property
+    def _on_integers(self) -> _OnLattice | None:
+        """Noise on ℤ. Integers move by ⌊Δ₂²⌋ at most, in squared length; on the line the exact pair is known."""
+        square = math.floor(self.sensitivity_squared)
+        if not square:
+            return None
+        coordinates = min(self.dimension, square)
+        if coordinates == 1:
+            square = math.isqrt(square) ** 2
+        if self._is_exact and coordinates == 1:
+            return _OnLattice(line_variance(*self._budget, math.isqrt(square)), Fraction(square), 1)
+        if self._is_exact:
+            return _made_for(largest_mu_squared(*self._budget), Fraction(square), coordinates)
+        return _OnLattice(self.variance, Fraction(square), coordinates)
+
+    @property
+    def _grid(self) -> Grid:
+        return Grid.for_scale(self.sigma)
+
+    @cached_property
+    def _on_grid(self) -> _OnLattice:
+        """Noise on the grid of real numbers, with the rounding of each coordinate in its sensitivity."""
+        grid = self._grid
+        steps = grid.l2_steps(_root_above(self.sensitivity_squared), self.dimension)
+        square = Fraction(math.ceil(steps**2))
+        if self._is_exact:
+            return _made_for(largest_mu_squared(*self._budget), square, self.dimension, on_grid=True)
+        return _OnLattice(self.variance / grid.step**2, square, self.dimension, on_grid=True)
+
+    @property
+    def _is_exact(self) -> bool:
+        return self.epsilon is not None and self.calibration == "exact"
+
+    @property
+    def _budget(self) -> tuple[Fraction, Fraction]:
+        assert self.epsilon is not None
+        assert self.delta is not None
+        return self.epsilon, self.delta
+
+    def _check_integers(self, size: int) -> None:
+        moving = min(size, math.floor(self.sensitivity_squared))
+        if moving > self.dimension:
+            raise ParameterError(
+                f"an integer vector of squared sensitivity {in_words(self.sensitivity_squared)} may move in {moving} "
+                f"coordinates at once, more than dimension={self.dimension}. Give dimension={moving} or more."
+            )
+
+    def _mean_magnitude(self, law: Any) -> Ball:
+        return _mean_magnitude(law)
+
+
+@dataclass(frozen=True)
+class _OnLattice:
+    """Noise of V = `variance` on a value that moves by D² = `distance_squared`, in squared steps."""
+
+    variance: Fraction
+    distance_squared: Fraction
+    coordinates: int
+    """How many coordinates may move at once."""
+    on_grid: bool = False
+    proved: Fraction | None = None
+    """A μ² for which the noise was made, so that domination is proved already."""
+
+    @property
+    def rho(self) -> Fraction:
+        return self.distance_squared / (2 * self.variance)
+
+    @property
+    def mu_squared(self) -> Fraction | None:
+        """The continuous noise that dominates it (smoothing.md); None if it is too coarse for that."""
+        return self.proved or dominating_mu_squared(self.variance, self.distance_squared, self.coordinates)
+
+    def guarantee(self, adjacency: Adjacency | None) -> Guarantee:
+        """The exact profile on the integer line, that of the dominating continuous noise otherwise."""
+        if not self.on_grid and self.coordinates == 1 and self.variance <= _LARGEST_LINE:
+            return ProfileOf(LatticePair(self.variance, math.isqrt(int(self.distance_squared))), adjacency=adjacency)
+        if self.mu_squared is not None:
+            return GaussianDP.from_square(self.mu_squared, adjacency=adjacency)
+        return ZCDP(self.rho, adjacency=adjacency)
+
+
+def _made_for(mu_squared: Fraction, square: Fraction, coordinates: int, *, on_grid: bool = False) -> _OnLattice:
+    """The least noise that continuous noise of this μ² is proved to dominate."""
+    variance = rounded_up(smallest_variance(mu_squared, square, coordinates))
+    return _OnLattice(variance, square, coordinates, on_grid, mu_squared)
+
+
+def _pair(guarantee: Guarantee) -> Pair:
+    if isinstance(guarantee, ProfileOf):
+        return guarantee.pair
+    if isinstance(guarantee, GaussianDP):
+        return GaussianPair(guarantee.mu_squared)
+    assert isinstance(guarantee, ZCDP)
+    return Concentrated(guarantee.rho)
+
+
+def _square(what: str, **ways: Number | None) -> Fraction:
+    name = exactly_one(what, **ways)
+    exact = rational(ways[name], name)
+    check.positive(**{name: exact})
+    square = exact if name == "sensitivity_squared" else exact**2
+    return rational(square, "sensitivity squared")
+
+
+def _failure(way: str, delta: Number | None, calibration: str) -> Fraction | None:
+    """δ, which belongs to ε and to nothing else, strictly between 0 and 1."""
+    if calibration != "exact" and (calibration not in TEXTBOOK or way != "epsilon"):
+        raise ParameterError(
+            f"calibration must be exact, or one of {', '.join(TEXTBOOK)} together with epsilon and delta; "
+            f"got calibration={calibration!r}."
+        )
+    if (delta is not None) != (way == "epsilon"):
+        raise ParameterError(
+            "delta belongs to epsilon: Gaussian noise needs both of them, or rho alone, or sigma alone. "
+            "For epsilon without delta use Laplace."
+        )
+    if delta is None:
+        return None
+    exact = rational(delta, "delta")
+    check.between(0, 1, delta=exact)
+    return exact
+
+
+def _root_above(square: Fraction) -> Fraction:
+    """√square, rounded up by a part in 10^19 unless it is rational."""
+    root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+    if root**2 == square:
+        return root
+    shift = max(0, 160 - square.numerator.bit_length() + square.denominator.bit_length()) // 2
+    return Fraction(math.isqrt(math.ceil(square * (1 << 2 * shift))) + 1, 1 << shift)
+
+
+def _mean_magnitude(law: DiscreteGaussian) -> Ball:
+    """E|X| = 2 Σ_{x≥1} x e^{−x²/2V} · P[X = 0].
+
+    The sum is added up for V < 10⁴. Above, it is V − 1/12 up to 43/(384V): Euler and Maclaurin, where the fourth
+    derivative of x e^{−x²/2V} is He₅(u) e^{−u²/2}/V^{3/2} in u = x/√V, whose integral is at most 43/V.
+    """
+    variance = law.variance
+    if variance >= _SUMMED:
+        rest = ball(Fraction(43, 384) / variance)
+        total = ball(variance - Fraction(1, 12)) + rest.union(-rest)
+    else:
+        last = math.isqrt(math.ceil(400 * variance)) + 30
+        total = sum((x * law.weight(x) for x in range(1, last)), Ball(0))
+        total = total + _tail_of_sum(law, last).union(Ball(0))
+    return 2 * total * law.pmf(0)
+
+
+def _tail_of_sum(law: DiscreteGaussian, first: int) -> Ball:
+    """At least Σ_{x≥n} x e^{−x²/2V}, n ≥ √V: the terms fall, so n e^{−n²/2V} + ∫_n^∞ = (n + V) e^{−n²/2V}."""
+    return (first + ball(law.variance)) * law.weight(first)

@@ -1,0 +1,266 @@
+"""Histograms: integer counts per bin, for bins known in advance or discovered privately."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.adjacency import ADD_REMOVE, Adjacency
+from dither.errors import ParameterError
+from dither.events import Event, Stated
+from dither.exact import Number, check, rational
+from dither.measures import ApproxDP, Guarantee
+from dither.mechanisms.additive import Noising, numeric
+from dither.mechanisms.discovery import Discovery
+from dither.mechanisms.gaussian import Gaussian
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.mechanism import Mechanism
+from dither.mechanisms.released import Interval, Release
+from dither.noise import add_integers
+
+__all__ = ["Histogram"]
+
+
+@dataclass(frozen=True, init=False)
+class Histogram(Mechanism):
+    """How many people are in each bin, plus integer noise per bin (claim C10).
+
+    One person is counted once in at most k = `max_bins` bins. Under add/remove a neighbour moves k counts by one:
+    Δ₁ = k, Δ₂² = k; under replace-one, which `adjacency` says, twice as many: Δ₁ = Δ₂² = 2k.
+
+    **Known bins**: `bins` is their number or their names, public and fixed in advance. Every bin gets noise, empty or
+    not. Laplace noise is ε-DP, Gaussian noise ("gaussian", with `delta`) is (ε, δ)-DP.
+
+    **Discovered bins**: `bins` is None. Only bins that are not empty get noise, and only those whose noisy count
+    reaches `threshold` are shown. That needs δ: a bin of one person shows that they are there. `threshold` is the
+    smallest integer for which the whole is (ε, δ)-DP, computed from the exact tail of the noise (see `discovery`).
+
+    `n`, the number of people, if it is public: δ ≥ 1/n is refused, as publishing a random record would be allowed by it
+    (claim C26); `allow_large_delta` overrides that.
+
+    >>> votes = Histogram(bins=["yes", "no"], epsilon=1)
+    >>> noisy = votes.release({"yes": 412, "no": 371}).value
+    >>> noisy.dtype
+    dtype('int64')
+    >>> Histogram(epsilon=1, delta="1e-6").threshold
+    15
+    """
+
+    epsilon: Fraction
+    delta: Fraction | None
+    noise: str
+    bins: int | tuple[Any, ...] | None
+    max_bins: int
+    adjacency: Adjacency | None
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number | None = None,
+        noise: str = "laplace",
+        bins: int | Sequence[Any] | None = None,
+        max_bins: int = 1,
+        adjacency: Adjacency = ADD_REMOVE,
+        n: int | None = None,
+        allow_large_delta: bool = False,
+    ) -> None:
+        check.count(max_bins=max_bins)
+        if noise not in ("laplace", "gaussian"):
+            raise ParameterError(f"noise must be laplace or gaussian, got noise={noise!r}.")
+        if not isinstance(adjacency, Adjacency):
+            raise ParameterError("adjacency must say who is protected, such as dither.adjacency.REPLACE_ONE.")
+        object.__setattr__(self, "epsilon", rational(epsilon, "epsilon"))
+        check.positive(epsilon=self.epsilon)
+        object.__setattr__(self, "bins", _checked_bins(bins))
+        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "max_bins", int(max_bins))
+        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "delta", self._checked_delta(delta, n, allow_large_delta))
+        self.event  # noqa: B018  (built now, so that what cannot be kept is refused here)
+
+    def _checked_delta(self, delta: Number | None, n: int | None, allow_large: bool) -> Fraction | None:
+        needed = self.noise == "gaussian" or self.bins is None
+        if needed != (delta is not None):
+            raise ParameterError(
+                "delta must be given for Gaussian noise and for bins that are discovered, and only for these; "
+                f"got delta={delta}."
+            )
+        if delta is None:
+            return None
+        exact = rational(delta, "delta")
+        check.between(0, 1, delta=exact)
+        if n is not None:
+            check.count(n=n)
+            if not exact * n < 1 and allow_large is not True:
+                raise ParameterError(
+                    f"delta must be far below 1/n, got delta={exact} for n={n}: publishing a random record would be "
+                    "allowed. Give a smaller delta, or allow_large_delta=True."
+                )
+        return exact
+
+    # -------------------------------------------------------------------- cost
+
+    @property
+    def _moves(self) -> int:
+        """How many counts one neighbour moves by one."""
+        assert self.adjacency is not None
+        return self.max_bins * (2 if self.adjacency.change == "replace" else 1)
+
+    @cached_property
+    def mechanism(self) -> Laplace | Gaussian:
+        """What adds the noise to each count."""
+        if self.noise == "laplace":
+            return Laplace(sensitivity=self._moves, epsilon=self.epsilon, adjacency=self.adjacency)
+        return Gaussian(
+            sensitivity_squared=self._moves,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            dimension=self._moves,
+            adjacency=self.adjacency,
+        )
+
+    @cached_property
+    def _discovery(self) -> Discovery | None:
+        if self.bins is not None:
+            return None
+        assert self.delta is not None
+        return Discovery.of(self.mechanism, self.epsilon, self.delta, self.max_bins)
+
+    @property
+    def threshold(self) -> int | None:
+        """The smallest noisy count that is shown; None for known bins."""
+        return None if self._discovery is None else self._discovery.threshold
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """ε-DP for known bins with Laplace noise, (ε, δ)-DP otherwise."""
+        if self.delta is None:
+            return self.mechanism.guarantee
+        return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
+
+    @cached_property
+    def event(self) -> Event:
+        """The noise for known bins; for discovered ones the guarantee, as no leaf says what a threshold does."""
+        if self._discovery is None:
+            return self._noising.event
+        assert self.delta is not None
+        return Stated("ApproxDP", (self.epsilon, self.delta), self.adjacency)
+
+    @property
+    def _noising(self) -> Noising:
+        found = self.mechanism._integers
+        assert found is not None
+        return found
+
+    # ----------------------------------------------------------------- release
+
+    def release(self, counts: Any) -> Release:
+        """Noisy counts, as integers.
+
+        Known bins: `counts` is an integer array, or a mapping from bin to count (absent means 0); out comes an array in
+        the order of `bins`. Discovered bins: a mapping, or two arrays (names, counts) as of
+        `numpy.unique(..., return_counts=True)`; out comes the same, in the order of the names, with the bins that
+        reached the threshold.
+        """
+        if self.bins is not None:
+            noisy = add_integers(self._known(counts), self._noising.law)
+            return Release(noisy, self.event, self._noising.guarantee, self)
+        names, shown = self._discovered(*_pairs_of(counts))
+        value = (
+            dict(zip(names.tolist(), shown.tolist(), strict=True)) if isinstance(counts, Mapping) else (names, shown)
+        )
+        return Release(value, self.event, self.guarantee, self)
+
+    def _discovered(self, names: NDArray[Any], counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The bins that reach the threshold; empty bins get no noise, so that their number stays unknown."""
+        found = counts > 0
+        noisy = np.asarray(add_integers(counts[found], self._noising.law))
+        shown = noisy >= self.threshold
+        names, noisy = names[found][shown], noisy[shown]
+        order = _sorted(names)
+        return names[order], noisy[order]
+
+    def _known(self, counts: Any) -> NDArray[Any]:
+        assert self.bins is not None
+        if isinstance(counts, Mapping):
+            if isinstance(self.bins, int):
+                raise ParameterError("counts by name need named bins: bins=[...].")
+            if set(counts) - set(self.bins):
+                raise ParameterError("counts must be for the declared bins only, and one of them is for another.")
+            counts = [counts.get(name, 0) for name in self.bins]
+        array = _whole_counts(counts)
+        size = self.bins if isinstance(self.bins, int) else len(self.bins)
+        if array.shape != (size,):
+            raise ParameterError(f"counts must be one for each of the {size} bins, in one dimension.")
+        return array
+
+    @property
+    def expected_error(self) -> float:
+        """E|noise| of one bin, rounded up. Bins below the threshold are not shown at all."""
+        return self.mechanism._expected(self._noising)
+
+    def _error(self, beta: Fraction) -> float:
+        return float(self._noising.reach(beta))
+
+    def _interval(self, value: Any, level: Fraction) -> Interval:
+        """The noise on one bin, both ways. A bin is shown when its noise was high enough: read its bounds with that."""
+        reach = int(self._noising.reach(1 - level))
+        if isinstance(value, dict):
+            return tuple({name: count + side for name, count in value.items()} for side in (-reach, reach))  # type: ignore[return-value]
+        noisy = value[1] if isinstance(value, tuple) else value
+        return noisy - reach, noisy + reach
+
+
+def _checked_bins(bins: int | Sequence[Any] | None) -> int | tuple[Any, ...] | None:
+    if bins is None:
+        return None
+    if isinstance(bins, bool | str):
+        raise ParameterError("bins must be their number or a list of their names.")
+    if isinstance(bins, int):
+        check.count(bins=bins)
+        return bins
+    names = tuple(bins)
+    if not names or len(set(names)) != len(names):
+        raise ParameterError("bins must be at least one, each named once.")
+    return names
+
+
+def _whole_counts(counts: Any) -> NDArray[Any]:
+    array = numeric(counts)
+    if not isinstance(array, np.ndarray) or (array.size and array.dtype.kind not in "iuO"):
+        raise ParameterError("counts must be an array of whole numbers.")
+    if array.dtype.kind == "O" and not all(isinstance(x, int) for x in array):
+        raise ParameterError("counts must be whole numbers.")
+    if (array < 0).any():
+        raise ParameterError("counts must not be negative.")
+    return array.astype(np.int64) if array.dtype.kind == "u" and array.dtype.itemsize < 8 else array
+
+
+def _pairs_of(counts: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    if isinstance(counts, Mapping):
+        names: NDArray[Any] = np.empty(len(counts), dtype=object)
+        names[:] = list(counts)
+        exact = _whole_counts(list(counts.values()))
+    elif isinstance(counts, tuple) and len(counts) == 2:
+        names, exact = np.asarray(counts[0]), _whole_counts(counts[1])
+    else:
+        raise ParameterError("counts of bins that are discovered must be a mapping, or two arrays (names, counts).")
+    if names.ndim != 1 or names.shape != exact.shape or len(set(names.tolist())) != len(names):
+        raise ParameterError("each bin must be named once, with one count.")
+    return names, exact
+
+
+def _sorted(names: NDArray[Any]) -> NDArray[Any]:
+    """An order that tells nothing of the order of the data: by value, or by type and text if values do not compare."""
+    try:
+        return np.argsort(names, kind="stable")
+    except TypeError:
+        keys = [(type(name).__name__, repr(name)) for name in names.tolist()]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
