@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
 from dither.errors import PrecisionError
-from dither.exact import Real, ball, is_below, precision, uniform_is_below
+from dither.exact import Ball, Real, ball, is_below, precision, uniform_is_below
 from dither.noise.entropy import Source
-from tests.every_stream import Outcomes, every_stream
+from tests.every_stream import Outcomes, RecordedBits, every_stream
 
 _DEPTH = 40
 
@@ -80,6 +82,22 @@ def test_the_next_digits_decide_once_a_thousand_are_known() -> None:
         assert _are_right(answers, lambda: _REALS["e^-1000"]() * (1 << 1440))
 
 
+@pytest.mark.parametrize("agreeing", [60, 200, 1000])
+def test_a_uniform_number_is_told_from_the_real_by_the_first_digit_that_differs(agreeing: int) -> None:
+    """U agrees with e^-1 in many more digits than a double has, and then differs."""
+    with precision(2 * agreeing):
+        digits = math.floor(_as_fraction(ball(-1).exp()) * (1 << agreeing))
+    for nudge in (-1, 1):
+        stream = RecordedBits(digits + nudge, agreeing)
+        assert uniform_is_below(_REALS["e^-1"], 0, 0, partial(stream.bits, 1)) is (nudge < 0)
+
+
+def _as_fraction(number: Ball) -> Fraction:
+    """The midpoint, exactly."""
+    mantissa, exponent = number.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
 @pytest.mark.parametrize("prefix", range(8))
 def test_known_digits_are_used(prefix: int) -> None:
     """With the first three digits known, the rest is uniform on an eighth of the line."""
@@ -126,8 +144,7 @@ def test_is_below_parts_close_numbers(left: Fraction, right: Fraction) -> None:
 
 def test_is_below_parts_an_exponential_from_its_rounding() -> None:
     with precision(300):
-        mantissa, exponent = ball(-1).exp().mid().man_exp()
-    near = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        near = _as_fraction(ball(-1).exp())
     assert is_below(lambda: ball(-1).exp(), lambda: ball(near)) != is_below(lambda: ball(near), lambda: ball(-1).exp())
 
 
