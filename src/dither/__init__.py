@@ -14,31 +14,42 @@ if TYPE_CHECKING:
     from dither import accounting, adjacency, events, measures, mechanisms, plots
     from dither.accounting import compose
     from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
-    from dither.mechanisms import Gaussian, Histogram, Laplace, Release, Staircase
-    from dither.mechanisms import Exponential, MetricExponential, NoisyMax, RandomizedResponse, SparseVector, TopK
+    from dither.mechanisms import (
+        Exponential,
+        Gaussian,
+        Histogram,
+        Laplace,
+        MetricExponential,
+        NoisyMax,
+        RandomizedResponse,
+        Release,
+        SparseVector,
+        Staircase,
+        TopK,
+    )
 
 __version__ = "0.1.0.dev0"
 
 # Public name → the room it lives in; a room stands for itself.
 _HOMES = {
-    "TopK": "mechanisms",
-    "SparseVector": "mechanisms",
-    "RandomizedResponse": "mechanisms",
-    "NoisyMax": "mechanisms",
-    "MetricExponential": "mechanisms",
-    "Exponential": "mechanisms",
     "ApproxDP": "measures",
+    "compose": "accounting",
+    "Exponential": "mechanisms",
     "Gaussian": "mechanisms",
     "GaussianDP": "measures",
     "Histogram": "mechanisms",
     "Laplace": "mechanisms",
+    "MetricExponential": "mechanisms",
+    "NoisyMax": "mechanisms",
     "PureDP": "measures",
+    "RandomizedResponse": "mechanisms",
     "Release": "mechanisms",
     "RenyiDP": "measures",
+    "SparseVector": "mechanisms",
     "Staircase": "mechanisms",
+    "TopK": "mechanisms",
     "TVStable": "measures",
     "ZCDP": "measures",
-    "compose": "accounting",
     "accounting": None,
     "adjacency": None,
     "events": None,
@@ -51,13 +62,18 @@ __all__ = [
     "ZCDP",
     "ApproxDP",
     "Exponential",
+    "Gaussian",
     "GaussianDP",
+    "Histogram",
+    "Laplace",
     "MetricExponential",
     "NoisyMax",
     "PureDP",
     "RandomizedResponse",
+    "Release",
     "RenyiDP",
     "SparseVector",
+    "Staircase",
     "TVStable",
     "TopK",
     "accounting",

@@ -17,6 +17,7 @@ __all__ = [
     "Exponential",
     "Frequencies",
     "Gaussian",
+    "Histogram",
     "Laplace",
     "Mechanism",
     "MetricExponential",
