@@ -112,7 +112,7 @@ MUTATIONS = [
     Mutation("exact/compare.py", "if scaled >= prefix + 1:", "if scaled >= prefix:", _COMPARE),
     Mutation("exact/compare.py", "if scaled <= prefix:", "if scaled <= prefix + 1:", _COMPARE),
     # Shapes in double precision
-    Mutation("noise/blocks.py", "range(1, 19)", "range(1, 9)", ("tests/contract",)),
+    Mutation("noise/blocks.py", "range(1, 19)", "range(1, 9)", ("tests/property/test_law_ratios.py",)),
     Mutation("noise/discrete_gaussian.py", "(offset + 2 * near)", "(offset + near)", _STREAMS),
     # Uniform integers and coins
     Mutation(
