@@ -181,3 +181,8 @@ def test_coins(coin: Bernoulli | BernoulliExp, many: bool) -> None:
     with precision(200):
         mantissa, exponent = coin.chance().mid().man_exp()
     assert outcomes.allows(1, Fraction(int(mantissa)) * Fraction(2) ** int(exponent))
+
+
+def test_the_bound_of_uniform_integers_may_be_a_numpy_integer() -> None:
+    assert UniformBelow(np.int64(1)) == UniformBelow(1)
+    assert UniformBelow(np.int64(1)).sample() == 0

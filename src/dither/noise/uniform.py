@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from dither.noise.law import WORKING_BITS, Integers, Law, integer_array
 __all__ = ["UniformBelow"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class UniformBelow(Law):
     """P[X = x] = 1/n for 0 ≤ x < n, with n = `bound`, of any size.
 
@@ -22,8 +24,9 @@ class UniformBelow(Law):
 
     bound: int
 
-    def __post_init__(self) -> None:
-        check.count(bound=self.bound)
+    def __init__(self, bound: SupportsIndex) -> None:
+        check.count(bound=bound)
+        object.__setattr__(self, "bound", index(bound))  # a NumPy integer would wrap
 
     def pmf(self, x: int) -> Ball:
         """P[X = x]."""
