@@ -117,11 +117,11 @@ def test_zcdp_between_gaussian_and_the_textbook(count: int) -> None:
         assert arb(answer) >= oracle.gaussian_delta(2 * rho, epsilon)
         order = 1 + points.choice([epsilon / (2 * rho), points.size(-2, 3)])
         textbook = oracle.zcdp_delta_of_proposition_12(rho, epsilon, order)
-        assert answer == 5e-324 or arb(answer) <= textbook * (1 + arb(10) ** -6)
+        assert answer < NORMAL or arb(answer) <= textbook * (1 + arb(10) ** -6)
         delta = points.probability()
         assert guarantee.epsilon(delta) >= attained.epsilon(delta) * (1 - 1e-15)
         assert guarantee.beta(alpha) <= attained.beta(alpha) * (1 + 1e-15)
-        assert guarantee.beta(alpha) >= 1 - answer - math.exp(min(epsilon, Fraction(600))) * alpha - 1e-6
+        assert guarantee.beta(alpha) >= 1 - answer - math.exp(min(epsilon, Fraction(600))) * alpha - 3e-5
 
 
 @pytest.mark.parametrize("count", COUNTS)

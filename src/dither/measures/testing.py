@@ -24,9 +24,10 @@ from dither.measures.tangent import Curve, FloatArray
 __all__ = ["certified_beta", "out_of_reach"]
 
 _SMALLEST = -744.0
-_ZOOM = np.exp(np.linspace(-0.7, 0.7, 15))
-# The first round spreads over all sizes of 1 − a − b, the later ones are uniform.
+_ZOOMS = (np.exp(np.linspace(-0.7, 0.7, 15)), np.exp(np.linspace(-0.08, 0.08, 9)))
+# The first round spreads over all sizes of 1 − a − b or, after a zoom, of the rise of b; later ones are uniform.
 _FIRST_SHARES = np.append(np.geomspace(1.0, 1e-14, 31), 0.0)
+_NEXT_SHARES = np.concatenate([[1.0], 1.0 - np.geomspace(1e-12, 1.0, 23)])
 _SHARES = np.linspace(1.0, 0.0, 24)
 _MOST_ORDERS = 8
 """How many orders stay in the search after the first rounds."""
@@ -58,21 +59,22 @@ def out_of_reach(alpha: Fraction, m: FloatArray, curve: Curve, free_m: bool) -> 
     if not log_rest > _SMALLEST:
         return 0.0, float(m[0]), False
     with np.errstate(all="ignore"):
-        log_b, best_m, swapped = _largest_broken(m, curve(m), log_a, log_rest, rounds=3 if free_m else 7)
-        if free_m:
-            near = best_m * _ZOOM
-            log_b, best_m, swapped = _largest_broken(near, curve(near), log_a, log_rest, rounds=7)
+        rounds = 4 if free_m else 7
+        log_b, best_m, swapped = _largest_broken(m, curve(m), log_a, log_rest, _SMALLEST, rounds)
+        for factors in _ZOOMS if free_m else ():
+            near = best_m * factors
+            log_b, best_m, swapped = _largest_broken(near, curve(near), log_a, log_rest, log_b, rounds)
     return math.exp(log_b), best_m, swapped
 
 
 def _largest_broken(
-    m: FloatArray, log_c: FloatArray, log_a: float, log_rest: float, rounds: int
+    m: FloatArray, log_c: FloatArray, log_a: float, log_rest: float, least: float, rounds: int
 ) -> tuple[float, float, bool]:
     """About the largest ln b at which some inequality is broken, its m and its side; at b = 1 − a none is.
 
     Each round looks at many b at once, keeps the cell in which the last broken one lies, and the best orders.
     """
-    low, high, shares = _SMALLEST, log_rest, _FIRST_SHARES
+    low, high, shares = least, log_rest, _FIRST_SHARES if least == _SMALLEST else _NEXT_SHARES
     for done in range(rounds):
         log_b = high - (high - low) * shares
         excess = _excess(m, log_c, log_a, log_rest, log_b).max(axis=0)
