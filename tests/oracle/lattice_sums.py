@@ -17,7 +17,8 @@ def masses(weight: Callable[[NDArray[np.longdouble]], NDArray[np.longdouble]], r
     """P[X = x] for x = −reach … reach, of a law ∝ weight(|x|); what lies beyond must be negligible."""
     x = np.abs(np.arange(-reach, reach + 1)).astype(np.longdouble)
     found = weight(x)
-    return found / found.sum()
+    law: Masses = found / found.sum()
+    return law
 
 
 def profile_of(p: Masses, q: Masses, epsilon: float) -> float:

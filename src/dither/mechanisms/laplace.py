@@ -25,10 +25,10 @@ class Laplace(Additive):
     With Δ = `sensitivity` (how far one neighbour can move the value, in ℓ₁) and b = `scale` it is ε-DP for ε = Δ/b, and
     for no smaller ε (claim C2; Dwork, McSherry, Nissim and Smith 2006; Ghosh, Roughgarden and Sundararajan 2009 on ℤ).
 
-    Built from `epsilon`, the promise is kept exactly, to the last digit: b = ⌊Δ⌋/ε on the integers, which change by
-    whole numbers; on the grid of real numbers, in steps, b = K/ε with K = ⌈Δ/step⌉ + d − 1 and d = `dimension`. Built
-    from `scale`, `guarantee` is the larger of ⌊Δ⌋/b and K·step/b. K is rounded up to a multiple of ⌊Δ⌋, so that one
-    event covers both (see `event`). d matters for real numbers only: integer arrays may have any shape.
+    Built from `epsilon`, the promise is kept exactly: b = ⌊Δ⌋/ε on the integers, which change by whole numbers; on the
+    grid of real numbers, in steps, b = K/ε (and a hair, see `_reals`) with K = ⌈Δ/step⌉ + d − 1 and d = `dimension`.
+    Built from `scale`, `guarantee` is the larger of ⌊Δ⌋/b and K·step/b. K is rounded up to a multiple of ⌊Δ⌋, so that
+    one event covers both (see `event`). d matters for real numbers only: integer arrays may have any shape.
 
     >>> count = Laplace(sensitivity=1, epsilon=0.5)
     >>> count.guarantee, count.error(0.05)
@@ -96,19 +96,30 @@ class Laplace(Additive):
         steps = math.floor(self.sensitivity)
         if not steps:
             return None
-        return self._noising_of(steps, self.scale if self.epsilon is None else steps / self.epsilon, None)
+        scale = self.scale if self.epsilon is None else steps / self.epsilon
+        event = LaplaceNoise(scale, Fraction(steps), Fraction(1), self.adjacency)
+        return Noising(DiscreteLaplace(scale), None, event, PureDP(steps / scale, adjacency=self.adjacency))
 
     @cached_property
     def _reals(self) -> Noising:
+        """Noise of scale t on the grid, in steps. Its event is continuous noise, which dominates it.
+
+        The best tests are {x ≤ m}: δ(ε) is the largest of 1 − a^{m+1}/(1+a) − e^ε a^{K−m}/(1+a), a = e^{−1/t}. Over all
+        real m the largest value is 1 − e^{(ε−K/t)/2}/cosh(1/2t), and ln cosh x ≤ x²/2: that is at most
+        1 − e^{(ε−ε′)/2} with ε′ = K/t + 1/(4t²), the profile of continuous noise. For t = K/ε + 1/(4K), ε′ ≤ ε.
+        """
         grid = Grid.for_scale(self.scale)
         multiple = max(math.floor(self.sensitivity), 1)
         steps = -(-grid.l1_steps(self.sensitivity, self.dimension) // multiple) * multiple
-        return self._noising_of(steps, self.scale / grid.step if self.epsilon is None else steps / self.epsilon, grid)
-
-    def _noising_of(self, steps: int, scale: Fraction, grid: Grid | None) -> Noising:
-        step = Fraction(1) if grid is None else grid.step
-        event = LaplaceNoise(scale * step, steps * step, step, self.adjacency)
-        return Noising(DiscreteLaplace(scale), grid, event, PureDP(steps / scale, adjacency=self.adjacency))
+        if self.epsilon is None:
+            scale = self.scale / grid.step
+            loss, continuous = steps / scale, steps / scale + 1 / (4 * scale**2)
+        else:
+            scale = steps / self.epsilon + Fraction(1, 4 * steps)
+            loss = continuous = self.epsilon
+        distance = steps * grid.step
+        event = LaplaceNoise(distance / continuous, distance, adjacency=self.adjacency)
+        return Noising(DiscreteLaplace(scale), grid, event, PureDP(loss, adjacency=self.adjacency))
 
     def _mean_magnitude(self, law: Any) -> Ball:
         """E|X| = 1/sinh(1/t) for P[X = x] ∝ e^{−|x|/t}."""
