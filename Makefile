@@ -6,7 +6,7 @@ READY := .venv/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench nightly
+.PHONY: help setup demo claims test check bench nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -21,6 +21,10 @@ $(READY): pyproject.toml constraints.txt
 
 demo: setup ## show what there is, in a few seconds
 	@$(BIN)/python examples/noise_demo.py
+
+claims: setup ## check every theorem of the lectures and write docs/claims.md
+	@$(BIN)/dither claims
+	@$(BIN)/dither claims --markdown > docs/claims.md
 
 test: setup ## run the tests and every documentation example
 	$(BIN)/python -m pytest -n auto --dist worksteal

@@ -1,0 +1,224 @@
+"""C2, C4 to C8 and C10: noise on numbers, Laplace and Gaussian."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+
+from dither.audit.claims import grid
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, exceeds, refused
+from dither.exact import Ball, ball
+from dither.measures import ZCDP, GaussianDP, to_zcdp
+from dither.measures.pairs import Gaussian, Laplace
+from dither.mechanisms import Gaussian as GaussianMechanism
+from dither.mechanisms import Laplace as LaplaceMechanism
+from dither.mechanisms.calibration import largest_mu_squared, textbook_variance
+from dither.noise import DiscreteLaplace
+
+__all__ = ["c2", "c4", "c5", "c6", "c7", "c8", "c10"]
+
+_SMALL_EPSILONS = tuple(Fraction(x) for x in ("0.01", "0.1", "0.5", "0.9", "0.999"))
+_DIGITS = Fraction(1, 10**10)
+
+
+def _gaussian_delta(variance: Ball, epsilon: Fraction) -> Ball:
+    """δ(ε) of N(0, σ²) on a value of Δ₂ = 1, for a σ² known as a ball: Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), μ = 1/σ."""
+    mu, loss = 1 / variance.sqrt(), ball(epsilon)
+    return grid.normal_tail(loss / mu - mu / 2) - loss.exp() * grid.normal_tail(loss / mu + mu / 2)
+
+
+@claim(
+    "C2",
+    "S0 3.1, S1, S2 0.5, S4 L3",
+    "Laplace noise of scale Δ₁/ε on each coordinate is ε-DP, and no smaller scale is.",
+    "b = Δ₁/ε",
+)
+def c2(scale: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """The largest privacy loss of integer noise, from its exact probabilities; of vectors, by the worst move in ℓ₁."""
+    for sensitivity, epsilon in product((1, 3), grid.EPSILONS[::-1]):
+        law = DiscreteLaplace(scale * sensitivity / epsilon)
+        places = range(-2 * sensitivity, 3 * sensitivity + 1)
+        loss = grid.largest(abs((law.pmf(x) / law.pmf(x - sensitivity)).log()) for x in places)
+        yield equal("ε", ball(epsilon), loss, ε=epsilon, Δ=sensitivity)
+        known = LaplaceMechanism(sensitivity=sensitivity, scale=scale * sensitivity / epsilon)
+        yield equal("ε that the mechanism states", ball(epsilon), known.guarantee.epsilon(0), ε=epsilon, Δ=sensitivity)
+    law = DiscreteLaplace(scale * 4)
+    for moves in ((4, 0, 0), (1, 1, 2), (-2, 1, -1)):
+        loss = sum((abs((law.pmf(0) / law.pmf(move)).log()) for move in moves), Ball(0))
+        yield equal("ε of a vector, Δ₁ = 4", ball(1), loss, move=moves)
+    for epsilon in grid.EPSILONS:
+        less = Laplace(epsilon).profile(ball(epsilon * (1 - _DIGITS)))
+        yield exceeds("δ just below ε: no smaller scale would do", Ball(0), less, ε=epsilon)
+    yield Figure("exact δ at ε/2, where the textbook says nothing (ε = 1)", Laplace(Fraction(1)).profile(Ball(0.5)))
+
+
+@claim(
+    "C4",
+    "S0 4.1",
+    "Gaussian tail: Pr[|Z| > tσ] ≤ 2/(t√(2π)) e^{−t²/2}.",
+    "2/(t√(2π)) e^{−t²/2}",
+)
+def c4(factor: Fraction = Fraction(2)) -> Iterator[Evidence]:
+    """Against erfc(t/√2), which is exact."""
+    for t in (Fraction(x) for x in ("0.1", "0.5", "1", "2", "3", "5", "10", "20")):
+        bound = ball(factor) / (ball(t) * (2 * Ball.pi()).sqrt()) * ball(-(t**2) / 2).exp()
+        yield at_most("Pr[|Z| > tσ]", bound, 2 * grid.normal_tail(ball(t)), t=t)
+        if t == 1:
+            yield Figure("bound over truth at t = 1", bound / (2 * grid.normal_tail(ball(t))))
+
+
+@claim(
+    "C5",
+    "S0 4.2",
+    "σ² = 2Δ² ln(2/δ)/ε² gives (ε, δ)-DP for 0 < ε ≤ 1 and 0 < δ ≤ 1/2; refused outside that range.",
+    "σ² = 2Δ² ln(2/δ)/ε²",
+)
+def c5(factor: Fraction = Fraction(2), numerator: Fraction = Fraction(2)) -> Iterator[Evidence]:
+    """The exact δ of that much noise. At ε = 8, δ = 0.1 it would be 1.41 times the promise; refused."""
+
+    def variance(epsilon: Fraction, delta: Fraction) -> Ball:
+        return ball(factor) * ball(numerator / delta).log() / ball(epsilon**2)
+
+    for epsilon, delta in product((*_SMALL_EPSILONS, Fraction(1)), grid.DELTAS):
+        noise = variance(epsilon, delta)
+        yield at_most("δ", delta, _gaussian_delta(noise, epsilon), ε=epsilon, δ=delta)
+        used = textbook_variance("S0-4.2", Fraction(1), epsilon, delta)
+        yield equal("σ² that the library uses", noise, ball(used), ε=epsilon, δ=delta)
+    outside, delta = Fraction(8), Fraction(1, 10)
+    truth = _gaussian_delta(variance(outside, delta), outside)
+    yield counterexample("δ", delta, truth, ε=outside, δ=delta)
+    yield from _refuses("S0-4.2", ("8", "0.1"), ("1.001", "1e-6"), ("1", "0.501"))
+    yield Figure("true δ over promised δ at ε = 8, δ = 0.1", truth / ball(delta))
+    yield _saved("S0-4.2")
+
+
+@claim(
+    "C6",
+    "S1",
+    "σ = cΔ₂/ε with c² > max(9/4, 2 ln(1.25/δ)) gives (ε, δ)-DP for 0 < ε < 1; refused outside that range.",
+    "c² = max(9/4, 2 ln(1.25/δ))",
+)
+def c6(
+    floor: Fraction = Fraction(9, 4), factor: Fraction = Fraction(2), numerator: Fraction = Fraction(5, 4)
+) -> Iterator[Evidence]:
+    """The exact δ of that much noise. At ε = 16, δ = 1e-6 it would be 32 times the promise; refused."""
+
+    def variance(epsilon: Fraction, delta: Fraction) -> Ball:
+        return ball(floor).max(ball(factor) * ball(numerator / delta).log()) / ball(epsilon**2)
+
+    # At δ = 0.5 and above the 9/4 is the larger of the two.
+    for epsilon, delta in product(_SMALL_EPSILONS, (Fraction("0.99"), *grid.DELTAS)):
+        noise = variance(epsilon, delta)
+        yield at_most("δ", delta, _gaussian_delta(noise, epsilon), ε=epsilon, δ=delta)
+        used = textbook_variance("S1", Fraction(1), epsilon, delta)
+        yield equal("σ² that the library uses", noise, ball(used), ε=epsilon, δ=delta)
+    outside, delta = Fraction(16), Fraction(1, 10**6)
+    truth = _gaussian_delta(variance(outside, delta), outside)
+    yield counterexample("δ", delta, truth, ε=outside, δ=delta)
+    yield from _refuses("S1", ("16", "1e-6"), ("1", "1e-6"))
+    yield Figure("true δ over promised δ at ε = 16, δ = 1e-6", truth / ball(delta))
+    yield _saved("S1")
+
+
+def _refuses(name: str, *budgets: tuple[str, str]) -> Iterator[Evidence]:
+    for epsilon, delta in budgets:
+        build = lambda e=epsilon, d=delta: GaussianMechanism(sensitivity=1, epsilon=e, delta=d, calibration=name)  # noqa: E731
+        yield equal("refused", 1, refused(build), ε=epsilon, δ=delta)
+
+
+def _saved(name: str) -> Figure:
+    """How much wider than needed the noise of a formula is, near the edge of its range."""
+    epsilon, delta = Fraction(999, 1000), Fraction(1, 10**6)
+    formula = textbook_variance(name, Fraction(1), epsilon, delta)
+    return Figure(
+        "σ over the smallest σ at ε = 0.999, δ = 1e-6", ball(formula * largest_mu_squared(epsilon, delta)).sqrt()
+    )
+
+
+@claim(
+    "C7",
+    "S3",
+    "N(0, Δ₂²/ρ · I) is (ε, δ)-DP with ε = ρ/2 + √(2ρ ln(1/δ)) for every δ > 0; it is (ρ/2)-zCDP and √ρ-GDP.",
+    "ε = ρ/2 + √(2ρ ln(1/δ))",
+)
+def c7(half: Fraction = Fraction(1, 2), factor: Fraction = Fraction(2)) -> Iterator[Evidence]:
+    """The exact δ at that ε. Already Pr[L > ε] is about a tenth of the promise, and δ(ε) is less again."""
+    for rho, delta in product((Fraction(x) for x in ("0.01", "0.1", "1", "4", "25")), grid.DELTAS):
+        epsilon = ball(half * rho) + (ball(factor * rho) * -ball(delta).log()).sqrt()
+        yield at_most("δ", delta, Gaussian(rho).profile(epsilon), ρ=rho, δ=delta)
+    for rho in (Fraction(1, 10), Fraction(1), Fraction(4)):
+        yield equal("ρ of zCDP", ball(half * rho), ball(to_zcdp(GaussianDP.from_square(rho)).rho), ρ=rho)
+        implied = GaussianDP.from_square(rho).implies(ZCDP(half * rho))
+        yield equal("√ρ-GDP implies it", 1, int(implied), ρ=rho)
+    used = textbook_variance("S3", Fraction(1), Fraction(1), Fraction(1, 10**6))
+    back = 1 / (2 * ball(used)) + (2 / ball(used) * Ball(10**6).log()).sqrt()
+    yield equal("ε of the library's σ², δ = 1e-6", Ball(1), back, ε=1)
+    yield from _c7_shares(Fraction(1), Fraction(1, 10**6))
+
+
+def _c7_shares(rho: Fraction, delta: Fraction) -> Iterator[Figure]:
+    """L is N(ρ/2, ρ), so Pr[L > ε] = P[N(0, 1) > √(2 ln(1/δ))] whatever ρ."""
+    far = (-2 * ball(delta).log()).sqrt()
+    epsilon = ball(rho / 2) + ball(rho).sqrt() * far
+    yield Figure("Pr[L > ε] over the claimed δ = 1e-6", grid.normal_tail(far) / ball(delta))
+    yield Figure("Pr[L > ε] over the claimed δ = 0.1", grid.normal_tail((2 * Ball(10).log()).sqrt()) * 10)
+    yield Figure("true δ over the claimed δ = 1e-6 at ρ = 1", Gaussian(rho).profile(epsilon) / ball(delta))
+
+
+@claim(
+    "C8",
+    "S1, S3",
+    "No Gaussian noise gives pure DP: the loss is unbounded, so δ(ε) > 0 for every ε.",
+    "δ(ε) > 0 for every ε",
+)
+def c8(power: int = 2) -> Iterator[Evidence]:
+    """The exact profile of noise ∝ e^{−|x|^power}, power 2: positive at every ε. (With power 1 it is 0 from ε₀ on.)"""
+    for mu, epsilon in product((Fraction(1), Fraction(1, 100), Fraction(10)), (10, 0, 1, 100, 1000)):
+        pair = Gaussian(mu**2) if power == 2 else Laplace(mu)
+        yield exceeds("δ(ε) > 0", Ball(0), pair.profile(Ball(epsilon)), μ=mu, ε=epsilon)
+    for mu in (Fraction(1, 100), Fraction(1)):
+        outcome = 10**6 * mu  # the loss there is μ²/2 + μx, or at most μ
+        loss = ball(mu**2 / 2 + mu * outcome) if power == 2 else ball(mu)
+        yield exceeds("loss at one outcome", 20 * mu, loss, μ=mu, x=outcome)
+    yield Figure("log₁₀ δ(ε) at μ = 1, ε = 100", Gaussian(Fraction(1)).profile(Ball(100)).log() / Ball(10).log())
+
+
+@claim(
+    "C10",
+    "S1",
+    "A histogram has Δ₁ = 1 under add/remove and 2 under replace-one (Δ₂ = 1 and √2); noise per bin; rounding is "
+    "post-processing.",
+    "Δ₁ = 1 (add/remove), 2 (replace-one)",
+)
+def c10(added: int = 1, replaced: int = 2) -> Iterator[Evidence]:
+    """All datasets of up to four records in three bins, and all their neighbours."""
+    bins = range(3)
+    everyone = [data for n in range(1, 5) for data in grid.datasets(bins, n)]
+    moves = {
+        "add or remove one record": {_move(d, d[:-1]) for d in everyone},
+        "replace one record": {_move(d, e) for d in everyone for e in grid.replacements(d, bins)},
+    }
+    for (name, seen), promised in zip(moves.items(), (added, replaced), strict=True):
+        yield equal("Δ₁", promised, max(sum(map(abs, move)) for move in seen), neighbours=name)
+        yield equal("Δ₂²", promised, max(sum(x * x for x in move) for move in seen), neighbours=name)
+        law = DiscreteLaplace(Fraction(promised))
+        loss = grid.largest(sum((abs((law.pmf(0) / law.pmf(x)).log()) for x in m), Ball(0)) for m in seen)
+        yield equal("ε of noise of scale Δ₁/ε in each bin", Ball(1), loss, neighbours=name)
+    yield from _rounding(Fraction(4))
+
+
+def _move(data: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(data.count(x) - other.count(x) for x in range(3))
+
+
+def _rounding(scale: Fraction) -> Iterator[Evidence]:
+    """Noise on quarters, rounded down to whole numbers: cells of four outcomes, whose losses can only shrink."""
+    law = DiscreteLaplace(scale)
+    cells = [range(4 * n, 4 * n + 4) for n in range(-8, 9)]
+    for shift in (1, 2, 3, 4):
+        before = [sum((law.pmf(x) for x in cell), Ball(0)) for cell in cells]
+        after = [sum((law.pmf(x - shift) for x in cell), Ball(0)) for cell in cells]
+        yield at_most(
+            "ε after rounding", ball(shift / scale), grid.largest_loss(before, after), shift=Fraction(shift, 4)
+        )

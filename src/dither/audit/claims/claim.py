@@ -1,0 +1,219 @@
+"""What a claim is, and what checking it shows.
+
+A claim is checked by a function that walks over a grid of parameters and yields evidence: points, each a promise
+beside the truth, and figures worth knowing. Nothing is stored: the verdict is what the points say today.
+
+The constants of the printed formula are the keyword arguments of that function. `check(scale=Fraction(99, 100))`
+asks what would become of the claim if the lecture had printed one percent less, so each verdict is seen to fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+from dither.errors import ParameterError
+from dither.exact import Ball, ball, in_words, precision
+
+__all__ = [
+    "Claim",
+    "Evidence",
+    "Figure",
+    "Point",
+    "Row",
+    "Value",
+    "at_most",
+    "claim",
+    "counterexample",
+    "equal",
+    "exceeds",
+    "refused",
+]
+
+Value: TypeAlias = "Fraction | int | float | Ball"
+"""A number that is exact (an int, a Fraction, a float as it stands) or a ball that contains it."""
+
+_BITS = 192
+_AGREE = Ball(10) ** -11
+"""Numbers are equal if they certainly differ by less than this, relatively: the library's floats are rounded."""
+_TIE = Ball(10) ** -40
+"""A bound that is attained can be certified only up to the radius of a ball: this much, relatively, is let pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The promise and the truth at one choice of parameters.
+
+    `relation` is what should hold between them: `exact` ≤, = or > `textbook`; ≰ is a counter-example, which means > for
+    a formula that is misprinted, or used outside its range.
+    """
+
+    quantity: str
+    textbook: Value
+    exact: Value
+    relation: Literal["≤", "=", ">", "≰"]
+    at: Mapping[str, object]
+
+    def holds(self) -> bool:
+        """Whether the relation is certain; exact numbers are compared exactly."""
+        textbook, exact = self.textbook, self.exact
+        if isinstance(textbook, int | Fraction) and isinstance(exact, int | Fraction):
+            return {"≤": exact <= textbook, "=": exact == textbook}.get(self.relation, exact > textbook)
+        promise, truth = _ball(textbook), _ball(exact)
+        if self.relation == "=":
+            return bool(abs(truth - promise) <= _AGREE * abs(promise))
+        if self.relation == "≤":
+            return bool(truth <= promise + _TIE * abs(promise))
+        return bool(truth > promise)
+
+    @property
+    def slack(self) -> float:
+        """How many times the promise is the truth; the difference where one of them is 0."""
+        promise, truth = _ball(self.textbook), _ball(self.exact)
+        if promise == 0 or truth.contains(Ball(0)):
+            return float(abs(promise - truth))
+        return float(promise / truth)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number that goes with a claim: what the exact treatment gains, or how wrong a misprint is."""
+
+    name: str
+    value: Value
+
+
+Evidence: TypeAlias = Point | Figure
+
+
+def at_most(quantity: str, textbook: Value, exact: Value, **at: object) -> Point:
+    """The claim says that `exact` is at most `textbook`."""
+    return Point(quantity, textbook, exact, "≤", at)
+
+
+def equal(quantity: str, textbook: Value, exact: Value, **at: object) -> Point:
+    """The claim says that both are equal."""
+    return Point(quantity, textbook, exact, "=", at)
+
+
+def exceeds(quantity: str, textbook: Value, exact: Value, **at: object) -> Point:
+    """The claim says that `exact` is greater than `textbook`."""
+    return Point(quantity, textbook, exact, ">", at)
+
+
+def counterexample(quantity: str, printed: Value, exact: Value, **at: object) -> Point:
+    """Here a misprinted formula, or a claim outside its range, promises too little."""
+    return Point(quantity, printed, exact, "≰", at)
+
+
+def refused(call: Callable[[], object]) -> int:
+    """1 if the call is refused as a bad parameter, 0 if it goes through."""
+    try:
+        call()
+    except ParameterError:
+        return 1
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of `dither claims`: the verdict over all points, and the numbers of the tightest (or first broken) one.
+
+    `slack` is promise over truth there, and `largest_slack` at the loosest point of the same quantity. `textbook` and
+    `exact` are shown as the nearest floats; the verdict compares the numbers themselves.
+    """
+
+    id: str
+    source: str
+    statement: str
+    formula: str
+    quantity: str
+    textbook: float
+    exact: float
+    slack: float
+    largest_slack: float
+    verdict: Literal["holds", "fails"]
+    witness: dict[str, str]
+    points: int
+    counterexample: dict[str, Any] | None
+    figures: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row as plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A numbered statement of the lectures, with a check that may come out against it.
+
+    `id` and `source` as in the list of claims, `statement` in its correct form, `formula` what the lecture prints.
+    """
+
+    id: str
+    source: str
+    statement: str
+    formula: str
+    evidence: Callable[..., Iterator[Evidence]]
+
+    def check(self, **constants: Any) -> Row:
+        """Compute everything on the spot; `constants` replace those of the printed formula."""
+        with precision(_BITS):
+            found = list(self.evidence(**constants))
+            points = [each for each in found if isinstance(each, Point)]
+            broken = [point for point in points if not point.holds()]
+            named_first = [point for point in broken if point.quantity == points[0].quantity]
+            shown = (named_first or broken or [min(_comparable(points), key=lambda point: point.slack)])[0]
+            return Row(
+                id=self.id,
+                source=self.source,
+                statement=self.statement,
+                formula=self.formula,
+                quantity=shown.quantity,
+                textbook=float(_ball(shown.textbook)),
+                exact=float(_ball(shown.exact)),
+                slack=shown.slack,
+                largest_slack=max(point.slack for point in _comparable(points)),
+                verdict="fails" if broken else "holds",
+                witness=_in_words(shown.at),
+                points=len(points),
+                counterexample=_counterexample(points),
+                figures={each.name: float(_ball(each.value)) for each in found if isinstance(each, Figure)},
+            )
+
+
+def claim(id: str, source: str, statement: str, formula: str) -> Callable[[Callable[..., Iterator[Evidence]]], Claim]:
+    """Make a claim of the function that gathers its evidence; the function's arguments are its constants."""
+    return lambda evidence: Claim(id, source, statement, formula, evidence)
+
+
+def _comparable(points: list[Point]) -> list[Point]:
+    """The bounds on the quantity that is named first, where there is something to bound; else the first point alone."""
+    if not points:
+        raise ParameterError("a claim must show at least one point.")
+    first = points[0].quantity
+    return [p for p in points if p.quantity == first and p.relation == "≤" and _ball(p.exact) > 0] or points[:1]
+
+
+def _counterexample(points: list[Point]) -> dict[str, Any] | None:
+    for point in points:
+        if point.relation == "≰":
+            printed, exact = _ball(point.textbook), _ball(point.exact)
+            return {
+                "quantity": point.quantity,
+                "at": _in_words(point.at),
+                "printed": float(printed),
+                "exact": float(exact),
+                "ratio": float(exact / printed),
+            }
+    return None
+
+
+def _in_words(at: Mapping[str, object]) -> dict[str, str]:
+    return {name: in_words(value) if isinstance(value, Fraction) else str(value) for name, value in at.items()}
+
+
+def _ball(value: Value) -> Ball:
+    return value if isinstance(value, Ball) else Ball(value) if isinstance(value, float) else ball(value)

@@ -1,0 +1,168 @@
+"""C1, C3, C25, C29 and C30: many answers at once, and how their costs and errors grow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+from dither.accounting import compose
+from dither.audit.claims import grid
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, exceeds
+from dither.events import LaplaceNoise, Repeated, SparseVector
+from dither.exact import Ball, ball
+from dither.measures import PureDP, hockey_stick, privacy_loss
+from dither.measures.pairs import Gaussian, Laplace
+from dither.mechanisms import Gaussian as GaussianMechanism
+from dither.mechanisms import Laplace as LaplaceMechanism
+from dither.mechanisms.calibration import largest_mu_squared
+from dither.mechanisms.sparse_vector import SparseVector as SparseVectorMechanism
+from dither.noise import DiscreteLaplace
+
+__all__ = ["c1", "c3", "c25", "c29", "c30"]
+
+
+@claim(
+    "C1",
+    "S0 1.2",
+    "If Pr[L > ε] ≤ δ in both directions, then (ε, δ)-DP.",
+    "δ = Pr[L > ε]",
+)
+def c1(share: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """The exact δ(ε) = E[(1 − e^{ε−L})₊] is smaller; equal only where the loss is infinite."""
+    quarter = [Fraction(1, 4)] * 4
+    for epsilon in (Fraction(0), *grid.EPSILONS):
+        moved = {0: quarter[0], 1: quarter[1], 2: quarter[2], "other": quarter[3]}
+        tail = max(privacy_loss(quarter, moved).tail(epsilon), privacy_loss(moved, quarter).tail(epsilon))
+        exact = max(hockey_stick(quarter, moved, epsilon), hockey_stick(moved, quarter, epsilon))
+        yield at_most("δ(ε)", share * tail, Fraction(exact), pair="one of four records published", ε=epsilon)
+    for (name, p, q), epsilon in product(grid.FINITE_PAIRS, grid.EPSILONS[:4]):
+        tail = max(privacy_loss(p, q).tail(epsilon), privacy_loss(q, p).tail(epsilon))
+        exact = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
+        yield at_most("δ(ε)", ball(share * tail), exact, pair=name, ε=epsilon)
+    for mu, epsilon in product((Fraction(1, 10), Fraction(1), Fraction(5)), grid.EPSILONS):
+        tail_ball = ball(share) * grid.normal_tail(ball(epsilon / mu - mu / 2))
+        yield at_most("δ(ε)", tail_ball, Gaussian(mu**2).profile(ball(epsilon)), pair="Gaussian", μ=mu, ε=epsilon)
+    for top in (Fraction(1), Fraction(4)):
+        for epsilon in (top / 4, top / 2, top * 3 / 4):
+            tail_ball = ball(share) * (1 - ball((epsilon - top) / 2).exp() / 2)
+            yield at_most("δ(ε)", tail_ball, Laplace(top).profile(ball(epsilon)), pair="Laplace", ε0=top, ε=epsilon)
+    gain = grid.normal_tail(Ball(4.5)) / Gaussian(Fraction(1)).profile(Ball(5))
+    yield Figure("Pr[L > 5] over δ(5) for Gaussian noise, μ = 1", gain)
+
+
+@claim(
+    "C3",
+    "S4 L3",
+    "k releases that are ε-DP each cost at most kε.",
+    "kε",
+)
+def c3(factor: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """Tight at δ = 0; at δ > 0 the exact cost, through the loss distribution, is far smaller."""
+    for epsilon, releases in product((Fraction(1, 10), Fraction(1)), (1, 2, 10, 100)):
+        exact = compose([PureDP(epsilon)] * releases).epsilon(0)
+        yield equal("ε of all, δ = 0", ball(factor * releases * epsilon), exact, k=releases, ε=epsilon)
+    for releases, delta in product((10, 100), (Fraction(1, 10**6), Fraction(1, 100))):
+        exact = compose([PureDP(Fraction(1, 10))] * releases).epsilon(delta)
+        yield at_most("ε of all at δ", ball(factor * releases / 10), exact, k=releases, ε="0.1", δ=delta)
+        if (releases, delta) == (100, Fraction(1, 10**6)):
+            yield Figure("ε of 100 releases at 0.1-DP each, δ = 1e-6 (textbook 10)", exact)
+
+
+@claim(
+    "C25",
+    "S3",
+    "The largest error of k queries is at most α except with probability β once n is large enough: "
+    "k ln(k/β)/(εα) for Laplace, √(4k ln(1.25/δ) ln(2k/β))/(εα) for Gaussian noise.",
+    "n = k ln(k/β)/(εα), or √(4k ln(1.25/δ) ln(2k/β))/(εα)",
+)
+def c25(laplace: Fraction = Fraction(1), gaussian: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """The exact chance that the largest of k errors is beyond α: 1 − P[|Z| ≤ α]^k. (α and 1/n scale out: α = 1/ε.)"""
+    for queries, beta in product((1, 10, 1000), (Fraction(1, 20), Fraction(1, 10**6))):
+        # n·εα = k ln(k/β), and the scale is k/(nε): α is ln(k/β) scales.
+        far = ball(laplace) * ball(queries / beta).log()
+        yield at_most("Pr[max error > α], Laplace", beta, 1 - (1 - (-far).exp()) ** queries, k=queries, β=beta)
+    for queries, beta, delta in product((1, 10, 1000), (Fraction(1, 20), Fraction(1, 10**6)), (Fraction(1, 10**6),)):
+        # σ = √(2 ln(1.25/δ))·√k/(nε): α is √(2 ln(2k/β)) deviations.
+        far = ball(gaussian) * (2 * ball(2 * queries / beta).log()).sqrt()
+        missed = 1 - (1 - 2 * grid.normal_tail(far)) ** queries
+        yield at_most("Pr[max error > α], Gaussian", beta, missed, k=queries, β=beta, δ=delta)
+    yield from _sample_sizes(1000, Fraction(1, 20), Fraction(1, 10**6))
+
+
+def _sample_sizes(queries: int, beta: Fraction, delta: Fraction) -> Iterator[Figure]:
+    """Textbook n over the n that suffices, ε = 1/2: exact quantile of the maximum, and exact noise for (ε, δ)."""
+    each = -(ball(1 - beta).log() / queries).expm1()
+    yield Figure(
+        "n of the textbook over the exact n, Laplace, k = 1000, β = 0.05", ball(queries / beta).log() / -each.log()
+    )
+    epsilon = Fraction(1, 2)
+    printed = (4 * queries * ball(Fraction(5, 4) / delta).log() * ball(2 * queries / beta).log()).sqrt() / ball(epsilon)
+    exact = (queries / ball(largest_mu_squared(epsilon, delta))).sqrt() * Ball(2).sqrt() * each.erfcinv()
+    yield Figure("n of the textbook over the exact n, Gaussian, k = 1000, β = 0.05, ε = 0.5, δ = 1e-6", printed / exact)
+
+
+@claim(
+    "C29",
+    "S0",
+    "In dimension k, Gaussian noise grows as √k and Laplace noise as k; with δ > 0, composition is cheaper than kε.",
+    "σ ∝ √k against b ∝ k",
+)
+def c29(gaussian: Fraction = Fraction(1, 2), laplace: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """Each of k coordinates moves by at most 1: Δ₂ = √k, Δ₁ = k. Standard deviations at equal ε; exact calibration."""
+    epsilon, delta = Fraction(1), Fraction(1, 10**6)
+    one = 1 / ball(largest_mu_squared(epsilon, delta)).sqrt()
+    for k in (1, 4, 100, 10**4):
+        noise = GaussianMechanism(sensitivity_squared=k, epsilon=epsilon, delta=delta).variance
+        yield equal("σ in dimension k", one * ball(k) ** ball(gaussian), ball(noise).sqrt(), k=k)
+        scale = LaplaceMechanism(sensitivity=k, epsilon=epsilon).scale
+        yield equal("b in dimension k", ball(k) ** ball(laplace) / ball(epsilon), ball(scale), k=k)
+    for k in (25, 400):
+        cost = compose([Repeated(LaplaceNoise(Fraction(k)), k)]).epsilon(delta)
+        yield at_most("ε of k Laplace releases at δ = 1e-6", ball(epsilon), cost, k=k)
+    cross = crossover(epsilon, delta)
+    for k, point in ((cross, at_most), (cross - 1, exceeds)):
+        wide = Ball(2).sqrt() * k / ball(epsilon)
+        yield point("Gaussian deviation against Laplace's at the cross-over", wide, one * ball(k).sqrt(), k=k)
+    yield Figure("cross-over dimension, ε = 1, δ = 1e-6", cross)
+
+
+def crossover(epsilon: Fraction, delta: Fraction) -> int:
+    """The first k in which Gaussian noise has the smaller deviation: σ₁√k ≤ √2·k/ε, that is k ≥ (σ₁ε)²/2."""
+    return max(math.ceil(epsilon**2 / (2 * largest_mu_squared(epsilon, delta))), 1)
+
+
+@claim(
+    "C30",
+    "S4 notes",
+    "Sparse vector: with noise Lap(Δ/ε₁) on the threshold and Lap(2cΔ/ε₂) on each query, everything until the c-th "
+    "answer above costs ε₁ + ε₂, however many are below.",
+    "ε = Δ/b₁ + 2cΔ/b₂",
+)
+def c30(per_answer: Fraction = Fraction(2)) -> Iterator[Evidence]:
+    """Integer noise, c = 1: the exact probability of each answer sequence, summed over the threshold's noise."""
+    for first, second, below in product((1, 2), (1, 4), (0, 1, 8, 40)):
+        promised = Fraction(1, first) + per_answer / second
+        here, there = [0] * below + [-6], [1] * below + [-7]
+        loss = grid.largest_loss([_stops_at_the_end(first, second, here)], [_stops_at_the_end(first, second, there)])
+        yield at_most("ε", ball(promised), loss, b1=first, b2=second, below=below)
+    event = SparseVector(Fraction(1), Fraction(4), max_above=3)
+    stated = compose([event]).epsilon(0)
+    yield equal("ε that accounting states, c = 3", ball(1 + per_answer * 3 / 4), stated)
+    built = SparseVectorMechanism(threshold=10, epsilon=1)
+    yield equal("ε that the mechanism states", Ball(1), compose([built.event]).epsilon(0))
+
+
+def _stops_at_the_end(first: int, second: int, values: Sequence[int]) -> Ball:
+    """Pr[all values but the last are below T + ρ, and the last is not], T = 0; noise on ℤ of scales b₁ and b₂."""
+    threshold, noise = DiscreteLaplace(first), DiscreteLaplace(second)
+    reach = 120 * first
+    total = Ball(0)
+    for rho in range(-reach, reach + 1):
+        chance = threshold.pmf(rho) * noise.tail(rho - values[-1] - 1)
+        for value in set(values[:-1]):
+            chance *= noise.cdf(rho - value - 1) ** values[:-1].count(value)
+        total += chance
+    # What is left out has probability 2·P[ρ > reach] at most.
+    return total + Ball(0).union(2 * threshold.tail(reach))

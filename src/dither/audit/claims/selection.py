@@ -1,0 +1,251 @@
+"""C9 and C11 to C16: choosing one of many, and answering by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import TypeAlias
+
+from dither.audit.claims import grid
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal
+from dither.exact import Ball, ball
+from dither.measures import multiplicative_distance
+from dither.measures.pairs import BoundedRange
+from dither.mechanisms.metric import MetricExponential
+from dither.mechanisms.randomized_response import RandomizedResponse
+from dither.mechanisms.selection import Exponential, NoisyMax
+from dither.mechanisms.selection_error import error_distribution
+from dither.noise import DiscreteLaplace, Geometric
+from dither.noise.race import Scores
+
+__all__ = ["c9", "c11", "c12", "c13", "c14", "c15", "c16"]
+
+_EPSILONS = tuple(Fraction(x) for x in ("0.1", "1", "3"))
+_MANY = 10**12
+
+
+@claim(
+    "C9",
+    "S1",
+    "Randomized response (keep with probability p, else a fair coin) is ln(1 + 2p/(1−p))-DP, and no less.",
+    "ε = ln(1 + 2p/(1−p))",
+)
+def c9(factor: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """Two and more answers: d◇ of the exact answer laws. For d answers the 2 is a d."""
+    for keep, answers in product((Fraction(1, 10), Fraction(1, 2), Fraction(9, 10), Fraction(999, 1000)), (2, 3, 10)):
+        printed = 1 + factor * answers * keep / (1 - keep)
+        other = (1 - keep) / answers
+        laws = [[keep + other if answer == true else other for answer in range(answers)] for true in (0, 1)]
+        yield equal("ε", ball(printed).log(), multiplicative_distance(*laws), p=keep, answers=answers)
+        built = RandomizedResponse(answers=range(answers), keep=keep)
+        yield equal("ε that it states", ball(printed).log(), built.guarantee.epsilon(0), p=keep, answers=answers)
+    asked = RandomizedResponse(answers=("no", "yes"), epsilon=1)
+    true = float(asked.keep + (1 - asked.keep) / 2)
+    yield Figure(
+        "deviation of the unbiased share, ε = 1, n = 10000", (true * (1 - true) / 10000) ** 0.5 / float(asked.keep)
+    )
+
+
+@claim(
+    "C11",
+    "S1",
+    "Density ∝ e^{−d(y, f(D))/α} is ε-DP for α ≥ 2Δ/ε, and for α ≥ Δ/ε where the normaliser does not depend on D; "
+    "both are tight. The geometric mechanism is the case of the integers.",
+    "α = 2Δ/ε, or Δ/ε",
+)
+def c11(general: Fraction = Fraction(2), homogeneous: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """A star whose many leaves crowd around one centre needs the 2; circles and the integers do not."""
+    for epsilon in _EPSILONS:
+        alpha = general / epsilon
+        for leaves in (1, 1000, _MANY):
+            yield at_most("ε", ball(epsilon), _star_loss(alpha, leaves), space="star", leaves=leaves, ε=epsilon)
+        path = MetricExponential(points=range(6), distance=lambda x, y: abs(x - y), sensitivity=1, scale=alpha)
+        yield at_most("ε", ball(epsilon), _metric_loss(path, range(5)), space="path", ε=epsilon)
+        alpha = homogeneous / epsilon
+        circle = MetricExponential(points=range(12), distance=_around, sensitivity=1, scale=alpha)
+        yield equal("ε, constant normaliser", ball(epsilon), _metric_loss(circle, range(12)), space="circle", ε=epsilon)
+        # On the integers the normaliser is Σ e^{−|x|/α} = coth(1/2α): the geometric mechanism, to the last digit.
+        for x in (0, 1, 7):
+            metric = ball(-x / alpha).exp() / ball(1 / (2 * alpha)).coth()
+            yield equal("P[noise = x] on ℤ", metric, DiscreteLaplace(homogeneous / epsilon).pmf(x), x=x, ε=epsilon)
+    cases = [circle.factor, path.factor]
+    yield equal("factors that the mechanism finds (circle, path)", 12, 10 * cases[0] + cases[1])
+
+
+def _around(x: int, y: int) -> int:
+    return min((x - y) % 12, (y - x) % 12)
+
+
+def _metric_loss(mechanism: MetricExponential, places: Sequence[int]) -> Ball:
+    """The largest loss between two points at distance 1."""
+    laws = [list(mechanism.probabilities(x).values()) for x in mechanism.points]
+    return grid.largest(grid.largest_loss(laws[x], laws[(x + 1) % len(laws)]) for x in places)
+
+
+def _star_loss(alpha: Fraction, leaves: int) -> Ball:
+    """Points: a centre a, `leaves` at distance 1/1000 from it, and b at distance 1; f(D) = a and f(D′) = b."""
+    short = Fraction(1, 1000)
+    distances = [(Fraction(0), Fraction(1)), (Fraction(1), Fraction(0)), (short, 1 + short)]
+    counts = (1, 1, leaves)
+    from_a, from_b = ([ball(-d[i] / alpha).exp() for d in distances] for i in (0, 1))
+    total_a, total_b = (sum((n * w for n, w in zip(counts, each, strict=True)), Ball(0)) for each in (from_a, from_b))
+    return grid.largest_loss([w / total_a for w in from_a], [w / total_b for w in from_b])
+
+
+Law: TypeAlias = "list[Ball]"
+
+
+@claim(
+    "C12",
+    "S4 Alg 2, Th 4",
+    "Exponential mechanism: Pr[y] ∝ exp(ε q(y)/(2Δ)) is ε-DP, also with base weights; exp(ε q(y)/Δ) if all scores "
+    "move together.",
+    "Pr[y] ∝ exp(ε q(y)/(2Δ))",
+)
+def c12(general: Fraction = Fraction(2), monotone: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """Scores of up to 10¹² candidates: one rises and the others fall (or stay, for monotone scores)."""
+    for epsilon, count in product(_EPSILONS, (2, 100, _MANY)):
+        opposite = _odds_loss(epsilon / general, count, rise=1, fall=-1)
+        yield at_most("ε", ball(epsilon), opposite, ε=epsilon, candidates=count)
+        together = _odds_loss(epsilon / monotone, count, rise=1, fall=0)
+        yield at_most("ε, monotone scores", ball(epsilon), together, ε=epsilon, candidates=count)
+        yield at_most("range of the losses", ball(epsilon), _odds_range(epsilon / general), ε=epsilon, candidates=count)
+        built = Exponential(sensitivity=1, epsilon=epsilon)
+        yield equal("scale that the mechanism uses", ball(general / epsilon), ball(built.scale), ε=epsilon)
+    weights, scores = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], (5, 3, 0)
+    for moves in product((-1, 0, 1), repeat=3):
+        moved = [q + move for q, move in zip(scores, moves, strict=True)]
+        laws = [_weighted(weights, each, 1 / general) for each in (scores, moved)]
+        yield at_most("ε with base weights", Ball(1), grid.largest_loss(*laws), move=moves)
+    yield Figure("δ(ε/2) of bounded range over that of ε-DP, ε = 1", _bounded_range_gain(Fraction(1)))
+
+
+def _odds_loss(rate: Fraction, count: int, rise: int, fall: int) -> Ball:
+    """All scores equal, then the first one moves by `rise` and the others by `fall`."""
+    up, down = ball(rate * rise).exp(), ball(rate * fall).exp()
+    total = (up + (count - 1) * down) / count
+    return grid.largest_loss([up / total, down / total], [Ball(1), Ball(1)])
+
+
+def _odds_range(rate: Fraction) -> Ball:
+    """Largest minus smallest loss: the normaliser drops out."""
+    return ball(rate) - ball(-rate)
+
+
+def _weighted(weights: Sequence[Fraction], scores: Sequence[int], rate: Fraction) -> Law:
+    return grid.normalised([ball(w) * ball(rate * q).exp() for w, q in zip(weights, scores, strict=True)])
+
+
+def _bounded_range_gain(epsilon: Fraction) -> Ball:
+    pure = (ball(epsilon).exp() - ball(epsilon / 2).exp()) / (1 + ball(epsilon).exp())
+    return BoundedRange(epsilon).profile(ball(epsilon / 2)) / pure
+
+
+@claim(
+    "C13",
+    "S4 Ex 1, 2",
+    "The most common condition: Δ = 1. The price of a digital good, q(p) = p·#{x ≥ p} in cents: Δ = the highest price.",
+    "Δ = 1 and Δ = 99 cents",
+)
+def c13(condition: int = 1, price: int = 99) -> Iterator[Evidence]:
+    """Sensitivities by trying each pair of records; then the exact chance of a bad choice on the shipped examples."""
+    kinds = [frozenset(i for i in range(3) if mask >> i & 1) for mask in range(8)]
+    moved = max(abs((i in a) - (i in b)) for i in range(3) for a in kinds for b in kinds)
+    yield equal("Δ of a condition's count", condition, moved)
+    cents = range(1, 100)
+    moved = max(abs(p * (a >= p) - p * (b >= p)) for p in cents for a in (*cents, 0) for b in (*cents, 0))
+    yield equal("Δ of the revenue, in cents", price, moved)
+    answers = [20 + (7 * i) % 80 for i in range(1000)]
+    revenue = [p * sum(x >= p for x in answers) for p in cents]
+    sold = error_distribution("gumbel", Fraction(2 * price), Scores.of(revenue))
+    bound = Exponential(sensitivity=price, epsilon=1, candidates=len(revenue)).utility("0.05")
+    yield at_most(
+        "Pr[revenue misses the best by more than 2Δ ln(d/β)/ε], β = 0.05", Fraction(1, 20), sold.beyond(bound)
+    )
+    yield Figure("mean loss of revenue over the best, 1000 answers, ε = 1", sold.expected / max(revenue))
+
+
+@claim(
+    "C14",
+    "S4 Alg 3, notes",
+    "Report noisy max with Exp(2Δ/ε) noise is ε-DP, also with Laplace and Gumbel noise; Gumbel noise is exactly the "
+    "exponential mechanism, and exponential noise is never worse.",
+    "scale 2Δ/ε",
+)
+def c14(scale: Fraction = Fraction(2)) -> Iterator[Evidence]:
+    """Exact laws of the winner of three, before and after each score moves by at most 1."""
+    for noise, epsilon in product(("exponential", "laplace", "gumbel"), _EPSILONS):
+        for scores in ((0, 0, 0), (2, 1, 0), (40, 0, 0)):
+            loss = grid.largest(_winner_loss(noise, scale / epsilon, scores, moves) for moves in _MOVES)
+            yield at_most("ε", ball(epsilon), loss, noise=noise, ε=epsilon, scores=scores)
+    for epsilon, scores in product(_EPSILONS, ((1, 0, 0), (3, 2, 0), (5, 5, 1))):
+        best = max(scores)
+        weights = grid.normalised([ball((q - best) * epsilon / scale).exp() for q in scores])
+        gumbel, flip = (_winner(noise, scale / epsilon, scores) for noise in ("gumbel", "exponential"))
+        for candidate in range(3):
+            yield equal("Pr[winner], Gumbel noise", weights[candidate], gumbel[candidate], ε=epsilon, scores=scores)
+        missed = [sum(((best - q) * p for q, p in zip(scores, law, strict=True)), Ball(0)) for law in (weights, flip)]
+        yield at_most("mean error of exponential noise", missed[0], missed[1], ε=epsilon, scores=scores)
+    yield equal("scale that the mechanism uses", scale, NoisyMax(sensitivity=1, epsilon=1).scale)
+    yield Figure("mean error, Gumbel over exponential noise, scores (5, 5, 1), ε = 3", missed[0] / missed[1])
+
+
+_MOVES = ((1, -1, -1), (-1, 1, 1), (-1, 1, -1), (1, 0, 0), (0, 1, 0))
+
+
+def _winner(noise: str, scale: Fraction, scores: Sequence[int]) -> Law:
+    """Pr[candidate wins], shared equally among candidates of equal score."""
+    found = error_distribution(noise, scale, Scores.of(list(scores)))
+    by_gap = dict(zip(found.errors, found.probabilities, strict=True))
+    return [by_gap[Fraction(max(scores) - q)] / scores.count(q) for q in scores]
+
+
+def _winner_loss(noise: str, scale: Fraction, scores: Sequence[int], moves: Sequence[int]) -> Ball:
+    other = [q + move for q, move in zip(scores, moves, strict=True)]
+    return grid.largest_loss(_winner(noise, scale, scores), _winner(noise, scale, other))
+
+
+@claim(
+    "C15",
+    "S4 L5",
+    "Pr[Exp(λ) > tλ] = e^{−t}; Pr[max of d > λ(ln d + t)] ≤ e^{−t}.",
+    "e^{−t}",
+)
+def c15(union: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """Exactly 1 − (1 − e^{−t}/d)^d for the maximum; the tail from the law that is drawn, on its lattice."""
+    for count, t in product((1, 2, 10, 1000, 10**6), (Fraction(0), Fraction(1), Fraction(3), Fraction(10))):
+        exact = 1 - (1 - ball(-t).exp() / count) ** count
+        yield at_most("Pr[max > λ(ln d + t)]", ball(union) * ball(-t).exp(), exact, d=count, t=t)
+    for scale, steps in product((3, 50), (1, 10, 500)):
+        tail = Geometric(scale).tail(steps - 1)
+        yield equal("Pr[noise ≥ tλ]", ball(union) * ball(Fraction(-steps, scale)).exp(), tail, λ=scale, steps=steps)
+
+
+@claim(
+    "C16",
+    "S4 Th 6",
+    "q_max − q(Y) ≤ 2Δ(ln d + t)/ε except with probability e^{−t}. The notes print 4Δ; 2Δ holds.",
+    "4Δ(ln d + t)/ε  (corrected: 2Δ)",
+)
+def c16(factor: Fraction = Fraction(2)) -> Iterator[Evidence]:
+    """The worst scores put the d − 1 others just beyond the bound; with a = e^{−x/b} there, b = 2Δ/ε,
+
+    the best loses with probability (d−1)a/(1 + (d−1)a) for Gumbel and 1 − (1 − (1−a)^d)/(da) for exponential noise.
+    """
+    losing: dict[str, Callable[[Ball, int], Ball]] = {
+        "exponential": lambda a, d: 1 - (1 - (1 - a) ** d) / (d * a),
+        "gumbel": lambda a, d: (d - 1) * a / (1 + (d - 1) * a),
+    }
+    for noise, count, t in product(losing, (2, 10, 1000, 10**6), (Fraction(1), Fraction(3), Fraction(10))):
+        bound = ball(factor / 2) * (Ball(count).log() + ball(t))  # in scales 2Δ/ε
+        missed = losing[noise]((-bound).exp(), count)
+        yield at_most("Pr[error > bound]", ball(-t).exp(), missed, noise=noise, d=count, t=t)
+    mechanism = NoisyMax(sensitivity=1, epsilon=1, candidates=1000)
+    ours, quantile = mechanism.utility("0.05"), mechanism.error("0.05")
+    stated = ball(factor) * (Ball(1000).log() + Ball(20).log())
+    yield equal("bound that the mechanism states, d = 1000, t = ln 20", stated, ours)
+    yield Figure("printed 4Δ bound over the exact 95 % error, d = 1000", 2 * ours / quantile)
+    yield Figure("corrected 2Δ bound over the exact 95 % error, d = 1000", ours / quantile)
+    printed = losing["exponential"]((-2 * (Ball(1000).log() + Ball(20).log())).exp(), 1000)
+    yield Figure("Pr[error > printed bound] where the notes allow 0.05, d = 1000", printed)

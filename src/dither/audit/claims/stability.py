@@ -1,0 +1,128 @@
+"""C22 to C24, C26 and C27: total variation, workloads, and what an attacker can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+
+from dither.audit.claims import grid
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal
+from dither.exact import Ball, ball
+from dither.measures import ApproxDP, GaussianDP, PureDP, hockey_stick
+from dither.measures.pairs import Gaussian, approximate
+
+__all__ = ["c22", "c23", "c24", "c26", "c27"]
+
+
+@claim(
+    "C22",
+    "S2 0.2",
+    "A statistical query on m records answered with N(0, σ²) is TV-stable with 2Φ(1/(2mσ)) − 1 ≤ 1/(√(2π)·m·σ). "
+    "The notes print 1/√(2πmσ), which is false for mσ < 1.",
+    "1/√(2πmσ)  (corrected: 1/(√(2π)·m·σ))",
+)
+def c22(factor: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """The exact distance is that of N(0, 1) and N(1/(mσ), 1)."""
+    root = (2 * Ball.pi()).sqrt()
+    for spread in (Fraction(x) for x in ("0.1", "0.5", "1", "2", "10", "1000")):
+        exact = 1 - 2 * grid.normal_tail(ball(1 / (2 * spread)))
+        yield at_most("TV", ball(factor) / (root * ball(spread)), exact, mσ=spread)
+        yield equal("TV that the library states", exact, GaussianDP(1 / spread).tv(), mσ=spread)
+    half = Fraction(1, 2)
+    printed = 1 / (2 * Ball.pi() * ball(half)).sqrt()
+    truth = 1 - 2 * grid.normal_tail(ball(1 / (2 * half)))
+    yield counterexample("TV", printed, truth, mσ=half)
+    yield Figure("true TV at mσ = 0.5", truth)
+    yield Figure("printed TV at mσ = 0.5", printed)
+
+
+@claim(
+    "C23",
+    "S2 0.6",
+    "ε-DP implies TV ≤ ½(e^ε − 1); exactly tanh(ε/2), and (e^ε − 1 + 2δ)/(e^ε + 1) with δ.",
+    "TV ≤ ½(e^ε − 1)",
+)
+def c23(half: Fraction = Fraction(1, 2), tight: Fraction = Fraction(1, 2)) -> Iterator[Evidence]:
+    """Randomized response attains tanh(ε/2); with probability δ it gives the data away, for the other formula."""
+    for epsilon in grid.EPSILONS:
+        odds = ball(epsilon).exp()
+        response = [odds / (1 + odds), 1 / (1 + odds)]
+        attained = response[0] - response[1]
+        yield at_most("TV", ball(half) * ball(epsilon).expm1(), attained, ε=epsilon)
+        yield equal("TV, exactly", ball(tight * epsilon).tanh(), attained, ε=epsilon)
+        yield equal("TV that the library states", ball(tight * epsilon).tanh(), PureDP(epsilon).tv(), ε=epsilon)
+        for delta in (Fraction(1, 10**6), Fraction(1, 10)):
+            printed = (odds - 1 + 2 * ball(delta)) / (odds + 1)
+            worst = approximate(epsilon, delta).profile(Ball(0))
+            yield equal("TV with δ", printed, worst, ε=epsilon, δ=delta)
+            yield equal("TV with δ, as stated", printed, ApproxDP(epsilon, delta).tv(), ε=epsilon, δ=delta)
+    yield Figure("½(e^ε − 1) over tanh(ε/2) at ε = 1", Ball(1).expm1() / 2 / Ball(0.5).tanh())
+
+
+@claim(
+    "C24",
+    "S3",
+    "A workload of k counting queries has Δ₁ ≤ k/n and Δ₂ ≤ √k/n under replace-one.",
+    "Δ₁ = k/n, Δ₂ = √k/n",
+)
+def c24(first: Fraction = Fraction(1), second: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """The exact sensitivity of a 0/1 matrix: its two columns that differ most. Attained where they differ in all."""
+    n = 10
+    for name, matrix in _WORKLOADS.items():
+        k = len(matrix)
+        columns = list(zip(*matrix, strict=True))
+        moves = [sum(abs(a - b) for a, b in zip(x, y, strict=True)) for x, y in product(columns, repeat=2)]
+        yield at_most("Δ₁", first * k / n, Fraction(max(moves), n), workload=name, k=k, n=n)
+        # Entries are 0 or 1, so the squared ℓ₂ distance is the ℓ₁ distance.
+        yield at_most("Δ₂²", second**2 * k / n**2, Fraction(max(moves), n**2), workload=name, k=k, n=n)
+        if name == "histogram":
+            yield Figure("Δ₁ promised over exact, histogram of eight bins", Fraction(k, max(moves)))
+
+
+_WORKLOADS: dict[str, list[list[int]]] = {
+    "thresholds": [[int(x <= t) for x in range(8)] for t in range(7)],
+    "histogram": [[int(x == bin) for x in range(8)] for bin in range(8)],
+    "bits": [[x >> bit & 1 for x in range(8)] for bit in range(3)],
+    "parities": [[(x & mask).bit_count() % 2 for x in range(8)] for mask in range(1, 8)],
+}
+
+
+@claim(
+    "C26",
+    "S1, S3",
+    "δ must be far below 1/n: publishing one random record is (0, 1/n)-DP, and no better at any ε.",
+    "δ = 1/n",
+)
+def c26(records: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """One record of n, drawn evenly; on the neighbour the last one is somebody else."""
+    for n, epsilon in product((1000, 1, 2, 10), (Fraction(0), Fraction(1), Fraction(10))):
+        here = {f"record {i}": Fraction(1, n) for i in range(n)}
+        there = {f"record {i}": Fraction(1, n) for i in range(n - 1)} | {"another": Fraction(1, n)}
+        exact = max(hockey_stick(here, there, epsilon), hockey_stick(there, here, epsilon))
+        yield equal("δ(ε)", ball(records / n), exact, n=n, ε=epsilon)
+
+
+@claim(
+    "C27",
+    "S4",
+    "Membership inference: any attack has TPR ≤ e^ε FPR + δ; bad outcomes become at most e^ε times likelier (+δ).",
+    "TPR = e^ε·FPR + δ",
+)
+def c27(odds: Fraction = Fraction(1)) -> Iterator[Evidence]:
+    """The best attack at each false positive rate x: TPR = min(e^ε x + δ, 1 − e^{−ε}(1 − δ − x), 1), attained."""
+    rates = [Fraction(x) for x in ("0.0001", "0.01", "0.1", "0.3", "0.5", "0.9")]
+    for epsilon, rate in product((Fraction(1, 10), Fraction(1), Fraction(3)), rates):
+        for delta in (Fraction(0), Fraction(1, 10**6), Fraction(1, 20)):
+            bound = ball(odds) * ball(epsilon).exp() * ball(rate) + ball(delta)
+            steep = ball(epsilon).exp() * ball(rate) + ball(delta)
+            best = steep.min(1 - ball(-epsilon).exp() * ball(1 - delta - rate)).min(Ball(1))
+            yield at_most("TPR", bound, best, ε=epsilon, δ=delta, FPR=rate)
+            known = ApproxDP(epsilon, delta).true_positive_rate(rate)
+            yield equal("TPR that the library states", best, known, ε=epsilon, δ=delta, FPR=rate)
+        gaussian = GaussianDP(1)
+        bound = ball(odds) * ball(epsilon).exp() * ball(rate) + Gaussian(Fraction(1)).profile(ball(epsilon))
+        yield at_most(
+            "TPR against Gaussian noise, μ = 1", bound, gaussian.true_positive_rate(rate), ε=epsilon, FPR=rate
+        )
+    yield Figure("best TPR at FPR 1 %, ε = 1 (bound e/100)", PureDP(1).true_positive_rate(Fraction(1, 100)))

@@ -1,0 +1,122 @@
+"""`dither claims`: every theorem of the lectures beside the exact truth."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dither.audit.claims import Row
+
+__all__ = ["command", "slack_in_words"]
+
+_WIDE = 120
+"""Columns of a terminal that shows everything."""
+
+
+def command(
+    id: Annotated[list[str] | None, typer.Option(help="Only this claim, in detail; may be repeated.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Rows as JSON.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="The page docs/claims.md.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the slack of each claim into this file.")] = None,
+) -> None:
+    """Check every theorem of the lectures now: what it promises, what is exactly true, and the slack between.
+
+    Nothing is stored. Each verdict is computed from certified numbers over a grid of parameters, in seconds.
+    Ends with 0 if all hold, 1 if one fails, 2 for an unknown id.
+
+    Example: dither claims --id C6 --id C22
+    """
+    rows = _rows(id or [])
+    if plot is not None:
+        _draw(rows, plot)
+    if json:
+        _print_json(rows)
+    elif markdown:
+        typer.echo(importlib.import_module("dither.cli.claims_page").page(rows), nl=False)
+    else:
+        _print_table(rows, in_detail=bool(id))
+    if any(row.verdict != "holds" for row in rows):
+        raise typer.Exit(1)
+
+
+def _rows(ids: Sequence[str]) -> list[Row]:
+    # Loaded here: the mathematics takes longer to load than the help takes to read.
+    claims = importlib.import_module("dither.audit.claims")
+    errors = importlib.import_module("dither.errors")
+    try:
+        found: list[Row] = claims.rows(ids)
+    except errors.ParameterError as error:
+        raise typer.BadParameter(str(error), param_hint="--id") from None
+    return found
+
+
+def _print_json(rows: Sequence[Row]) -> None:
+    json = importlib.import_module("json")
+    typer.echo(json.dumps([row.as_dict() for row in rows], ensure_ascii=False, indent=2))
+
+
+def _print_table(rows: Sequence[Row], in_detail: bool) -> None:
+    console = importlib.import_module("rich.console").Console()
+    console.print(_table(rows, is_wide=console.width >= _WIDE))
+    if in_detail:
+        for row in rows:
+            console.print(_details(row), markup=False, highlight=False, soft_wrap=True)
+    held = sum(row.verdict == "holds" for row in rows)
+    points = sum(row.points for row in rows)
+    console.print(f"{held} of {len(rows)} claims hold, at {points} points.", highlight=False)
+
+
+def _table(rows: Sequence[Row], is_wide: bool) -> Table:
+    """The rows; a narrow terminal leaves out where a claim is from and which numbers are compared."""
+    table: Table = importlib.import_module("rich.table").Table(box=None, padding=(0, 1), pad_edge=False)
+    text_of: Any = importlib.import_module("rich.text").Text
+    table.add_column("id")
+    table.add_column("claim", ratio=3)
+    for name in ("source", "what is compared") if is_wide else ():
+        table.add_column(name, ratio=1)
+    for name in ("textbook", "exact", "slack"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    for row in rows:
+        extra = (row.source, row.quantity) if is_wide else ()
+        numbers = (f"{row.textbook:.4g}", f"{row.exact:.4g}", slack_in_words(row))
+        verdict = text_of(row.verdict, style="green" if row.verdict == "holds" else "bold red")
+        table.add_row(*map(text_of, (row.id, row.statement, *extra)), *numbers, verdict)
+    return table
+
+
+def slack_in_words(row: Row) -> str:
+    """From the tightest to the loosest point, if they differ in three digits."""
+    least, most = f"{row.slack:.3g}", f"{row.largest_slack:.3g}"
+    return least if least == most or row.verdict == "fails" else f"{least} – {most}"
+
+
+def _details(row: Row) -> str:
+    lines = [f"{row.id}  {row.formula}", f"  tightest at: {_words(row.witness)}"]
+    if row.counterexample:
+        found = row.counterexample
+        lines.append(
+            f"  counter-example: {found['quantity']} at {_words(found['at'])} is {found['exact']:.4g}, "
+            f"printed {found['printed']:.4g} ({found['ratio']:.4g} times)"
+        )
+    lines += [f"  {name}: {value:.4g}" for name, value in row.figures.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _words(at: dict[str, str]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in at.items()) or "the one case there is"
+
+
+def _draw(rows: Sequence[Row], file: Path) -> None:
+    slack = importlib.import_module("dither.plots.slack").slack
+    try:
+        slack({row.id: (row.slack, row.largest_slack) for row in rows}).savefig(file)
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(f"the picture cannot be written: {error}", param_hint="--plot") from None

@@ -1,0 +1,208 @@
+"""Every row of `dither claims` holds, and would fail if its constant were a little better than the truth."""
+
+import json
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dither.audit import claims
+from dither.audit.claims import Figure, Row
+from dither.audit.claims.claim import Claim, at_most, claim, counterexample, equal, exceeds, refused
+from dither.errors import ParameterError
+from dither.exact import Ball, precision
+
+EXPECTED = [
+    *(f"D{n}" for n in range(1, 8)),
+    *(f"C{n}" for n in range(1, 17)),
+    *(f"C{n}" for n in range(22, 28)),
+    "C29",
+    "C30",
+]
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, Row]:
+    return {row.id: row for row in claims.rows()}
+
+
+def test_every_claim_has_its_row_in_order(rows: dict[str, Row]) -> None:
+    found = [id for id in rows if id in EXPECTED]
+    assert found == EXPECTED
+
+
+@pytest.mark.parametrize("id", EXPECTED)
+def test_it_holds(rows: dict[str, Row], id: str) -> None:
+    row = rows[id]
+    assert row.verdict == "holds", row
+    assert row.points >= 3
+    assert row.statement.endswith(".")
+    assert row.slack <= row.largest_slack
+
+
+# Constants that are a little better than the truth, or much where the theorem is loose.
+BENT: list[tuple[str, dict[str, Any]]] = [
+    ("D1", {"exponent": Fraction(99, 100)}),
+    ("D2", {"exponent": Fraction(99, 100)}),
+    ("D3", {"exponent": Fraction(99, 100)}),
+    ("D4", {"weight": Fraction(99, 100)}),
+    ("D5", {"records": 2}),
+    ("D5", {"replaced": 1}),
+    ("D5", {"per_person": 2}),
+    ("D5", {"edges": 2}),
+    ("D5", {"per_vertex": 2}),
+    ("D6", {"rate": Fraction(99, 100)}),
+    ("D7", {"reach": Fraction(99, 100)}),
+    ("C1", {"share": Fraction(99, 100)}),
+    ("C2", {"scale": Fraction(99, 100)}),
+    ("C2", {"scale": Fraction(101, 100)}),
+    ("C3", {"factor": Fraction(99, 100)}),
+    ("C4", {"factor": Fraction(198, 100)}),
+    ("C5", {"factor": Fraction(99, 50)}),
+    ("C5", {"numerator": Fraction(99, 50)}),
+    ("C6", {"factor": Fraction(99, 50)}),
+    ("C6", {"floor": Fraction(0)}),
+    ("C6", {"numerator": Fraction(1)}),
+    ("C7", {"half": Fraction(99, 200)}),
+    ("C7", {"factor": Fraction(1, 2)}),
+    ("C8", {"power": 1}),
+    ("C9", {"factor": Fraction(99, 100)}),
+    ("C10", {"added": 2}),
+    ("C10", {"replaced": 1}),
+    ("C11", {"general": Fraction(198, 100)}),
+    ("C11", {"general": Fraction(1)}),
+    ("C11", {"homogeneous": Fraction(99, 100)}),
+    ("C12", {"general": Fraction(198, 100)}),
+    ("C12", {"monotone": Fraction(99, 100)}),
+    ("C13", {"condition": 2}),
+    ("C13", {"price": 98}),
+    ("C14", {"scale": Fraction(198, 100)}),
+    ("C15", {"union": Fraction(99, 100)}),
+    ("C16", {"factor": Fraction(198, 100)}),
+    ("C16", {"factor": Fraction(1)}),
+    ("C22", {"factor": Fraction(99, 100)}),
+    ("C23", {"half": Fraction(99, 200)}),
+    ("C23", {"tight": Fraction(49, 100)}),
+    ("C24", {"first": Fraction(99, 100)}),
+    ("C24", {"second": Fraction(99, 100)}),
+    ("C25", {"laplace": Fraction(99, 100)}),
+    ("C25", {"gaussian": Fraction(9, 10)}),
+    ("C26", {"records": Fraction(99, 100)}),
+    ("C27", {"odds": Fraction(99, 100)}),
+    ("C29", {"gaussian": Fraction(51, 100)}),
+    ("C29", {"laplace": Fraction(101, 100)}),
+    ("C30", {"per_answer": Fraction(198, 100)}),
+    ("C30", {"per_answer": Fraction(1)}),
+]
+
+
+@pytest.mark.parametrize(("id", "constants"), BENT, ids=lambda value: str(value))
+def test_a_bent_constant_is_noticed(id: str, constants: dict[str, Any]) -> None:
+    assert claims.find(id).check(**constants).verdict == "fails"
+
+
+def test_every_claim_is_bent_at_least_once() -> None:
+    assert {id for id, _ in BENT} == set(EXPECTED)
+
+
+@pytest.mark.parametrize(
+    ("id", "constants"),
+    [
+        ("C5", {"factor": Fraction(1, 4)}),
+        ("C6", {"floor": Fraction(0), "factor": Fraction(1, 4)}),
+        ("C7", {"factor": Fraction(1, 2)}),
+    ],
+)
+def test_too_little_gaussian_noise_breaks_the_promise_itself(id: str, constants: dict[str, Any]) -> None:
+    """Not only the comparison with the library's constant: the exact δ exceeds the promised one."""
+    row = claims.find(id).check(**constants)
+    assert (row.verdict, row.quantity) == ("fails", "δ")
+    assert row.exact > row.textbook
+    assert row.slack < 1
+
+
+def test_the_numbers_that_the_specification_quotes(rows: dict[str, Row]) -> None:
+    """1.41 (C5), 32 (C6), about a tenth (C7), 0.683 against 0.564 (C22)."""
+    five, six, twenty_two = (rows[id].counterexample for id in ("C5", "C6", "C22"))
+    assert five is not None
+    assert five["at"] == {"ε": "8", "δ": "0.1"}
+    assert five["ratio"] == pytest.approx(1.41, abs=0.005)
+    assert six is not None
+    assert six["at"] == {"ε": "16", "δ": "1e-06"}
+    assert six["ratio"] == pytest.approx(32, abs=0.5)
+    assert twenty_two is not None
+    assert twenty_two["at"] == {"mσ": "0.5"}
+    assert twenty_two["exact"] == pytest.approx(0.683, abs=5e-4)
+    assert twenty_two["printed"] == pytest.approx(0.564, abs=5e-4)
+    tail = [value for name, value in rows["C7"].figures.items() if name.startswith("Pr[L > ε]")]
+    assert all(0.05 < share < 0.2 for share in tail)
+    assert rows["C7"].largest_slack > 1000
+    assert rows["C16"].figures["printed 4Δ bound over the exact 95 % error, d = 1000"] > 2
+    assert rows["C16"].slack < 1.0001
+    assert rows["C23"].figures["½(e^ε − 1) over tanh(ε/2) at ε = 1"] == pytest.approx(1.8591, abs=1e-4)
+    assert rows["C29"].figures["cross-over dimension, ε = 1, δ = 1e-6"] == 9
+
+
+def test_a_row_is_plain_json(rows: dict[str, Row]) -> None:
+    for row in rows.values():
+        text = json.dumps(row.as_dict(), allow_nan=False)
+        assert Row(**json.loads(text)) == row
+    assert [field.name for field in fields(Row)] == [
+        "id", "source", "statement", "formula", "quantity", "textbook", "exact", "slack", "largest_slack", "verdict",
+        "witness", "points", "counterexample", "figures",
+    ]  # fmt: skip
+
+
+def test_an_unknown_claim_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ParameterError, match=r"'C99' is not found\. Existing ids: D1, .*C30"):
+        claims.find("C99")
+    assert claims.find("c6") is claims.find("C6")
+
+
+def made_of(*evidence: Any) -> Claim:
+    return claim("X1", "nowhere", "A claim.", "x")(lambda: iter(evidence))
+
+
+THIRD = Fraction(1, 3)
+with precision(192):
+    ROOT = Ball(2).sqrt()
+
+
+@pytest.mark.parametrize(
+    ("point", "holds"),
+    [
+        (at_most("x", THIRD, THIRD), True),
+        (at_most("x", THIRD, THIRD + Fraction(1, 10**60)), False),
+        (at_most("x", ROOT, ROOT), True),
+        (at_most("x", ROOT, 1.4142135623730952), False),
+        (at_most("x", Ball(1), Ball("nan")), False),
+        (equal("x", 1, 1.0), True),
+        (equal("x", 1, 1.000001), False),
+        (equal("x", 0, 0), True),
+        (equal("x", Ball(1), Ball("nan")), False),
+        (exceeds("x", 0, Ball(10) ** -1000), True),
+        (exceeds("x", 1, Ball(1)), False),
+        (counterexample("x", 1, 2), True),
+        (counterexample("x", 2, 1), False),
+    ],
+)
+def test_a_point_holds_only_if_that_is_certain(point: Any, holds: bool) -> None:
+    assert made_of(point).check().verdict == ("holds" if holds else "fails")
+
+
+def test_one_broken_point_of_many_is_enough_and_is_shown() -> None:
+    row = made_of(at_most("x", 1, 1, n=1), at_most("x", 1, 2, n=2), Figure("y", 3)).check()
+    assert (row.verdict, row.witness, row.exact, row.figures) == ("fails", {"n": "2"}, 2.0, {"y": 3.0})
+
+
+def test_a_claim_without_evidence_is_no_claim() -> None:
+    with pytest.raises(ParameterError, match="at least one point"):
+        made_of().check()
+
+
+def test_refused() -> None:
+    def refuse() -> None:
+        raise ParameterError("no")
+
+    assert (refused(refuse), refused(lambda: None)) == (1, 0)
