@@ -100,9 +100,10 @@ def compose_laws(laws: Sequence[tuple[Law, int]], saddle: Saddle) -> Composed:
 
 def _window(laws: Sequence[tuple[Law, int]], saddle: Saddle, base: float) -> tuple[int, int]:
     """The first lattice index of the window and its number of points; an end near the last loss takes it in."""
-    step, near = laws[0][0].step, 3 * sum(count for _, count in laws) + 3
+    step = laws[0][0].step
     start = math.floor((saddle.left - base) / step) - 1
     end = math.ceil((saddle.right - base) / step) + 2
+    near = min(3 * sum(count for _, count in laws) + 3, end - start)
     start = min(start, 0) if start <= near else start
     end = max(end, _last(laws) + 1) if end >= _last(laws) - near else end
     return start, int(next_fast_len(max(end - start, 16), real=True))
