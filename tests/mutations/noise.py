@@ -151,7 +151,12 @@ MUTATIONS = [
         _LATTICE,
     ),
     # Randomness
-    Mutation("noise/entropy.py", "os.register_at_fork(after_in_child=_forget)\n", "os.getpid = lambda: 0\n", _ENTROPY),
+    Mutation(
+        "noise/entropy.py",
+        "os.register_at_fork(after_in_child=_forget)\n",
+        "os.getpid = lambda: 0\n",
+        ("tests/statistical/test_attacks_noise.py",),
+    ),
     Mutation("noise/entropy.py", "self._left -= len(part)", "self._left -= 0", _ENTROPY),
     Mutation("noise/entropy.py", "class _Streams(threading.local):", "class _Streams:", _ENTROPY),
     Mutation("noise/entropy.py", ">> (8 * size - count)", ">> max(0, 8 * size - count - 1)", _ENTROPY),
