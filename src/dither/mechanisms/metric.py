@@ -16,7 +16,7 @@ from dither.errors import ParameterError
 from dither.events import Event, Selection, Stated
 from dither.exact import Ball, Number, ball, check, precision, rational
 from dither.measures import Guarantee, ProfileOf, PureDP
-from dither.measures.certified import above, at_most, exactly_above
+from dither.measures.certified import above, exactly_above
 from dither.measures.pairs import BoundedRange
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
@@ -76,7 +76,7 @@ class MetricExponential(Mechanism):
         Race("gumbel", self.scale)
         _ = self.event
 
-    @property
+    @cached_property
     def factor(self) -> int:
         """1 if every point sees the same distances, so that the normaliser is constant; else 2."""
         return 1 if len({tuple(sorted(row)) for row in self.distances}) == 1 else 2
@@ -109,8 +109,7 @@ class MetricExponential(Mechanism):
 
     def probabilities(self, value: Any) -> dict[Any, Ball]:
         """The exact law of `release(value)`. It tells the value: do not publish it."""
-        law = self._laws[self._position(value)]
-        return dict(zip(self.points, law, strict=True))
+        return dict(zip(self.points, self._law(self._position(value)), strict=True))
 
     def _position(self, value: Any) -> int:
         try:
@@ -118,30 +117,34 @@ class MetricExponential(Mechanism):
         except ValueError:
             raise ParameterError("the value must be one of the points. Move it to the nearest one first.") from None
 
-    @cached_property
-    def _laws(self) -> list[list[Ball]]:
+    def _law(self, position: int) -> list[Ball]:
         with precision(_BITS):
-            weights = [[ball(-distance / self.scale).exp() for distance in row] for row in self.distances]
-            return [[weight / sum(row, Ball(0)) for weight in row] for row in weights]
+            weights = [ball(-distance / self.scale).exp() for distance in self.distances[position]]
+            total = sum(weights, Ball(0))
+            return [weight / total for weight in weights]
 
     @property
     def expected_error(self) -> float:
         """The mean distance to the true point, at most over all of them."""
-        return max(
-            above(lambda row=row, law=law: sum((ball(d) * p for d, p in zip(row, law, strict=True)), Ball(0)))  # type: ignore[misc]
-            for row, law in zip(self.distances, self._laws, strict=True)
-        )
+        return max(self._mean(i) for i in range(len(self.points)))
+
+    def _mean(self, position: int) -> float:
+        pairs = list(zip(self.distances[position], self._law(position), strict=True))
+        return above(lambda: sum((ball(distance) * p for distance, p in pairs), Ball(0)))
 
     def _error(self, beta: Fraction) -> float:
         return max(self._quantile(i, beta) for i in range(len(self.points)))
 
     def _quantile(self, position: int, beta: Fraction) -> float:
         """The smallest distance that is exceeded with probability at most `beta` from this point."""
-        pairs = list(zip(self.distances[position], self._laws[position], strict=True))
-        for limit in sorted(set(self.distances[position])):
-            if at_most(lambda limit=limit: sum((p for d, p in pairs if d > limit), Ball(0)), beta):  # type: ignore[misc]
-                return exactly_above(limit)
-        raise AssertionError("nothing is farther than the farthest point")
+        pairs = sorted(zip(self.distances[position], self._law(position), strict=True), key=lambda pair: -pair[0])
+        beyond = Ball(0)
+        with precision(_BITS):
+            for distance, chance in pairs:
+                beyond += chance
+                if not beyond <= ball(beta):
+                    return exactly_above(distance)
+        return 0.0
 
     def _interval(self, value: Any, level: Any) -> Interval:
         raise ParameterError(

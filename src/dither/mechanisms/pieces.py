@@ -41,7 +41,7 @@ class Pieces:
             raise ParameterError(f"there must be one edge more than scores, got {len(known)} and {len(values)}.")
         grid = Grid.for_scale(Fraction(float(known[-1])) - Fraction(float(known[0])))
         starts = _first_points(known, grid)
-        starts[-1] += known[-1] == np.ldexp(float(starts[-1]), grid.exponent)  # the right end itself
+        starts[-1] += int(starts[-1] * grid.step == Fraction(float(known[-1])))  # the right end itself
         sizes = np.diff(starts)
         raced = np.where(sizes > 0, values, -math.inf)
         return cls(grid, starts, Scores.of(raced, np.maximum(sizes, 1)))

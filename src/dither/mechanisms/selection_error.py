@@ -27,6 +27,7 @@ from dither.noise.race import Scores
 __all__ = ["ErrorDistribution", "error_distribution", "worst_expected_error", "worst_quantile"]
 
 _BITS = 128
+_FAR = 4096  # scales
 _STEPS = 48  # of a bisection: the quantile is above the truth by a part in 10^12 at most
 
 
@@ -115,7 +116,12 @@ def _laplace_chance(gaps: Sequence[Ball], m: Sequence[int], k: int) -> Ball:
     total = a[k] / 2 * _integral(_product([(-c / 2, n) for c, n in zip(a, m, strict=True)]), Ball(0), Ball(1))
     for upto in range(1, len(gaps)):
         # −g[upto] < x < −g[upto − 1]: the first `upto` candidates are on the rising branch ½e^{x+g}.
-        total += _integral(_laplace_piece(gaps, m, k, upto), -gaps[upto], -gaps[upto - 1])
+        low = -gaps[upto]
+        if not low > -_FAR:
+            # The best candidate falls that low with probability e^{−_FAR}/2, and only then can the largest value.
+            total += _integral(_laplace_piece(gaps, m, k, upto), Ball(-_FAR), -gaps[upto - 1])
+            return total + Ball(0).union(Ball(-_FAR).exp() / 2)
+        total += _integral(_laplace_piece(gaps, m, k, upto), low, -gaps[upto - 1])
     # Below −g[last] all are on it: ∫ (½)^d e^{dx + Σ g} dx.
     size = sum(m) + 1
     lift = sum((n * gap for n, gap in zip(m, gaps, strict=True)), gaps[k]) - size * gaps[-1]

@@ -1,0 +1,323 @@
+"""Selection: exact probabilities, privacy and utility by brute force, and the special cases of claim C11."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dither.errors import ParameterError
+from dither.exact import Ball, ball, precision
+from dither.measures import ProfileOf, PureDP
+from dither.mechanisms import Exponential, MetricExponential, NoisyMax, TopK
+from dither.mechanisms.pieces import Pieces
+from dither.mechanisms.selection_error import worst_quantile
+from dither.noise import DiscreteLaplace
+from tests.contract.entropy_use import nothing_drawn
+
+NOISES: list[Any] = ["gumbel", "exponential", "laplace"]
+every_noise = pytest.mark.parametrize("noise", NOISES)
+
+
+def chances(mechanism: NoisyMax, scores: list[float]) -> list[float]:
+    """Who wins with which probability; no two scores may be the same."""
+    law = mechanism.error_distribution(scores)
+    by_gap = {float(gap): float(p) for gap, p in zip(law.errors, law.probabilities, strict=True)}
+    assert len(by_gap) == len(scores)
+    return [by_gap[max(scores) - score] for score in scores]
+
+
+def largest_loss(mechanism: NoisyMax, scores: list[float], directions: tuple[int, ...]) -> float:
+    """The largest privacy loss between `scores` and all that differ by one of `directions` in each."""
+    here = chances(mechanism, scores)
+    return max(
+        max(abs(math.log(p / q)) for p, q in zip(here, chances(mechanism, moved), strict=True))
+        for change in itertools.product(directions, repeat=len(scores))
+        if len(set(moved := [score + x for score, x in zip(scores, change, strict=True)])) == len(scores)
+    )
+
+
+@every_noise
+def test_neighbours_are_within_epsilon_and_no_smaller_epsilon_holds(noise: Any) -> None:
+    mechanism = NoisyMax(sensitivity=1, epsilon="0.8", noise=noise)
+    losses = [largest_loss(mechanism, s, (-1, 0, 1)) for s in ([0, 0.25, 0.5], [0, 30.5, 61.25], [0, 3.25, 40.5])]
+    assert all(loss <= 0.8 + 1e-12 for loss in losses)
+    assert max(losses) > 0.79
+
+
+@every_noise
+def test_monotone_scores_need_half_the_noise(noise: Any) -> None:
+    mechanism = NoisyMax(sensitivity=1, epsilon="0.8", noise=noise, monotone=True)
+    assert mechanism.scale == NoisyMax(sensitivity=1, epsilon="0.8", noise=noise).scale / 2
+    scores: list[list[float]] = [[0, 0.25, 0.5], [0, 30.5, 61.25], [0, 3.25, 40.5]]
+    for s, directions in itertools.product(scores, [(0, 1), (-1, 0)]):
+        assert largest_loss(mechanism, s, directions) <= 0.8 + 1e-12
+    assert max(largest_loss(mechanism, s, (-1, 0, 1)) for s in scores) > 1.5, "scores that are not monotone cost twice"
+
+
+@every_noise
+def test_the_probabilities_add_up_to_one(noise: Any) -> None:
+    mechanism = NoisyMax(sensitivity=1, epsilon=1, noise=noise)
+    for scores in ([3.0], [0.0, 0.0, 5.0], [1e300, -1e300, 7.0], [0.0, -math.inf, 2.0], np.arange(12) % 5):
+        law = mechanism.error_distribution(scores)
+        with precision(128):
+            total = sum(law.probabilities, Ball(0))
+        assert total.contains(1)
+        assert total.rad() < 1e-25
+
+
+def test_gumbel_noise_is_the_exponential_mechanism() -> None:
+    law = Exponential(sensitivity=1, epsilon=1).error_distribution([0, 1, 3])
+    total = 1 + math.exp(-1) + math.exp(-1.5)
+    assert [float(p) for p in law.probabilities] == pytest.approx(
+        [1 / total, math.exp(-1) / total, math.exp(-1.5) / total]
+    )
+    assert law.expected == pytest.approx((2 * math.exp(-1) + 3 * math.exp(-1.5)) / total)
+    assert law.beyond(2) == pytest.approx(math.exp(-1.5) / total)
+    assert law.beyond(3) == 0
+
+
+def test_permute_and_flip_by_its_definition() -> None:
+    """Go through the candidates in random order and accept one with probability e^{−gap/b}."""
+    gaps = [0.0, 0.5, 0.5, 2.0]
+    expected = [0.0] * 4
+    for order in itertools.permutations(range(4)):
+        rest = 1.0
+        for i in order:
+            expected[i] += rest * math.exp(-gaps[i]) / 24
+            rest *= 1 - math.exp(-gaps[i])
+    law = NoisyMax(sensitivity=1, scale=1).error_distribution([-gap for gap in gaps])
+    assert [float(p) for p in law.probabilities] == pytest.approx([expected[0], expected[1] + expected[2], expected[3]])
+
+
+@pytest.mark.parametrize("scores", [[0, 0], [0, 1], [0, 3, 3, 3, 5], [0, 1, 2, 3, 4, 5, 6], [0] * 50 + [4], [0, 9, 10]])
+def test_exponential_noise_is_never_worse_than_gumbel(scores: list[int]) -> None:
+    usual = Exponential(sensitivity=1, epsilon=1).error_distribution(scores)
+    better = NoisyMax(sensitivity=1, epsilon=1).error_distribution(scores)
+    assert better.expected <= usual.expected
+    assert all(better.beyond(gap) <= usual.beyond(gap) for gap in usual.errors)
+
+
+@every_noise
+def test_the_error_bound_is_the_worst_case(noise: Any) -> None:
+    """All others at the bound: the best one loses with probability β, and with more at 1 % less."""
+    mechanism = NoisyMax(sensitivity=1, epsilon=1, noise=noise, candidates=6)
+    bound = mechanism.error(0.1)
+    for factor, is_above in ((1.0, False), (0.99, True)):
+        law = mechanism.error_distribution([0.0] + [-factor * bound] * 5)
+        assert (float(law.probabilities[1]) > 0.1 + 1e-9) == is_above
+    for scores in (
+        [0, -3, -bound, -bound, -bound, -20],
+        [0, -bound, -bound, -1.5 * bound, -30, -31],
+        [0, 0, 0, 0, 0, 0],
+    ):
+        law = mechanism.error_distribution(scores)
+        assert law.beyond(bound - 1e-9) <= 0.1
+        assert law.expected <= mechanism.expected_error
+
+
+def test_the_utility_theorem() -> None:
+    """C16 with 2Δ, not the 4Δ of the notes; the exact bound is below it."""
+    for count, beta in itertools.product((2, 10, 10**6), ("0.5", "0.05", "1e-9")):
+        for mechanism in (
+            Exponential(sensitivity=3, epsilon="0.5", candidates=count),
+            NoisyMax(sensitivity=3, epsilon="0.5", candidates=count),
+        ):
+            textbook = 2 * 3 / 0.5 * (math.log(count) + math.log(1 / float(beta)))
+            assert mechanism.utility(beta) == pytest.approx(textbook)
+            assert mechanism.error(beta) < mechanism.utility(beta)
+    with pytest.raises(ParameterError, match="gumbel"):
+        NoisyMax(sensitivity=1, epsilon=1, noise="laplace", candidates=3).utility()
+
+
+def test_the_worst_expected_error_of_the_exponential_mechanism_is_reached() -> None:
+    mechanism = Exponential(sensitivity=1, epsilon=1, candidates=8)
+    worst = mechanism.expected_error
+    found = mechanism.error_distribution([0.0] + [-(worst + 2)] * 7).expected  # g = 1 + λ scales of 2
+    assert found == pytest.approx(worst, rel=1e-9)
+    for gap in (1.0, 2.0, 4.0, 8.0):
+        assert mechanism.error_distribution([0.0] + [-gap] * 7).expected <= worst
+
+
+def test_a_single_candidate_is_never_wrong() -> None:
+    for noise in NOISES:
+        mechanism = NoisyMax(sensitivity=1, epsilon=1, noise=noise, candidates=1)
+        assert mechanism.error(0.05) == mechanism.expected_error == 0.0
+        assert mechanism.release([5.0]).value == 0
+        assert worst_quantile(noise, Fraction(1), 3, Fraction(9, 10)) == 0.0
+
+
+def test_error_needs_the_number_of_candidates() -> None:
+    mechanism = Exponential(sensitivity=1, epsilon=1)
+    asks: list[Callable[[], float]] = [mechanism.error, mechanism.utility, lambda: mechanism.expected_error]
+    for ask in asks:
+        with pytest.raises(ParameterError, match="candidates"):
+            ask()
+    with pytest.raises(ParameterError, match="interval"):
+        mechanism.release([1, 2]).interval()
+
+
+def test_candidates_and_weights() -> None:
+    mechanism = Exponential(sensitivity=1, epsilon=1)
+    assert mechanism.release([0, 1e6], candidates=["a", "b"]).value == "b"
+    assert mechanism.release([0, 0], weights=[1e300, 1e-300]).value == 0
+    assert mechanism.release([0, 0], weights=[Fraction(1, 10**400), Fraction(10**400)]).value == 1
+    with nothing_drawn():
+        refused: list[dict[str, Any]] = [{"candidates": ["a"]}, *({"weights": w} for w in ([1], [1, 0], [1, math.nan]))]
+        for bad in refused:
+            with pytest.raises(ParameterError):
+                mechanism.release([0, 1], **bad)
+
+
+def test_a04_extreme_scores() -> None:
+    for noise in NOISES:
+        mechanism = NoisyMax(sensitivity=1, epsilon=1, noise=noise)
+        assert mechanism.release([-1e300, 1e300]).value == 1
+        assert mechanism.release([-math.inf] * 5 + [-1e300]).value == 5
+        assert 0 <= mechanism.release(np.full(10**6, 1e300)).value < 10**6
+        law = mechanism.error_distribution(np.zeros(10**6))
+        assert law.errors == (Fraction(0),)
+        assert law.probabilities[0].contains(1)
+
+
+def test_what_was_announced_is_exact_and_what_was_done_is_tighter() -> None:
+    mechanism = Exponential(sensitivity=1, epsilon="0.3")
+    assert mechanism.guarantee == PureDP("0.3")
+    done = mechanism.release([1.0, 2.0]).guarantee
+    assert isinstance(done, ProfileOf)
+    assert done.delta("0.1") < mechanism.guarantee.delta("0.1")
+
+
+# --------------------------------------------------------------------- top-k
+
+
+def test_the_best_few_in_order() -> None:
+    mechanism = TopK(count=3, sensitivity=1, epsilon=1)
+    assert mechanism.release([0, 1e6, 2e6, 3e6]).value == [3, 2, 1]
+    assert mechanism.release([0, 1e6, 2e6, 3e6], candidates="abcd").value == ["d", "c", "b"]
+    assert mechanism.release(np.zeros(3)).value in [list(order) for order in itertools.permutations(range(3))]
+    assert mechanism.guarantee == PureDP(1)
+    assert mechanism.each.epsilon == Fraction(1, 3)
+    with pytest.raises(ParameterError):
+        mechanism.release([1.0, 2.0])
+
+
+# ------------------------------------------------------------------ interval
+
+
+def test_pieces_hold_every_grid_point_once() -> None:
+    pieces = Pieces.of([0.0, 0.3, 0.3, 0.7, 1.0], [1.0, 2.0, 3.0, 4.0])
+    assert pieces.grid.exponent == -40
+    assert pieces.scores.values.tolist() == [1.0, -math.inf, 3.0, 4.0]
+    weights = [int(pieces.scores.weight(i)) for i in (0, 2, 3)]
+    assert sum(weights) == 2**40 + 1, "both ends are in"
+    assert weights[0] == math.ceil(Fraction(0.3) * 2**40)
+
+
+def test_pieces_far_from_zero_are_exact() -> None:
+    pieces = Pieces.of([1e9, 1e9 + 0.25, 1e9 + 1], [0.0, 1.0])
+    assert [int(pieces.scores.weight(i)) for i in range(2)] == [2**38, 3 * 2**38 + 1]
+    tiny = Pieces.of([0.0, 5e-324, 1.0], [0.0, 1.0])
+    assert int(tiny.scores.weight(0)) == 1, "0 itself lies before the first edge above it"
+
+
+def test_a_point_lies_in_its_piece() -> None:
+    mechanism = Exponential(sensitivity=1, epsilon=1)
+    for _ in range(50):
+        assert 2.0 <= mechanism.release_interval([0, 2, 3, 10], [0, 1e6, 0]).value < 3.0
+        assert 0.0 <= mechanism.release_interval([0.0, 1.0], [0.0]).value <= 1.0
+    halves = [mechanism.release_interval([0, 1, 4], [2 * math.log(3), 0.0]).value < 1 for _ in range(2000)]
+    assert 0.35 < np.mean(halves) < 0.65, "width 1 at three times the weight, against width 3: a fair coin"
+
+
+@pytest.mark.parametrize(
+    ("edges", "scores"),
+    [
+        ([0, 1], [0, 1]),
+        ([1, 0], [0]),
+        ([0, 0], [0]),
+        ([0], []),
+        ([0, math.nan], [0]),
+        ([-math.inf, 0], [0]),
+        ([0, 1], [math.nan]),
+        ([0, "b"], [0]),
+        ([0, 1e308], [0]),
+        ([0, 2, 1], [0, 0]),
+    ],
+    ids=str,
+)
+def test_bad_pieces_are_refused(edges: Any, scores: Any) -> None:
+    with nothing_drawn(), pytest.raises(ParameterError):
+        Exponential(sensitivity=1, epsilon=1).release_interval(edges, scores)
+
+
+# --------------------------------------------------------------- metric (C11)
+
+
+def test_c11_the_factor_two_case() -> None:
+    line = MetricExponential(points=range(6), distance=lambda x, y: abs(x - y), sensitivity=1, epsilon=1)
+    assert (line.factor, line.scale) == (2, Fraction(2))
+    assert _largest_metric_loss(line) <= 1
+
+
+def test_c11_the_factor_one_case_is_tight() -> None:
+    circle = MetricExponential(
+        points=range(9), distance=lambda x, y: min((x - y) % 9, (y - x) % 9), sensitivity=1, epsilon=1
+    )
+    assert (circle.factor, circle.scale) == (1, Fraction(1))
+    assert _largest_metric_loss(circle) == pytest.approx(1, rel=1e-12)
+    squeezed = MetricExponential(points=range(9), distance=lambda x, y: abs(x - y), sensitivity=1, scale=1)
+    assert _largest_metric_loss(squeezed) > 1.1, "with a normaliser that moves, α = Δ/ε is too small"
+    assert squeezed.guarantee == PureDP(2)
+
+
+def _largest_metric_loss(mechanism: MetricExponential) -> float:
+    laws = [mechanism.probabilities(x) for x in mechanism.points]
+    losses = [
+        abs(math.log(float(here[y]) / float(there[y])))
+        for here, there in itertools.pairwise(laws)
+        for y in mechanism.points
+    ]
+    return max(losses)
+
+
+@pytest.mark.parametrize("centre", [-3, 0, 4])
+def test_c11_the_geometric_mechanism_is_an_instance(centre: int) -> None:
+    """On any window of the integers, the metric mechanism is the discrete Laplace law given the window: to 100 bits."""
+    scale = Fraction(5, 2)
+    window = range(-20, 21)
+    metric = MetricExponential(points=window, distance=lambda x, y: abs(x - y), sensitivity=1, scale=scale)
+    law = DiscreteLaplace(scale)
+    with precision(128):
+        inside = sum((law.pmf(y - centre) for y in window), Ball(0))
+        for y, chance in metric.probabilities(centre).items():
+            assert abs(chance - law.pmf(y - centre) / inside) < ball(Fraction(1, 2**100))
+
+
+def test_c11_the_laplace_mechanism_is_the_limit() -> None:
+    """On ever finer lattices the law tends to the density e^{−|x|/α}/2α: here it is within 2 % at steps of 1/32."""
+    step, alpha = Fraction(1, 32), Fraction(1)
+    metric = MetricExponential(
+        points=range(-150, 151), distance=lambda x, y: abs(x - y) * step, sensitivity=1, scale=alpha
+    )
+    law = metric.probabilities(0)
+    window = 1 - math.exp(-150 / 32)
+    for x in (0, 5, -64, 100):
+        density = math.exp(-abs(x) / 32) / 2 / window
+        assert float(law[x]) * 32 == pytest.approx(density, rel=2e-2)
+
+
+def test_metric_errors_are_exact() -> None:
+    mechanism = MetricExponential(points="abc", distance=[[0, 1, 2], [1, 0, 1], [2, 1, 0]], sensitivity=1, scale=1)
+    a, b = math.exp(-1), math.exp(-2)
+    assert mechanism.expected_error == pytest.approx((a + 2 * b) / (1 + a + b))
+    assert mechanism.error(0.05) == 2.0
+    assert mechanism.error(0.2) == 1.0
+    assert mechanism.error(0.5) == 0.0
+    with pytest.raises(ParameterError, match="radius"):
+        mechanism.release("a").interval()
