@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, exceeds, refused
+from dither.events import LaplaceNoise
 from dither.exact import Ball, ball
 from dither.measures import ZCDP, GaussianDP, to_zcdp
 from dither.measures.pairs import Gaussian, Laplace
 from dither.mechanisms import Gaussian as GaussianMechanism
+from dither.mechanisms import Histogram
 from dither.mechanisms import Laplace as LaplaceMechanism
 from dither.mechanisms.calibration import largest_mu_squared, textbook_variance
 from dither.noise import DiscreteLaplace
@@ -196,8 +199,8 @@ def c10(added: int = 1, replaced: int = 2) -> Iterator[Evidence]:
     bins = range(3)
     everyone = [data for n in range(1, 5) for data in grid.datasets(bins, n)]
     moves = {
-        "add or remove one record": {_move(d, d[:-1]) for d in everyone},
-        "replace one record": {_move(d, e) for d in everyone for e in grid.replacements(d, bins)},
+        ADD_REMOVE: {_move(d, d[:-1]) for d in everyone},
+        REPLACE_ONE: {_move(d, e) for d in everyone for e in grid.replacements(d, bins)},
     }
     for (name, seen), promised in zip(moves.items(), (added, replaced), strict=True):
         yield equal("Δ₁", promised, max(sum(map(abs, move)) for move in seen), neighbours=name)
@@ -205,6 +208,9 @@ def c10(added: int = 1, replaced: int = 2) -> Iterator[Evidence]:
         law = DiscreteLaplace(Fraction(promised))
         loss = grid.largest(sum((abs((law.pmf(0) / law.pmf(x)).log()) for x in m), Ball(0)) for m in seen)
         yield equal("ε of noise of scale Δ₁/ε in each bin", Ball(1), loss, neighbours=name)
+        event = Histogram(bins=3, epsilon=1, adjacency=name).event
+        assert isinstance(event, LaplaceNoise)
+        yield equal("scale that the mechanism uses, ε = 1", promised, event.scale, neighbours=name)
     yield from _rounding(Fraction(4))
 
 

@@ -16,8 +16,8 @@ from dither.measures import PureDP, hockey_stick, privacy_loss
 from dither.measures.pairs import Gaussian, Laplace
 from dither.mechanisms import Gaussian as GaussianMechanism
 from dither.mechanisms import Laplace as LaplaceMechanism
+from dither.mechanisms import SparseVector as SparseVectorMechanism
 from dither.mechanisms.calibration import largest_mu_squared
-from dither.mechanisms.sparse_vector import SparseVector as SparseVectorMechanism
 from dither.noise import DiscreteLaplace
 
 __all__ = ["c1", "c3", "c25", "c29", "c30"]

@@ -12,9 +12,7 @@ from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal
 from dither.exact import Ball, ball
 from dither.measures import multiplicative_distance
 from dither.measures.pairs import BoundedRange
-from dither.mechanisms.metric import MetricExponential
-from dither.mechanisms.randomized_response import RandomizedResponse
-from dither.mechanisms.selection import Exponential, NoisyMax
+from dither.mechanisms import Exponential, MetricExponential, NoisyMax, RandomizedResponse
 from dither.mechanisms.selection_error import error_distribution
 from dither.noise import DiscreteLaplace, Geometric
 from dither.noise.race import Scores

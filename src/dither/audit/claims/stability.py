@@ -7,10 +7,11 @@ from fractions import Fraction
 from itertools import product
 
 from dither.audit.claims import grid
-from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, refused
 from dither.exact import Ball, ball
 from dither.measures import ApproxDP, GaussianDP, PureDP, hockey_stick
 from dither.measures.pairs import Gaussian, approximate
+from dither.mechanisms import Histogram
 
 __all__ = ["c22", "c23", "c24", "c26", "c27"]
 
@@ -91,7 +92,8 @@ _WORKLOADS: dict[str, list[list[int]]] = {
 @claim(
     "C26",
     "S1, S3",
-    "δ must be far below 1/n: publishing one random record is (0, 1/n)-DP, and no better at any ε.",
+    "δ must be far below 1/n: publishing one random record is (0, 1/n)-DP, and no better at any ε; δ ≥ 1/n is refused "
+    "unless explicitly allowed.",
     "δ = 1/n",
 )
 def c26(records: Fraction = Fraction(1)) -> Iterator[Evidence]:
@@ -101,6 +103,11 @@ def c26(records: Fraction = Fraction(1)) -> Iterator[Evidence]:
         there = {f"record {i}": Fraction(1, n) for i in range(n - 1)} | {"another": Fraction(1, n)}
         exact = max(hockey_stick(here, there, epsilon), hockey_stick(there, here, epsilon))
         yield equal("δ(ε)", ball(records / n), exact, n=n, ε=epsilon)
+    for delta, n in (("0.01", 100), ("1e-6", 10**6), ("0.5", 3)):
+        for allowed in (False, True):
+            build = lambda d=delta, m=n, a=allowed: Histogram(epsilon=1, delta=d, n=m, allow_large_delta=a)  # noqa: E731
+            yield equal("δ ≥ 1/n refused", int(not allowed), refused(build), δ=delta, n=n, allowed=allowed)
+    yield equal("δ < 1/n refused", 0, refused(lambda: Histogram(epsilon=1, delta="0.0099", n=100)), δ="0.0099", n=100)
 
 
 @claim(
