@@ -15,9 +15,20 @@ from dither.errors import AdjacencyMismatch, ParameterError
 from dither.events import Composed, GaussianNoise, LaplaceNoise, Stated
 from dither.measures.lattice_pairs import DiscreteLaplace as LaplacePair
 from dither.mechanisms import Gaussian, Laplace, Mechanism, Staircase
+from tests.contract.entropy_use import nothing_drawn
 from tests.oracle.lattice_sums import laplace_line, masses
 
-WHOLE: list[Any] = [3, np.int8(3), np.uint64(3), [1, 2], [2**70, -1], (5,), np.array([[1, 2]]), np.array([2**70, 1])]
+WHOLE: list[Any] = [
+    3,
+    np.int8(3),
+    np.uint64(3),
+    [1, 2],
+    [2**70, -1],
+    [-1, 2**63],
+    (5,),
+    np.array([[1, 2]]),
+    np.array([2**70, 1]),
+]
 REAL: list[Any] = [0.5, np.float32(0.5), Fraction(1, 3), Decimal("0.1"), [0.5], [1, 0.5], np.array([0.5], np.float32)]
 
 
@@ -64,6 +75,14 @@ def test_real_arrays_say_how_many_coordinates_they_have() -> None:
         with pytest.raises(ParameterError, match=r"more real coordinates than dimension=3.*dimension=\.\.\."):
             m.release([0.5] * 4)
     assert Laplace(sensitivity=1, epsilon=1).release([1] * 4).value.shape == (4,)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_bad_value_at_the_end_of_a_long_array_is_found_before_anything_is_drawn(bad: float) -> None:
+    values = np.zeros(200_000)
+    values[-1] = bad
+    with nothing_drawn(), pytest.raises(ParameterError, match="must be finite"):
+        Laplace(sensitivity=1, epsilon=1, dimension=200_000).release(values)
 
 
 def test_integer_vectors_that_move_in_two_coordinates_say_so() -> None:

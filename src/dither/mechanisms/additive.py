@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dither.errors import NotANumberError, ParameterError
 from dither.events import Event
-from dither.exact import Ball, Number, ball, check, precision, rational
+from dither.exact import Ball, Number, ball, check, in_words, precision, rational
 from dither.measures import Guarantee
 from dither.measures.certified import above, below, exactly_above, exactly_below
 from dither.mechanisms.mechanism import Mechanism
@@ -27,7 +27,7 @@ from dither.mechanisms.released import Interval, Release
 from dither.noise import Grid, add_integers
 from dither.noise.law import SymmetricLaw
 
-__all__ = ["Additive", "Noising", "exactly_one", "numeric"]
+__all__ = ["Additive", "Noising", "described", "exactly_one", "numeric"]
 
 
 @dataclass(frozen=True)
@@ -234,6 +234,18 @@ def _size(value: Any) -> int:
 
 def _not_finite() -> NotANumberError:
     return NotANumberError("the value must be finite: NaN and infinities cannot be released. Clamp or drop them first.")
+
+
+def described(mechanism: Mechanism, **shown: object) -> str:
+    """The call that would build the mechanism again, without what was left unsaid."""
+    words = {
+        name: in_words(value) if isinstance(value, Fraction) else value
+        for name, value in shown.items()
+        if value is not None
+    }
+    if mechanism.adjacency is not None:
+        words["adjacency"] = repr(str(mechanism.adjacency))
+    return f"{type(mechanism).__name__}({', '.join(f'{name}={value}' for name, value in words.items())})"
 
 
 def exactly_one(what: str, **ways: object) -> str:

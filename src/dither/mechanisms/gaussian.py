@@ -18,7 +18,7 @@ from dither.measures.lattice_pairs import DiscreteGaussian as LatticePair
 from dither.measures.moment_pairs import Concentrated
 from dither.measures.pairs import Gaussian as GaussianPair
 from dither.measures.pairs import Pair
-from dither.mechanisms.additive import Additive, Noising, exactly_one
+from dither.mechanisms.additive import Additive, Noising, described, exactly_one
 from dither.mechanisms.calibration import (
     TEXTBOOK,
     largest_mu_squared,
@@ -37,7 +37,7 @@ _LARGEST_LINE = 10**24  # lattice_pairs: above, on the line too, the theorem of 
 _SUMMED = 10**4
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Gaussian(Additive):
     """value + noise, P[noise = x] ∝ e^{−x²/2σ²} on a lattice, independent for each coordinate.
 
@@ -119,6 +119,19 @@ class Gaussian(Additive):
                     f"on a lattice the formula {self.calibration} misses {promised} at sigma={self.sigma}: "
                     'the noise is too narrow for its steps. Use calibration="exact".'
                 )
+
+    def __repr__(self) -> str:
+        bare = self.epsilon is None and self.rho is None
+        return described(
+            self,
+            sensitivity_squared=self.sensitivity_squared,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rho=self.rho,
+            sigma=Fraction(repr(self.sigma)) if bare else None,
+            calibration=self.calibration if self.calibration != "exact" else None,
+            dimension=self.dimension if self.dimension > 1 else None,
+        )
 
     @property
     def sigma(self) -> float:

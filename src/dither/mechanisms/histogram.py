@@ -16,7 +16,7 @@ from dither.errors import ParameterError
 from dither.events import Event, Stated
 from dither.exact import Number, check, rational
 from dither.measures import ApproxDP, Guarantee
-from dither.mechanisms.additive import Noising, numeric
+from dither.mechanisms.additive import Noising, described, numeric
 from dither.mechanisms.discovery import Discovery
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
@@ -27,7 +27,7 @@ from dither.noise import add_integers
 __all__ = ["Histogram"]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Histogram(Mechanism):
     """How many people are in each bin, plus integer noise per bin (claim C10).
 
@@ -104,6 +104,12 @@ class Histogram(Mechanism):
                     "allowed. Give a smaller delta, or allow_large_delta=True."
                 )
         return exact
+
+    def __repr__(self) -> str:
+        bins = self.bins if not isinstance(self.bins, tuple) else f"[{len(self.bins)} names]"
+        return described(
+            self, epsilon=self.epsilon, delta=self.delta, noise=self.noise, bins=bins, max_bins=self.max_bins
+        )
 
     # -------------------------------------------------------------------- cost
 

@@ -12,13 +12,13 @@ from dither.adjacency import Adjacency
 from dither.events import Event, LaplaceNoise
 from dither.exact import Ball, Number, ball, check, rational
 from dither.measures import PureDP
-from dither.mechanisms.additive import Additive, Noising, exactly_one
+from dither.mechanisms.additive import Additive, Noising, described, exactly_one
 from dither.noise import DiscreteLaplace, Grid
 
 __all__ = ["Laplace"]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Laplace(Additive):
     """value + noise, P[noise = x] ∝ e^{−|x|/b} on a lattice, independent for each coordinate.
 
@@ -65,6 +65,11 @@ class Laplace(Additive):
         object.__setattr__(self, "dimension", int(dimension))
         object.__setattr__(self, "adjacency", adjacency)
         self.event  # noqa: B018  (built now, so that a scale that no lattice holds is refused here)
+
+    def __repr__(self) -> str:
+        scale = self.scale if self.epsilon is None else None
+        dimension = self.dimension if self.dimension > 1 else None
+        return described(self, sensitivity=self.sensitivity, epsilon=self.epsilon, scale=scale, dimension=dimension)
 
     @property
     def guarantee(self) -> PureDP:

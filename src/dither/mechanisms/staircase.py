@@ -13,14 +13,14 @@ from dither.errors import ParameterError
 from dither.events import Event, StaircaseNoise
 from dither.exact import Ball, Number, check, rational
 from dither.measures import PureDP
-from dither.mechanisms.additive import Additive, Noising
+from dither.mechanisms.additive import Additive, Noising, described
 from dither.noise import Grid
 from dither.noise.staircase import Staircase as StaircaseLaw
 
 __all__ = ["Staircase"]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Staircase(Additive):
     """value + noise whose probability falls by e^{−ε} once in every Δ, and nowhere else.
 
@@ -49,6 +49,9 @@ class Staircase(Additive):
         check.positive(sensitivity=self.sensitivity, epsilon=self.epsilon)
         if self.epsilon > _LARGEST_EPSILON:
             raise ParameterError(f"epsilon must be at most {_LARGEST_EPSILON}, got epsilon={self.epsilon}.")
+
+    def __repr__(self) -> str:
+        return described(self, sensitivity=self.sensitivity, epsilon=self.epsilon)
 
     @property
     def dimension(self) -> int:  # type: ignore[override]
