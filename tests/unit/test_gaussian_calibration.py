@@ -13,7 +13,7 @@ from dither.exact import ball
 from dither.measures import GaussianDP
 from dither.mechanisms import Gaussian
 from dither.mechanisms.calibration import TEXTBOOK, largest_mu_squared, line_profile, line_variance, textbook_variance
-from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
+from dither.mechanisms.smoothing import _holds, dominating_mu_squared, smallest_variance
 from tests.oracle.lattice_sums import Masses, gaussian_profile, masses, profile_of, shifted_profile
 
 BUDGETS = [
@@ -113,6 +113,13 @@ def test_on_the_grid_nothing_is_lost() -> None:
     assert square is not None
     assert Fraction(1, 4) < square < Fraction(1, 4) * (1 + Fraction(1, 10**16))
     assert smallest_variance(Fraction(1, 4), Fraction(2) ** 78, 1000) < Fraction(2) ** 80 * (1 + Fraction(1, 10**16))
+
+
+def test_the_conditions_of_the_theorem_are_decided_in_balls() -> None:
+    """s² = 1/2 leaves q = e^{−π²}: 16c ≈ 64q = 3e-3, and ζμφ ≈ 1e-4."""
+    assert not _holds(Fraction(1, 16), Fraction(1, 1024), 1, Fraction(1, 2))
+    assert _holds(Fraction(1, 16), Fraction(1, 1024), 1, Fraction(3, 4))
+    assert not _holds(Fraction(1, 16), Fraction(1, 1024), 1000, Fraction(3, 4))
 
 
 def test_noise_too_narrow_is_not_compared() -> None:
