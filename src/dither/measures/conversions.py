@@ -27,7 +27,7 @@ def to_approx(guarantee: Guarantee, delta: Number) -> ApproxDP:
     `measures.tangent`.
 
     >>> to_approx(ZCDP("0.5"), "1e-6")
-    ApproxDP(epsilon=5.2215343820..., delta=1e-06)
+    ApproxDP(epsilon=5.22153..., delta=1e-06)
     """
     epsilon = guarantee.epsilon(delta)
     if not epsilon < math.inf:

@@ -119,7 +119,7 @@ class ZCDP(_Moments):
     """ρ-zero-concentrated differential privacy: D_α ≤ αρ for every α > 1, ρ = `rho`.
 
     >>> ZCDP(0.5).epsilon(1e-6), ZCDP(0.5).delta(1)
-    (5.22153438..., 0.21491114...)
+    (5.22153..., 0.21491...)
     """
 
     rho: Fraction
