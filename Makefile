@@ -20,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup ## show what there is, in a few seconds
-	@$(BIN)/python examples/noise_demo.py
+	@$(BIN)/python examples/demo.py
 
 claims: setup ## check every theorem of the lectures and write docs/claims.md
 	@$(BIN)/dither claims
