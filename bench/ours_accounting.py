@@ -1,12 +1,11 @@
 """Our accountant on the cases of the topic `accounting`."""
 
+from bench.accounting_case import AccountingCase, Calibration, Release
 from dither import events
 from dither.accounting import Bracket, compose
-from dither.accounting.composition import forget
 from dither.accounting.calibrate import gaussian_scale
+from dither.accounting.composition import forget
 from dither.exact import rational
-
-from bench.accounting_case import AccountingCase, Calibration, Release
 
 WIDTH = 1e-3
 """What is asked of a bracket, relative to its upper end."""
@@ -34,7 +33,7 @@ def is_just_enough(wanted: Calibration, found: float, relative: float) -> bool:
 def query() -> float:
     """One question to a simple mechanism."""
     forget()
-    return compose([events.LaplaceNoise(2)]).epsilon(1e-6)
+    return compose([events.LaplaceNoise(rational(2))]).epsilon(1e-6)
 
 
 def gaussian_query() -> float:

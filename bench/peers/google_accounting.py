@@ -51,6 +51,4 @@ def _distribution(release: Release) -> Any:
         return build.from_gaussian_mechanism(
             release.scale, value_discretization_interval=INTERVAL, sampling_prob=release.sampling_rate
         )
-    return build.from_randomized_response(
-        2 - 2 * release.scale, num_buckets=2, value_discretization_interval=INTERVAL
-    )
+    return build.from_randomized_response(2 - 2 * release.scale, num_buckets=2, value_discretization_interval=INTERVAL)

@@ -11,6 +11,20 @@ from flint import acb, arb, ctx
 
 from tests.oracle.finite import Masses, real
 
+__all__ = [
+    "BITS",
+    "Profile",
+    "finite_product",
+    "gaussian",
+    "is_bracket",
+    "laplace_then",
+    "normal_tail",
+    "real",
+    "responses",
+    "sampled_gaussian",
+    "sampled_gaussian_then",
+]
+
 BITS = 160
 Profile = Callable[[arb], arb]
 

@@ -10,8 +10,8 @@ from flint import arb, ctx
 
 from dither.accounting import Bracket, Composition, WideBracket, of_pairs
 from dither.measures.finite_pairs import Finite
-from dither.measures.pairs import Gaussian, Laplace, Pair, TwoPoint, approximate, response
-from dither.measures.subsampled_pairs import fixed_size, poisson
+from dither.measures.pairs import Gaussian, Laplace, Pair, TwoPoint
+from dither.measures.subsampled_pairs import poisson
 from tests.oracle import compositions as oracle
 from tests.oracle.points import Points, stream
 
@@ -52,7 +52,8 @@ def check(composed: Composition, profiles: list[oracle.Profile], delta: Fraction
 
 
 def finite_case(points: Points) -> None:
-    groups, masses = [], []
+    groups: list[tuple[Pair, int]] = []
+    masses = []
     for _ in range(2):
         p, q = points.masses(3), points.masses(3)
         times = int(points.size(0, 0.7))

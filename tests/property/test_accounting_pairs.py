@@ -54,7 +54,9 @@ MAKERS: dict[str, Maker] = {
     "sampled Gaussian, added": lambda points: PoissonAdd(Gaussian(points.size(-3, 1.5)), points.probability(-5)),
     "sampled Laplace": lambda points: PoissonRemove(Laplace(points.size(-3, 1)), points.probability(-5)),
     "sampled Laplace, added": lambda points: PoissonAdd(Laplace(points.size(-3, 1)), points.probability(-5)),
-    "sampled leak": lambda points: PoissonAdd(approximate(points.size(-2, 1), points.size(-6, -1)), points.probability(-3)),
+    "sampled leak": lambda points: PoissonAdd(
+        approximate(points.size(-2, 1), points.size(-6, -1)), points.probability(-3)
+    ),
     "fixed size": lambda points: FixedSize(Gaussian(points.size(-3, 1.5)), points.probability(-5)),
     "fixed size Laplace": lambda points: FixedSize(Laplace(points.size(-3, 1)), points.probability(-5)),
     "mixture": _mixture,
@@ -171,7 +173,9 @@ def test_the_zcdp_bound_contains_its_gaussian() -> None:
     for points in stream("zcdp", 20):
         pair = Concentrated(points.size(-4, 1))
         losses = np.linspace(-5, 20, 40)
-        assert np.all(pair.dots(losses) >= Gaussian(2 * pair.rho).tails(losses).p - Gaussian(2 * pair.rho).tails(losses).scaled_q)
+        assert np.all(
+            pair.dots(losses) >= Gaussian(2 * pair.rho).tails(losses).p - Gaussian(2 * pair.rho).tails(losses).scaled_q
+        )
         low, high = pair.bracket(points.size(-12, -1))
         assert low <= high
 

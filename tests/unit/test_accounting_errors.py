@@ -315,14 +315,14 @@ def float_dots(pair: Pair, law: Law, *, above: bool) -> FloatArray:
     points = law.losses
     if above:
         dots = pair.dots(points)
-        return dots - dots[-1]
+        return np.asarray(dots - dots[-1])
     before = np.full(len(points), law.step / 2)
     before[-1] = 0.0
     p, q, error = pair.tails(points - before)
     error = error + POSITION_ERROR * (1 + np.abs(points - before))
     p, q = p * (1 - error), q * (1 + error)
     ends, starts = p - np.exp(before) * q, p - np.exp(before - law.step) * q
-    return np.append(np.minimum(ends[:-1], starts[1:]), 0.0)
+    return np.asarray(np.append(np.minimum(ends[:-1], starts[1:]), 0.0))
 
 
 @pytest.mark.parametrize("above", [True, False])

@@ -5,7 +5,7 @@
 >>> step = PoissonSampled(GaussianNoise.of(1), rate=Fraction(1, 100))
 >>> lower, upper = compose([Repeated(step, times=1000)]).bracket(1e-5)
 >>> print(f"{lower:.3f} ≤ ε ≤ {upper:.3f}")
-2.101 ≤ ε ≤ 2.101
+1.828 ≤ ε ≤ 1.828
 """
 
 from dither.accounting.composition import RELATIVE_WIDTH, Composition, WideBracket, compose, of_pairs

@@ -76,7 +76,8 @@ def smallest_scale(
     """The smallest scale s for which everything in `events_at(s)` together is (ε, δ)-DP; never too small.
 
     The cost must fall as s grows. The answer is certified at `rational(s)`, which is what other parts of dither
-    take a float to mean; it is within about 1e-6 of the exact one, relatively, or better.
+    take a float to mean; it is within about 1e-6 of the exact one, relatively, or better. A composition asked with the
+    usual `relative_width` may say a little more than the budget; asked with ``relative_width=3e-6`` it does not.
 
     >>> from dither.events import GaussianNoise
     >>> smallest_scale(lambda s: [GaussianNoise.of(s)] * 1000, epsilon=1, delta="1e-6")
@@ -89,8 +90,9 @@ def smallest_scale(
     def excess(log_scale: float, width: float) -> float:
         if not abs(log_scale) < math.log(_LARGEST_SCALE):
             raise Uncalibrated(
-                f"no scale up to {_LARGEST_SCALE} keeps epsilon={float(budget.epsilon)} at delta={float(budget.delta)}, "
-                "or every scale does. Raise the budget, or check that the cost falls with the scale."
+                f"no scale up to {_LARGEST_SCALE} keeps epsilon={float(budget.epsilon)} at "
+                f"delta={float(budget.delta)}, or every scale does. Raise the budget, or check that the cost falls "
+                "with the scale."
             )
         return budget.excess(events_at(rational(math.exp(log_scale))), width)
 
@@ -128,9 +130,7 @@ def _slope(low: _Point, high: _Point) -> float:
     return min((high.value - low.value) / (high.place - low.place), -1e-3)
 
 
-def _descend(
-    function: Callable[[float], float], at: _Point, slope: float, tolerance: float
-) -> tuple[_Point, float]:
+def _descend(function: Callable[[float], float], at: _Point, slope: float, tolerance: float) -> tuple[_Point, float]:
     """A place where the function is between −tolerance and 0, by secant steps that aim at −tolerance/2."""
     for _ in range(_STEPS):
         if -tolerance <= at.value <= 0:
@@ -188,7 +188,7 @@ def most_repetitions(thing: Event | Spending, *, epsilon: Number, delta: Number 
     """The largest number of times that `thing` can be done within (ε, δ); 0 if not even once, never too many.
 
     >>> most_repetitions(LaplaceNoise(50), epsilon=1, delta="1e-6")
-    141
+    144
     """
     budget = _Budget.of(epsilon, delta)
     pairs, adjacency = parts_of_all([thing])

@@ -5,7 +5,7 @@
 >>> both = of_pairs([(Laplace(Fraction(1, 50)), 200), (response(Fraction(3, 4)), 20)])
 >>> lower, upper = both.bracket(1e-6)
 >>> round(lower, 2), round(upper, 2)
-(21.86, 21.86)
+(22.76, 22.76)
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _merged(counts: Counter[Pair]) -> Iterator[Group]:
         shared = sorted(set.intersection(*map(set, curves)))
         if not shared:
             raise ParameterError("the Rényi curves share no order. Give them at the same orders.")
-        yield Group(Renyi(tuple((order, sum(curve[order] for curve in curves)) for order in shared)), 1)
+        yield Group(Renyi(tuple((order, sum((curve[order] for curve in curves), Fraction(0))) for order in shared)), 1)
 
 
 def _is_free(pair: Pair) -> bool:
@@ -183,27 +183,20 @@ def _is_free(pair: Pair) -> bool:
 def _directions(groups: Groups) -> list[Groups]:
     if all(group.pair.is_symmetric for group in groups):
         return [groups]
-    return [groups, tuple(Group(group.pair.swapped(), group.count) for group in groups)]
+    return [groups, tuple(Group(group.pair.swapped(), group.times) for group in groups)]
 
 
 def _largest(groups: Groups) -> float:
     """The sum of the largest losses, rounded up."""
+    tops = [(group.pair.support[1], group.times) for group in groups]
+    if any(top == math.inf for top, _ in tops):
+        return math.inf
     with precision(128):
-        total = sum(Fraction(g.pair.support[1]) * g.count if math.isfinite(g.pair.support[1]) else math.inf for g in groups)
-        return total if total == math.inf else upper(ball(Fraction(total)))
-
-
-def _leak(groups: Groups) -> Fraction:
-    """The exact probability of an infinite loss."""
-    kept = Fraction(1)
-    for pair, count in groups:
-        if pair.infinity:
-            kept *= (1 - pair.infinity) ** count
-    return 1 - kept
+        return upper(ball(sum((Fraction(top) * times for top, times in tops), Fraction(0))))
 
 
 def _is_single(groups: Groups) -> bool:
-    return len(groups) == 1 and groups[0].count == 1
+    return len(groups) == 1 and groups[0].times == 1
 
 
 def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
@@ -279,8 +272,17 @@ def _delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
     else:
         with precision(64):
             low, high = lower(ball(epsilon)), upper(ball(epsilon))
-        answers = [delta_bracket(each, low, high, relative) for each in _directions(groups)]
+        answers = [
+            Bracket(0.0, 0.0) if _is_beyond(each, epsilon) else delta_bracket(each, low, high, relative)
+            for each in _directions(groups)
+        ]
     return Bracket(max(a.lower for a in answers), max(a.upper for a in answers))
+
+
+def _is_beyond(groups: Groups, epsilon: Fraction) -> bool:
+    """Whether no loss can exceed ε."""
+    largest = math.inf if any(pair.infinity for pair, _ in groups) else _largest(groups)
+    return largest < math.inf and epsilon >= Fraction(largest)
 
 
 def forget() -> None:

@@ -70,7 +70,7 @@ class BasicFilter:
     >>> from dither import PureDP
     >>> BasicFilter(1).charge(PureDP("0.7")).charge(PureDP("0.4"))
     Traceback (most recent call last):
-    dither.accounting.filters.OverBudget: this release costs epsilon 2/5 (delta 0), but only 3/10 (delta 0) ...
+    dither.accounting.filters.OverBudget: this release costs epsilon 0.4 (delta 0), but only 0.3 (delta 0) ...
     """
 
     epsilon: Number
@@ -162,7 +162,7 @@ class RenyiFilter:
     def charge(self, guarantee: RenyiDP | ZCDP) -> Self:
         """The filter after a release with this Rényi curve, or `OverBudget`."""
         order, budget = rational(self.order), rational(self.divergence)
-        cost = Fraction(guarantee.renyi(order)) if guarantee.renyi(order) < float("inf") else None
+        cost = _renyi_cost(guarantee, order)
         if cost is None or self.used + cost > budget:
             shown = "an unknown divergence" if cost is None else f"a divergence of {in_words(cost)}"
             raise OverBudget(
@@ -176,6 +176,15 @@ class RenyiFilter:
     def promise(self) -> RenyiDP:
         """What holds for everything that passes the filter, whenever it stops."""
         return RenyiDP({self.order: self.divergence}, adjacency=self.adjacency)
+
+
+def _renyi_cost(guarantee: RenyiDP | ZCDP, order: Fraction) -> Fraction | None:
+    """The divergence of that order: exact where it is stated, else rounded up; None if it is unknown."""
+    if isinstance(guarantee, ZCDP):
+        return order * guarantee.rho
+    stated = dict(guarantee.points).get(order)
+    bound = guarantee.renyi(order)
+    return stated if stated is not None else Fraction(bound) if bound < float("inf") else None
 
 
 def pure_cost(thing: Spending) -> tuple[Fraction, Fraction]:

@@ -7,8 +7,8 @@ between lattice points, and S_i = (δ_{i−1} − e^{−h} δ_i)/(1 − e^{−h}
 
 * From above (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, "connect the dots"): take numbers
   D_i ≥ δ(u_i). The chords between them lie above a convex δ.
-* From below: at the middle of each cell the line of the test {L > ℓ} lies below δ everywhere. Take d_i as the smaller of
-  the two neighbouring lines at u_i; then the chord of each cell lies below the line of its midpoint, hence
+* From below: at the middle of each cell the line of the test {L > ℓ} lies below δ everywhere. Take d_i as the
+  smaller of the two neighbouring lines at u_i; then the chord of each cell lies below the line of its midpoint, hence
   below δ. No smoothness is needed, and atoms that sit on the lattice are kept exactly.
 
 Both err by a second-order amount: h²/12 and −h²/24 in the mean loss per release. Survival functions are made
@@ -50,13 +50,13 @@ class Law:
     @property
     def losses(self) -> FloatArray:
         """The lattice points, to within an ulp."""
-        return self.offset + self.step * np.arange(len(self.weights))
+        return _points(self.offset, self.step, len(self.weights))
 
 
 def from_above(pair: Pair, step: float, low: float, high: float) -> Law:
     """A law on a lattice of `step` that dominates `pair`: mass below `low` is raised, above `high` made infinite."""
     offset, cells = _lattice(pair, step, low, high, above=True)
-    points = offset + step * np.arange(cells + 1)
+    points = _points(offset, step, cells + 1)
     dots = np.maximum.accumulate(pair.dots(points)[::-1])[::-1]
     beyond = float(dots[-1]) + (0.0 if points[-1] >= pair.support[1] else _SMALLEST)
     survival = _survival(np.maximum(dots - beyond, 0.0), step) * _UP
@@ -73,7 +73,7 @@ def from_below(pair: Pair, step: float, low: float, high: float) -> Law:
     offset, cells = _lattice(pair, step, low, high, above=False)
     before = np.full(cells + 1, step / 2)
     before[-1] = 0.0  # the last line must not fall below 0 before its cell ends: its test is {L > ε_N}
-    tests = offset + step * np.arange(cells + 1) - before
+    tests = _points(offset, step, cells + 1) - before
     tails = pair.tails(tests)
     error = tails.error + POSITION_ERROR * (1 + np.abs(tests))
     p, q = tails.p * (1 - error), tails.scaled_q * (1 + error)
@@ -103,6 +103,11 @@ def _lattice(pair: Pair, step: float, low: float, high: float, *, above: bool) -
     first = math.floor((low - anchor + 2 * slack) / step)
     last = math.ceil((high - anchor - 2 * slack) / step)
     return anchor + first * step, max(last - first, 1)
+
+
+def _points(offset: float, step: float, count: int) -> FloatArray:
+    points: FloatArray = offset + step * np.arange(count, dtype=np.float64)
+    return points
 
 
 def _survival(dots: FloatArray, step: float) -> FloatArray:

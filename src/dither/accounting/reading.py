@@ -115,8 +115,9 @@ def _geometric(start: float, ratio: float, count: int) -> FloatArray:
     """e^{start + ratio·n} for n < count, each as the product of two exponentials."""
     block = 512
     coarse = np.exp(np.clip(start + ratio * block * np.arange(-(-count // block)), -745.0, 700.0))
-    product = coarse[:, None] * np.exp(ratio * np.arange(block))
-    return product.ravel()[:count]
+    product: FloatArray = coarse[:, None] * np.exp(ratio * np.arange(block))
+    flat: FloatArray = product.ravel()
+    return flat[:count]
 
 
 def _length(composed: Composed) -> float:

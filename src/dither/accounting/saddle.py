@@ -29,6 +29,7 @@ _LEFT_MASS = 1e-13
 _WINDOW = math.log(1e10)
 _LARGEST_EXPONENT = 300.0
 _NODES = 160
+_SMALLEST_DEVIATION = 1e-9  # of a sum that does not vary at all
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +137,7 @@ def _saddle(sketches: Sequence[Sketch], excess: Callable[[_Moments], FloatArray]
         tilts = np.linspace(tilts[index - 1], tilts[index], 9)
     tilt = 0.0 if index == 0 else float(tilts[4])
     found = _moments(sketches, np.array([tilt]))
-    deviation = math.sqrt(max(float(found.variance[0]), 1e-300))
+    deviation = max(math.sqrt(max(float(found.variance[0]), 0.0)), _SMALLEST_DEVIATION)
     left, right, *thetas = _window(sketches, tilt, deviation, largest)
     return Saddle(tilt, float(found.mean[0]), deviation, left, right, float(found.log_delta[0]), *thetas)
 

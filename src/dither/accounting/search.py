@@ -13,7 +13,16 @@ from dither.accounting.saddle import Saddle, Sketch, saddle_for_delta, saddle_fo
 from dither.accounting.tilted import Underflow, compose_laws
 from dither.measures.pairs import Pair
 
-__all__ = ["MOST_POINTS", "Bracket", "Group", "Plan", "delta_bracket", "epsilon_bracket", "plan_for_delta", "upper_epsilon"]
+__all__ = [
+    "MOST_POINTS",
+    "Bracket",
+    "Group",
+    "Plan",
+    "delta_bracket",
+    "epsilon_bracket",
+    "plan_for_delta",
+    "upper_epsilon",
+]
 
 MOST_POINTS = 1 << 21
 """The largest lattice: about 200 MB. A bracket that would need more is returned as wide as it is."""
@@ -24,10 +33,10 @@ _IGNORED = 1e-10
 
 
 class Group(NamedTuple):
-    """`count` independent copies of one pair."""
+    """`times` independent copies of one pair."""
 
     pair: Pair
-    count: int
+    times: int
 
 
 class Bracket(NamedTuple):
@@ -50,6 +59,11 @@ class Plan:
 
     sketches: Sequence[Sketch]
     saddle: Saddle
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a finer lattice closes the gap between the two sides."""
+        return all(one.pair.is_exact for one in self.sketches)
 
     @property
     def releases(self) -> int:
@@ -119,8 +133,8 @@ def plan_for_epsilon(groups: Groups, epsilon: float) -> Plan:
 
 
 def _sketches(groups: Groups, delta: float) -> list[Sketch]:
-    total = sum(group.count for group in groups)
-    return [sketch(group.pair, group.count, delta * _IGNORED / total) for group in groups]
+    total = sum(group.times for group in groups)
+    return [sketch(group.pair, group.times, delta * _IGNORED / total) for group in groups]
 
 
 def epsilon_bracket(plan: Plan, delta_low: float, delta_high: float, relative: float) -> Bracket:
@@ -132,6 +146,8 @@ def epsilon_bracket(plan: Plan, delta_low: float, delta_high: float, relative: f
         lower = plan.read(step, above=False).epsilon(delta_high) if upper > 0 else 0.0
         best = Bracket(max(best.lower, lower), min(best.upper, max(upper, 0.0)))
         if best.is_within(relative) or plan.is_finest(step):
+            break
+        if best.upper < math.inf and not plan.is_exact:
             break
         if not (math.isfinite(upper) and math.isfinite(lower)):
             plan = plan.wider()
@@ -162,7 +178,7 @@ def delta_bracket(groups: Groups, low: float, high: float, relative: float) -> B
         upper = plan.read(step, above=True).delta(low)
         lower = plan.read(step, above=False).delta(high)
         best = Bracket(max(best.lower, lower), min(best.upper, upper))
-        if best.is_within(relative) or plan.is_finest(step):
+        if best.is_within(relative) or plan.is_finest(step) or not plan.is_exact:
             break
         gain = 0.8 * math.sqrt(relative * best.upper / (best.upper - best.lower))
         step = plan.fitted(step * min(max(gain, 0.1), 0.5))

@@ -30,7 +30,7 @@ def advanced(epsilon: Number, releases: int, slack: Number, delta: Number = 0) -
     """(ε√(2k ln(1/δ′)) + kε(e^ε − 1), kδ + δ′), δ′ = `slack`: Dwork, Rothblum and Vadhan 2010, Theorem III.3.
 
     >>> advanced("0.1", 100, "1e-6")
-    (6.308...)
+    (6.30823..., Fraction(1, 1000000))
     """
     each, leak = _checked(epsilon, releases, delta)
     prime = rational(slack, "slack")

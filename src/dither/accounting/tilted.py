@@ -31,7 +31,7 @@ from dither.accounting.law import Law
 from dither.accounting.saddle import Saddle
 from dither.measures.pairs import FloatArray
 
-__all__ = ["FFT_ERROR", "UNIT", "Composed", "Underflow", "compose_laws"]
+__all__ = ["FFT_ERROR", "UNIT", "Composed", "Underflow", "compose_laws", "irfft", "rfft"]
 
 UNIT = 2.0**-53
 FFT_ERROR = 16 * UNIT
@@ -94,7 +94,16 @@ def compose_laws(laws: Sequence[tuple[Law, int]], saddle: Saddle) -> Composed:
     rounding = math.fsum(one.count * one.rounding for one in tilted) + 8 * UNIT * abs(log_scale)
     gone = math.fsum(count * math.log1p(-law.infinity) if law.infinity < 1 else -math.inf for law, count in laws)
     return Composed(
-        first, step, saddle.tilt, log_scale, masses, math.expm1(rounding), spread, left + right, right, -math.expm1(gone)
+        first,
+        step,
+        saddle.tilt,
+        log_scale,
+        masses,
+        math.expm1(rounding),
+        spread,
+        left + right,
+        right,
+        -math.expm1(gone),
     )
 
 
@@ -147,7 +156,10 @@ def _convolve(tilted: Sequence[_Tilted], size: int) -> tuple[FloatArray, float]:
     if product is not None:
         whole[: len(product)] = product
     spread = math.exp(min(growth, 700.0)) * (
-        from_spectra + powers * _UNDERFLOW + (powers * _PRODUCT_ERROR + 2 * gamma) * smallest + 2 * _NEGLIGIBLE * len(tilted)
+        from_spectra
+        + powers * _UNDERFLOW
+        + (powers * _PRODUCT_ERROR + 2 * gamma) * smallest
+        + 2 * _NEGLIGIBLE * len(tilted)
     )
     return irfft(whole, size), spread
 
@@ -159,7 +171,8 @@ def _spectrum(weights: FloatArray, size: int, count: int) -> NDArray[np.complex1
     NumPy adds pairwise, and the angles 2π·(f·i mod size)/size are exact up to 3 roundings.
     """
     if count * len(weights) > _DIRECT * size:
-        return rfft(_wrapped(weights, size), size)[:count]
+        whole: NDArray[np.complex128] = rfft(_wrapped(weights, size), size)
+        return whole[:count]
     places = np.outer(np.arange(count), np.arange(len(weights))) % size
     angles = places * (2 * math.pi / size)
     spectrum = np.empty(count, dtype=np.complex128)

@@ -64,9 +64,7 @@ def _guess(profile: Callable[[Ball], Ball], goal: Ball, top: float) -> float:
     return _secant(excess, low, high, at_low, at_high)
 
 
-def _secant(
-    function: Callable[[float], float], low: float, high: float, at_low: float, at_high: float
-) -> float:
+def _secant(function: Callable[[float], float], low: float, high: float, at_low: float, at_high: float) -> float:
     """A root of a decreasing function between low (positive value) and high (negative, perhaps −∞).
 
     Secant steps, replaced by halving where they leave the bracket. The last step is not checked again: its error

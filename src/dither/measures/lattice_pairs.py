@@ -12,9 +12,10 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
+from flint import ctx
 from scipy.special import erfcx
 
-from dither.errors import ParameterError
+from dither.errors import ParameterError, PrecisionError
 from dither.exact import Ball, ball, check, precision, upper
 from dither.measures.pairs import ERFCX_ERROR, POSITION_ERROR, Atoms, FloatArray, Pair, Tails
 
@@ -163,9 +164,16 @@ _FARTHEST = 10**40
 
 def _candidates(place: Ball, least: int, most: int) -> range:
     """The whole numbers m = ⌈place⌉ − 1 may be, for a place known as a ball, inside [least, most]."""
-    low, high = place.lower().ceil().unique_fmpz(), place.upper().ceil().unique_fmpz()
-    first = min(max(int(low) - 1, least), most)
-    return range(first, min(max(int(high) - 1, first), most) + 1)
+    low, high = _ceilings(place)
+    first = min(max(low - 1, least), most)
+    return range(first, min(max(high - 1, first), most) + 1)
+
+
+def _ceilings(place: Ball) -> tuple[int, int]:
+    ends = (place.lower().ceil().unique_fmpz(), place.upper().ceil().unique_fmpz())
+    if ends[0] is None or ends[1] is None:
+        raise PrecisionError("a threshold on the lattice is too large to be a whole number at this precision")
+    return int(ends[0]), int(ends[1])
 
 
 @lru_cache(maxsize=16)
@@ -190,8 +198,6 @@ def _ball_tail_at(variance: Fraction, n: int, bits: int) -> Ball:
 
 
 def _ball_tail(variance: Fraction, n: int) -> Ball:
-    from flint import ctx
-
     return _ball_tail_at(variance, n, ctx.prec)
 
 
