@@ -11,6 +11,7 @@ from bench.row import Row
 
 TOPICS: dict[str, str] = {
     "accounting": "bench.accounting",
+    "mechanisms": "bench.mechanisms",
     "noise": "bench.noise",
 }
 

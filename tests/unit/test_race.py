@@ -194,3 +194,29 @@ def test_bad_scales_are_refused(scale: Any) -> None:
 def test_a_short_stream_ends() -> None:
     with pytest.raises(StreamEnded):
         Race("gumbel", Fraction(1))._run(RecordedBits(0, 64), Scores.of([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("noise", sorted(NOISES))
+def test_words_that_are_not_looked_at_could_not_have_won(noise: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same words with and without the limit, over many small chunks, with −inf scores and weights in between."""
+    contest, source = Race(noise, Fraction(2)), entropy.current()
+    monkeypatch.setattr(race, "_CHUNK", 7)
+    for k in range(30):
+        values = (source.words(60) >> np.uint64(60)).astype(np.float64)
+        values[k::11] = -math.inf
+        weights = 1 + (source.words(60) >> np.uint64(60)).astype(np.float64) if noise == "gumbel" else None
+        stream, length = source.bits(64 * 70), 64 * 70
+        usual = contest._run(RecordedBits(stream, length), Scores.of(values, weights))
+        with monkeypatch.context() as changed:
+            changed.setattr(race, "_limit", lambda least, bits: np.uint64((1 << bits) - 1))
+            assert contest._run(RecordedBits(stream, length), Scores.of(values, weights)) == usual
+
+
+@pytest.mark.parametrize("noise", sorted(NOISES))
+@pytest.mark.parametrize("least", [0.0, 0.1, 1.0, 7.5, 30.0, 44.0, 60.0, 800.0])
+def test_a_word_above_the_limit_means_less_noise(noise: str, least: float) -> None:
+    limit = int(race._limit(least, 64))
+    assert limit <= 2**64 - 1
+    if limit + 1 < 2**64:
+        with precision(200):
+            assert NOISES[noise].at(ball(limit + 1) / 2**64) < least

@@ -29,7 +29,7 @@ __all__ = ["LIBRARY_ERROR", "NOISES", "Numbers", "Race", "Scores"]
 FloatArray: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = ArrayLike | Sequence[int | float | Fraction | Decimal]
 """A list or an array of one dimension: integers, floats up to 64 bits, Fractions or Decimals."""
-_Part: TypeAlias = slice | NDArray[np.intp]
+_Candidates: TypeAlias = NDArray[np.intp]
 
 LIBRARY_ERROR = 2.0**-30
 """Assumed error of NumPy's log and log1p, relative to the result plus the least positive result that occurs.
@@ -40,7 +40,7 @@ The tests find less than 2^-50 against balls: the assumption is a million times 
 _MARGIN = 2.0**-20  # what all roundings of a candidate's value are certain to stay below, see race.md
 _EDGE_BITS = 28  # double precision speaks of 2^-28 ≤ V ≤ 1 − 2^-28 only
 _LARGEST_GAP = 2.0**20  # and leads the race only with scores less than 2^20 scales below the best
-_CHUNK = 1 << 15  # candidates at a time: all of them stay in the processor's cache
+_CHUNK = 1 << 14  # candidates at a time: all of them stay in the processor's cache
 _LARGEST_EXPONENT = 900
 _GUARD_BITS = 64
 _EXACT_INTEGERS = 2**53
@@ -118,8 +118,8 @@ class Scores:
             raise ParameterError(
                 f"scores must be a list of at least one number, got shape {values.shape}. Give one per candidate."
             )
-        is_number = bool((values == values).all())
-        highest = values.max() if is_number else math.nan
+        is_number = values.dtype == np.float64 or bool((values == values).all())
+        highest = values.max() if is_number else math.nan  # of floats the largest is NaN if one is
         if not highest < math.inf:
             raise NotANumberError("scores must be below +inf: NaN and +inf are no scores. Clamp or drop them first.")
         if highest == -math.inf:
@@ -132,13 +132,17 @@ class Scores:
     @cached_property
     def entrants(self) -> NDArray[np.intp] | None:
         """The candidates whose score is not −inf; None if these are all."""
-        possible = self.values != -math.inf
-        return None if possible.all() else np.flatnonzero(possible)
+        return None if self.values.min() > -math.inf else np.flatnonzero(self.values != -math.inf)
 
     @cached_property
+    def best_at(self) -> int:
+        """The first candidate with the largest score."""
+        return int(self.values.argmax())
+
+    @property
     def best(self) -> Any:
         """The largest score."""
-        return self.values.max()
+        return self.values[self.best_at]
 
     def gap(self, candidate: int) -> Fraction:
         """How far the score of an entrant is below the best, exactly."""
@@ -154,18 +158,22 @@ class Scores:
         """The weight of a candidate, exactly; 1 unless weights were given."""
         return Fraction(1) if self.weights is None else Fraction(self.weights[candidate])
 
-    def shifts(self, part: _Part, rate: float) -> FloatArray:
-        """ln weight − gap · rate of many candidates in double precision; −inf where the gap is beyond it."""
+    def shifts(self, candidates: _Candidates, rate: float) -> FloatArray:
+        """ln weight − gap · rate of each in double precision; −inf where the gap is beyond it."""
         with np.errstate(over="ignore"):
-            shifts = self._gaps(part) * -rate
-        return shifts if self.weights is None else shifts + self._log_weights[part]
+            shifts = self._gaps(candidates) * -rate
+        return shifts if self.weights is None else shifts + self._log_weights[candidates]
 
-    def _gaps(self, part: _Part) -> FloatArray:
+    @property
+    def largest_shift(self) -> float:
+        """None of `shifts` is larger."""
+        return 0.0 if self.weights is None else float(self._log_weights.max())
+
+    def _gaps(self, candidates: _Candidates) -> FloatArray:
         if self.values.dtype == np.float64:
-            gaps: FloatArray = self.best - self.values[part]
+            gaps: FloatArray = self.best - self.values[candidates]
             return gaps
-        candidates = np.arange(len(self))[part].tolist()
-        return np.array([_to_double(self.gap(i)) for i in candidates], dtype=np.float64)
+        return np.array([_to_double(self.gap(i)) for i in candidates.tolist()], dtype=np.float64)
 
     @cached_property
     def _log_weights(self) -> FloatArray:
@@ -224,21 +232,27 @@ class Race:
     # ------------------------------------------------------ double precision
 
     def _qualify(self, source: Source, scores: Scores) -> list[_Runner]:
-        """Everyone whose upper end reaches the best lower end."""
+        """Everyone whose upper end reaches the best lower end.
+
+        The chunk with the best score comes first: from then on most words are too large to be looked at (`_limit`).
+        """
         entrants = scores.entrants
         count = len(scores) if entrants is None else len(entrants)
-        rate = float(1 / self.scale)
+        first = scores.best_at if entrants is None else int(np.searchsorted(entrants, scores.best_at))
+        starts = list(range(0, count, _CHUNK))
+        starts.insert(0, starts.pop(first // _CHUNK))
         qualified: list[tuple[float, _Runner]] = []
-        leading = -math.inf
-        for start in range(0, count, _CHUNK):
-            part = slice(start, min(start + _CHUNK, count))
-            prefixes = source.words(part.stop - start)
-            shifts = scores.shifts(part if entrants is None else entrants[part], rate)
-            lower, upper = self._ends(prefixes, source.word_bits, shifts)
+        leading, rate = -math.inf, float(1 / self.scale)
+        for start in starts:
+            words = source.words(min(_CHUNK, count - start))
+            near = np.flatnonzero(words <= _limit(leading - scores.largest_shift, source.word_bits))
+            if not len(near):
+                continue
+            candidates = start + near if entrants is None else entrants[start + near]
+            lower, upper = self._ends(words[near], source.word_bits, scores.shifts(candidates, rate))
             leading = max(leading, float(lower.max()))
             for i in np.flatnonzero(upper >= leading).tolist():
-                candidate = start + i if entrants is None else int(entrants[start + i])
-                qualified.append((float(upper[i]), _Runner(candidate, int(prefixes[i]))))
+                qualified.append((float(upper[i]), _Runner(int(candidates[i]), int(words[near[i]]))))
         return [runner for highest, runner in qualified if highest >= leading]
 
     def _ends(self, prefixes: NDArray[np.uint64], bits: int, shifts: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -272,6 +286,12 @@ class Race:
         lower = noise.at(ball(prefix + 1) / whole) if prefix + 1 < whole else noise.least
         upper = noise.at(ball(prefix) / whole) if prefix else Ball("inf")
         return lower + shift, upper + shift
+
+
+def _limit(least: float, bits: int) -> np.uint64:
+    """A word above this means a noise below `least`, whatever the law: F(v) ≤ −ln v for all three."""
+    most = (1 << bits) - 1
+    return np.uint64(most if least < _MARGIN else min(most, math.ceil(math.exp(_MARGIN - least) * 2.0**bits)))
 
 
 def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
