@@ -77,7 +77,7 @@ def _secant(function: Callable[[float], float], low: float, high: float, at_low:
             middle = last - at_last * (last - before) / (at_last - at_before)
         if not low < middle < high:
             middle = (low + high) / 2
-        if abs(middle - last) <= 2.0**-46 * abs(middle) or not low < middle < high:
+        if abs(middle - last) <= 2.0**-36 * abs(middle) or not low < middle < high:
             return middle
         before, at_before, last, at_last = last, at_last, middle, function(middle)
         if at_last > 0:
