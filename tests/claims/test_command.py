@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -81,30 +80,23 @@ def test_the_page_in_the_documentation_is_current() -> None:
     assert text == (ROOT / "docs" / "claims.md").read_text(), "docs/claims.md is stale: run `make claims`"
 
 
-def test_the_help_is_quick_and_shows_an_example() -> None:
-    """Processor time of a real process, the best of three."""
+def test_the_help_loads_no_mathematics_and_shows_an_example() -> None:
+    """What it does not load makes it quick."""
     program = (
-        "import sys, time; sys.argv = ['dither', '--help']\nfrom dither.cli import main\ntry: main()\n"
-        "except SystemExit: print(time.process_time(), 'scipy' in sys.modules, 'matplotlib' in sys.modules)"
+        "import sys; sys.argv = ['dither', '--help']\nfrom dither.cli import main\n"
+        "try: main()\nexcept SystemExit: print({'flint', 'matplotlib', 'numpy', 'scipy'} & set(sys.modules))"
     )
-    seconds = []
-    for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        taken, scipy, matplotlib = done.stdout.split()[-3:]
-        assert (scipy, matplotlib) == ("False", "False")
-        seconds.append(float(taken))
-    assert min(seconds) < 0.5
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
     code, text = run("--help")
     assert code == 0
     assert "dither claims --id C6" in text
 
 
 @pytest.mark.slow
-def test_a_real_process_checks_everything_in_seconds() -> None:
-    start = time.monotonic()
+def test_a_real_process_checks_everything() -> None:
     command = [sys.executable, "-m", "dither", "claims", "--json"]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, timeout=120)
     rows = json.loads(done.stdout)
     assert len(rows) == len(claims.ALL)
     assert {row["verdict"] for row in rows} == {"holds"}
-    assert time.monotonic() - start < 30

@@ -177,6 +177,8 @@ def c14(scale: Fraction = Fraction(2)) -> Iterator[Evidence]:
         for scores in ((0, 0, 0), (2, 1, 0), (40, 0, 0)):
             loss = grid.largest(_winner_loss(noise, scale / epsilon, scores, moves) for moves in _MOVES)
             yield at_most("ε", ball(epsilon), loss, noise=noise, ε=epsilon, scores=scores)
+            somebody = sum(_winner(noise, scale / epsilon, scores), Ball(0))
+            yield equal("Pr[somebody wins]", 1, somebody, noise=noise, ε=epsilon, scores=scores)
     for epsilon, scores in product(_EPSILONS, ((1, 0, 0), (3, 2, 0), (5, 5, 1))):
         best = max(scores)
         weights = grid.normalised([ball((q - best) * epsilon / scale).exp() for q in scores])

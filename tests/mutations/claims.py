@@ -1,0 +1,61 @@
+"""One constant of the mathematics bent at a time: each must turn a row of `dither claims` red."""
+
+from __future__ import annotations
+
+from tests.mutations.mutation import Mutation
+
+_ROWS = ("tests/claims/test_rows.py::test_it_holds",)
+
+MUTATIONS = [
+    Mutation(file, before, after, _ROWS)
+    for file, before, after in [
+        # C5 to C7: the formulas of the lectures, and the range in which they hold
+        (
+            "mechanisms/calibration.py",
+            "2 * ball(2 / delta).log() / ball(epsilon**2)",
+            "2 * ball(1 / delta).log() / ball(epsilon**2)",
+        ),
+        ("mechanisms/calibration.py", "2 * ball(Fraction(5, 4) / delta).log()", "2 * ball(1 / delta).log()"),
+        ("mechanisms/calibration.py", "ball(Fraction(9, 4)).max(2 *", "ball(Fraction(0)).max(2 *"),
+        ("mechanisms/calibration.py", "/ ball(epsilon)) ** 2 / 2", "/ ball(epsilon)) ** 2 / 3"),
+        ("mechanisms/calibration.py", "epsilon <= 1 and delta", "epsilon <= 9 and delta"),
+        ("mechanisms/calibration.py", "(epsilon < 1, ", "(epsilon < 17, "),
+        ("measures/conversions.py", "ZCDP(guarantee.mu_squared / 2,", "ZCDP(guarantee.mu_squared / 3,"),
+        # C2, C11, C29: scales and probabilities of noise
+        ("noise/discrete_laplace.py", "ball(1 / (2 * self.scale)).tanh()", "ball(1 / (3 * self.scale)).tanh()"),
+        ("noise/geometric.py", "return self._exponent(i).exp()", "return (self._exponent(i) * 1.01).exp()"),
+        ("mechanisms/laplace.py", "return PureDP(self._loss,", "return PureDP(self._loss / 2,"),
+        (
+            "mechanisms/gaussian.py",
+            "self.sensitivity_squared / largest_mu_squared",
+            "largest_mu_squared(amount, self.delta) / largest_mu_squared",
+        ),
+        # D2, D3, C1, C7: profiles
+        ("measures/pairs.py", "inside = -((epsilon - top) / 2).expm1()", "inside = -(epsilon - top).expm1()"),
+        ("measures/pairs.py", "q = ((epsilon / mu + mu / 2) / root)", "q = ((epsilon / mu + mu / 3) / root)"),
+        ("measures/gaussian.py", "first = normal_cdf(mu / 2 - loss / mu)", "first = normal_cdf(mu / 3 - loss / mu)"),
+        ("measures/finite.py", "if not _is_at_most(a, b, epsilon)]", "if a > b]"),
+        # C23, C27: total variation and the trade-off curve
+        ("measures/approximate.py", "/ (1 + ball(-self._loss).exp())", "/ (2 + ball(-self._loss).exp())"),
+        ("measures/approximate.py", "ball(-self._loss).exp() * ball(rest)", "ball(self._loss).exp() * ball(rest)"),
+        # D5, C10, C26: who is protected
+        ("adjacency.py", "if other != first:", "if other is not None and other != first:"),
+        ("mechanisms/histogram.py", "if not exact * n < 1 and", "if not exact * n < 2 and"),
+        # C9, C11, C12, C14, C16: selection
+        (
+            "mechanisms/randomized_response.py",
+            "TwoPoint(odds=true / other)",
+            "TwoPoint(odds=1 + self.keep / other / 2)",
+        ),
+        ("mechanisms/selection.py", "factor=1 if monotone is True else 2", "factor=1"),
+        (
+            "mechanisms/selection.py",
+            "ball(self.scale) * (Ball(self._known_count()).log()",
+            "ball(2 * self.scale) * (Ball(self._known_count()).log()",
+        ),
+        ("mechanisms/selection_error.py", "(-a[j], m[j] - (j == k))", "(-a[j], m[j])"),
+        # C3, C30: composition
+        ("accounting/dominate.py", "(1 if event.monotone else 2) * event.max_above", "event.max_above"),
+        ("mechanisms/sparse_vector.py", "return (1 if self.monotone else 2) * self.max_above", "return self.max_above"),
+    ]
+]

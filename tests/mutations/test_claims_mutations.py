@@ -1,0 +1,24 @@
+"""The rows of `dither claims` depend on the library: bending one of its constants turns one of them red."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutations import claims
+from tests.mutations.mutation import Mutation, passes
+
+
+@pytest.mark.parametrize("mutation", claims.MUTATIONS, ids=str)
+def test_each_mutation_applies(mutation: Mutation, tmp_path: Path) -> None:
+    """The list stays true to the source, at every commit."""
+    mutation.write_to(tmp_path)
+    assert mutation.after in (tmp_path / "dither" / mutation.file).read_text()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("mutation", claims.MUTATIONS, ids=str)
+def test_each_mutation_is_noticed(mutation: Mutation, tmp_path: Path) -> None:
+    mutation.write_to(tmp_path)
+    assert not passes(mutation.tests, tmp_path)
