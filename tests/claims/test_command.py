@@ -73,6 +73,12 @@ def test_a_picture_that_cannot_be_written_is_bad_usage(tmp_path: Path, name: str
     assert "Traceback" not in text
 
 
+def test_a_claim_without_a_ratio_is_not_drawn(tmp_path: Path) -> None:
+    code, text = run("--id", "C8", "--plot", str(tmp_path / "slack.png"))
+    assert code == 2
+    assert "nothing to draw" in text
+
+
 def test_the_page_in_the_documentation_is_current() -> None:
     """Generated with `make claims`. Numbers have a few digits, so that every machine writes the same page."""
     code, text = run("--markdown")

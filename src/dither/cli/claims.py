@@ -117,6 +117,7 @@ def _words(at: dict[str, str]) -> str:
 def _draw(rows: Sequence[Row], file: Path) -> None:
     slack = importlib.import_module("dither.plots.slack").slack
     try:
-        slack({row.id: (row.slack, row.largest_slack) for row in rows}).savefig(file)
+        # A promise of 0 has no ratio to the truth.
+        slack({row.id: (row.slack, row.largest_slack) for row in rows if row.textbook}).savefig(file)
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"the picture cannot be written: {error}", param_hint="--plot") from None
