@@ -13,6 +13,7 @@ __all__ = ["root_bracket"]
 _LARGEST_EPSILON = 2.0**1000
 _TRIES = 60
 _GUESSING = 72
+_CLOSE = 2.0**-40
 
 
 def root_bracket(profile: Callable[[Ball], Ball], delta: Fraction, top: float) -> tuple[float, float]:
@@ -33,7 +34,17 @@ def root_bracket(profile: Callable[[Ball], Ball], delta: Fraction, top: float) -
         return 0.0, 0.0
     with precision(_GUESSING):
         guess = top if not delta else _guess(profile, ball(delta), top)
-    return _outwards(guess, -1, is_too_small), _outwards(guess, +1, is_enough)
+    low, high = _outwards(guess, -1, is_too_small), _outwards(guess, +1, is_enough)
+    # At a sharp bend of the profile the guess may be poor: close the gap by halving.
+    while high - low > _CLOSE * high and math.isfinite(high):
+        middle = (low + high) / 2
+        if is_enough(middle):
+            high = middle
+        elif is_too_small(middle):
+            low = middle
+        else:
+            break
+    return low, high
 
 
 def _outwards(guess: float, direction: int, holds: Callable[[float], bool]) -> float:
