@@ -98,6 +98,6 @@ MUTATIONS = [
         "mechanisms/staircase.py",
         "law = StaircaseLaw.best(steps, self.epsilon)",
         "law = StaircaseLaw.best(steps, self.epsilon * 2)",
-        _CONTRACT,
+        _ADDITIVE,
     ),
 ]

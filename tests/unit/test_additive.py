@@ -265,6 +265,32 @@ def test_staircase_noise_is_never_worse_than_laplace_noise(epsilon: str) -> None
         assert stairs.expected_error < 0.75 * laplace.expected_error
 
 
+@pytest.mark.parametrize(("sensitivity", "epsilon"), [(7, "1"), (1, "2"), (12, "0.3")])
+def test_staircase_noise_that_is_drawn_costs_epsilon(sensitivity: int, epsilon: str) -> None:
+    noising = Staircase(sensitivity=sensitivity, epsilon=epsilon)._integers
+    assert noising is not None
+    heights = [float(noising.law.pmf(x)) for x in range(-60, 61)]
+    ratios = [heights[x] / heights[x + move] for move in range(1, sensitivity + 1) for x in range(len(heights) - move)]
+    assert max(ratios) == pytest.approx(np.exp(float(epsilon)), rel=1e-12)
+
+
+@pytest.mark.parametrize("sensitivity", ["1e6", "1000003", "1e20", "1e100", "1e250"])
+def test_large_sensitivities_cost_no_more_noise_than_they_must(sensitivity: str) -> None:
+    """1000003 is prime: the event that covers integers and reals is then that of randomized response."""
+    m = Laplace(sensitivity=sensitivity, epsilon=1)
+    assert m.expected_error == pytest.approx(float(sensitivity), rel=1e-6)
+    assert dp.compose([m.event]).epsilon(0) == pytest.approx(1, rel=1e-9)
+
+
+def test_noise_of_any_width_is_calibrated_quickly() -> None:
+    for epsilon, delta in (("1e-3", "1e-300"), ("1e-12", "1e-6"), ("1e-3", "1e-6"), ("1000", "0.999")):
+        m = Gaussian(sensitivity=1, epsilon=epsilon, delta=delta)
+        for value in (3, 0.5):
+            assert m.release(value).guarantee.delta(epsilon) <= Fraction(delta)
+    assert Gaussian(sensitivity="1e100", epsilon=1, delta="1e-6").expected_error == pytest.approx(3.3708e100, rel=1e-4)
+    assert Gaussian(sensitivity=1, sigma=2).guarantee.epsilon(0) == float("inf")
+
+
 def test_a_mechanism_is_a_mechanism() -> None:
     assert issubclass(Laplace, Mechanism)
     assert dp.Laplace is Laplace

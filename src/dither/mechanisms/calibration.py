@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -15,9 +16,10 @@ from dither.errors import ParameterError, PrecisionError
 from dither.exact import Ball, Real, ball
 from dither.measures.certified import at_most, fraction_above, refined
 from dither.measures.gaussian import GaussianDP
+from dither.measures.lattice_pairs import DiscreteGaussian as LatticePair
 from dither.noise.discrete_gaussian import DiscreteGaussian
 
-__all__ = ["TEXTBOOK", "largest_mu_squared", "line_profile", "line_variance", "rounded_up", "textbook_variance"]
+__all__ = ["TEXTBOOK", "Line", "largest_mu_squared", "line_profile", "line_variance", "rounded_up", "textbook_variance"]
 
 TEXTBOOK = ("S0-4.2", "S1", "S3")
 """The constants of the lectures, by name."""
@@ -76,15 +78,30 @@ def line_profile(variance: Fraction, shift: int, epsilon: Ball) -> Ball:
     """δ(ε) = T(n) − e^ε T(n + Δ), n = ⌊εV/Δ − Δ/2⌋, T(n) = P[X > n] (Canonne, Kamath and Steinke 2020, Theorem 7).
 
     X is integer Gaussian noise with V = `variance`, moved by Δ = `shift`. Where ε as a ball leaves two n open, the
-    larger value is the right one: every n gives a lower bound.
+    larger value is the right one: every n gives a lower bound. Where it leaves many open, T falls, and the ball reaches
+    up to T(first) − e^ε T(last + Δ).
     """
     law = DiscreteGaussian(variance)
     place = epsilon * ball(variance) / shift - ball(Fraction(shift, 2))
     first, last = _floor(place.lower()), _floor(place.upper())
     best, odds = (-epsilon.expm1()).max(Ball(0)), epsilon.exp()
+    if last > first + 1:
+        best = best.max(law.tail(first) - odds * law.tail(first + shift))
+        return best.union(best.max(law.tail(first) - odds * law.tail(last + shift)))
     for n in range(first, last + 1):
         best = best.max(law.tail(n) - odds * law.tail(n + shift))
     return best
+
+
+@dataclass(frozen=True)
+class Line(LatticePair):
+    """The pair of integer Gaussian noise on the line, with a profile that is quick for wide noise too."""
+
+    def profile(self, epsilon: Ball) -> Ball:
+        """`line_profile`; anything from 0 to 1 where ε is not finite."""
+        if not epsilon.is_finite():
+            return Ball(0).union(Ball(1))
+        return line_profile(self.variance, self.sensitivity, epsilon)
 
 
 def _floor(end: Ball) -> int:

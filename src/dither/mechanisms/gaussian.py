@@ -14,13 +14,13 @@ from dither.events import Event, GaussianNoise, Stated
 from dither.exact import Ball, Number, ball, check, in_words, rational
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, ProfileOf
 from dither.measures.certified import above, sqrt
-from dither.measures.lattice_pairs import DiscreteGaussian as LatticePair
 from dither.measures.moment_pairs import Concentrated
 from dither.measures.pairs import Gaussian as GaussianPair
 from dither.measures.pairs import Pair
 from dither.mechanisms.additive import Additive, Noising, described, exactly_one
 from dither.mechanisms.calibration import (
     TEXTBOOK,
+    Line,
     largest_mu_squared,
     line_variance,
     rounded_up,
@@ -112,7 +112,7 @@ class Gaussian(Additive):
 
     def _check_promise(self) -> None:
         """The formulas of the lectures speak of continuous noise: that ours keeps the promise too is computed."""
-        promised = self.guarantee
+        promised = self.guarantee if self.calibration in TEXTBOOK else None
         for noising in self._noisings:
             if isinstance(promised, ApproxDP) and not noising.guarantee.implies(promised):
                 raise ParameterError(
@@ -206,7 +206,7 @@ class Gaussian(Additive):
         coordinates = min(self.dimension, square)
         if coordinates == 1:
             square = math.isqrt(square) ** 2
-        if self._is_exact and coordinates == 1:
+        if self._is_exact and coordinates == 1 and self.variance <= _LARGEST_LINE:
             return _OnLattice(line_variance(*self._budget, math.isqrt(square)), Fraction(square), 1)
         if self._is_exact:
             return _made_for(largest_mu_squared(*self._budget), Fraction(square), coordinates)
@@ -272,7 +272,7 @@ class _OnLattice:
     def guarantee(self, adjacency: Adjacency | None) -> Guarantee:
         """The exact profile on the integer line, that of the dominating continuous noise otherwise."""
         if not self.on_grid and self.coordinates == 1 and self.variance <= _LARGEST_LINE:
-            return ProfileOf(LatticePair(self.variance, math.isqrt(int(self.distance_squared))), adjacency=adjacency)
+            return ProfileOf(Line(self.variance, math.isqrt(int(self.distance_squared))), adjacency=adjacency)
         if self.mu_squared is not None:
             return GaussianDP.from_square(self.mu_squared, adjacency=adjacency)
         return ZCDP(self.rho, adjacency=adjacency)

@@ -17,6 +17,9 @@ from dither.noise import DiscreteLaplace, Grid
 
 __all__ = ["Laplace"]
 
+_SPARE_BITS = 24  # rounding K to a multiple may add a part in 2^24 of it, no more
+_MOST_STEPS = 1024
+
 
 @dataclass(frozen=True, init=False, repr=False)
 class Laplace(Additive):
@@ -27,8 +30,8 @@ class Laplace(Additive):
 
     Built from `epsilon`, the promise is kept exactly: b = ⌊Δ⌋/ε on the integers, which change by whole numbers; on the
     grid of real numbers, in steps, b = K/ε (and a hair, see `_reals`) with K = ⌈Δ/step⌉ + d − 1 and d = `dimension`.
-    Built from `scale`, `guarantee` is the larger of ⌊Δ⌋/b and K·step/b. K is rounded up to a multiple of ⌊Δ⌋, so that
-    one event covers both (see `event`). d matters for real numbers only: integer arrays may have any shape.
+    Built from `scale`, `guarantee` is the larger of ⌊Δ⌋/b and K·step/b. One event
+    covers both (see `event`). d matters for real numbers only: integer arrays may have any shape.
 
     >>> count = Laplace(sensitivity=1, epsilon=0.5)
     >>> count.guarantee, count.error(0.05)
@@ -40,7 +43,7 @@ class Laplace(Additive):
     sensitivity: Fraction
     epsilon: Fraction | None
     scale: Fraction
-    """b as asked for; a law drawn from may be wider by less than a part in 10^11."""
+    """b as asked for. From `epsilon`, the law on the grid is wider by what rounding costs."""
     dimension: int
     adjacency: Adjacency | None
 
@@ -82,13 +85,20 @@ class Laplace(Additive):
 
         With the same ε = Δ/b, the profile of noise on a lattice of m steps to Δ is a chain of chords of the continuous
         profile, δ(ε′) = 1 − e^{(ε′−ε)/2}, in u = e^{ε′}: the lines of neighbouring tests meet on that curve, at
-        ε′ = ε(1 − 2j/m). It is convex, so chords between fewer of these points lie higher: m = ⌊Δ⌋ steps dominate any
-        multiple of ⌊Δ⌋. (Δ = 1 on ℤ is randomized response, the worst of all.)
+        ε′ = ε(1 − 2j/m). It is convex, so chords between fewer of these points lie higher: m steps dominate every
+        multiple of m. (Δ = 1 on ℤ is randomized response, the worst of all.) m = ⌊Δ⌋, or a divisor if that is large.
         """
         if self._integers is None:
             return self._reals.event
         whole = Fraction(math.floor(self.sensitivity))
-        return LaplaceNoise(whole / self._loss, whole, Fraction(1), self.adjacency)
+        return LaplaceNoise(whole / self._loss, whole, whole / self._common, self.adjacency)
+
+    @cached_property
+    def _common(self) -> int:
+        """m: the largest divisor of ⌊Δ⌋ to a multiple of which K can be rounded at no cost to speak of."""
+        whole = max(math.floor(self.sensitivity), 1)
+        most = Grid.for_scale(self.scale).l1_steps(self.sensitivity, self.dimension) >> _SPARE_BITS
+        return max((m for m in range(1, min(most, whole, _MOST_STEPS) + 1) if not whole % m), default=1)
 
     @property
     def _loss(self) -> Fraction:
@@ -114,8 +124,7 @@ class Laplace(Additive):
         1 − e^{(ε−ε′)/2} with ε′ = K/t + 1/(4t²), the profile of continuous noise. For t = K/ε + 1/(4K), ε′ ≤ ε.
         """
         grid = Grid.for_scale(self.scale)
-        multiple = max(math.floor(self.sensitivity), 1)
-        steps = -(-grid.l1_steps(self.sensitivity, self.dimension) // multiple) * multiple
+        steps = -(-grid.l1_steps(self.sensitivity, self.dimension) // self._common) * self._common
         if self.epsilon is None:
             scale = self.scale / grid.step
             loss, continuous = steps / scale, steps / scale + 1 / (4 * scale**2)
