@@ -10,6 +10,7 @@ from dither.exact import Ball, ball, precision
 from dither.exact import sums as sums_module
 from dither.exact.sums import Decay, _euler_maclaurin, tail_sum
 from dither.noise import DiscreteGaussian, PowerLaw, StudentT
+from dither.noise.discrete_gaussian import _theta
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(17), Fraction(10**9), Fraction(2**150)])
@@ -63,6 +64,42 @@ def test_any_precision_gives_the_same_sum(decay: Decay, first: int, bits: int) -
         found = tail_sum(decay, first)
         assert found.contains(truth) or found.overlaps(truth)
         assert found.rel_accuracy_bits() > bits - 12
+
+
+SHORT: list[tuple[Decay, int]] = [
+    (DiscreteGaussian(2), 1),
+    (DiscreteGaussian("1/20"), 1),
+    (DiscreteGaussian(90), 7),
+    (StudentT(2, 700), 3),
+    (PowerLaw(7, 600), 2),
+]
+
+
+@pytest.mark.parametrize(("decay", "first"), SHORT, ids=str)
+def test_what_is_left_off_is_inside_the_ball(decay: Decay, first: int) -> None:
+    """Sums that end when the rest is negligible: the rest is part of the radius, whatever the precision."""
+    with precision(600):
+        truth = tail_sum(decay, first)
+    for bits in range(64, 200, 5):
+        with precision(bits):
+            assert tail_sum(decay, first).contains(truth)
+
+
+def test_a_theta_series_holds_its_rest() -> None:
+    for nome in (Fraction(1, 21), Fraction(1, 40), Fraction(1, 1000), Fraction(1, 10**9)):
+        with precision(1000):
+            truth = _theta(ball(nome))
+            slow = 1 + 2 * sum((ball(nome) ** (k * k) for k in range(1, 40)), ball(0))
+            assert truth.overlaps(slow)
+        for bits in range(53, 300, 3):
+            with precision(bits):
+                assert _theta(ball(nome)).contains(truth)
+
+
+def test_no_disc_may_reach_a_singularity() -> None:
+    assert PowerLaw(100, "5/2").disc_integral(5, 4).is_finite()
+    assert not PowerLaw(100, "5/2").disc_integral(5, 5).is_finite()
+    assert not PowerLaw(4, 3).disc_integral(5, 5).is_finite()
 
 
 class Wrong(DiscreteGaussian):
