@@ -17,8 +17,8 @@ __all__ = ["Either"]
 class Either(Pair):
     """One of `pairs`, chosen by something that does not depend on the data: δ(ε) is the largest of theirs.
 
-    A maximum of profiles is convex in e^ε, so it is the profile of a pair again (Zhu, Dong and Wang 2022, Proposition
-    8). Where one of them is the largest, so are its tails those of the maximum.
+    A maximum of profiles is convex in e^ε, falls, and is 1 at e^ε = 0, so it is the profile of a pair again (Zhu, Dong
+    and Wang 2022, section 3). Where one of them is the largest, its tails are those of the maximum.
     """
 
     pairs: tuple[Pair, ...]
