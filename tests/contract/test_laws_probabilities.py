@@ -235,3 +235,26 @@ def test_a_power_law_needs_a_finite_sum(gamma: Number) -> None:
 def test_a_staircase_needs_whole_stairs(sensitivity: int, step: int) -> None:
     with pytest.raises(ParameterError):
         Staircase(sensitivity, 1, step)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        DiscreteGaussian("8e-31"),
+        DiscreteGaussian.from_sigma("1e-15"),
+        DiscreteGaussian.from_sigma("3e150"),
+        Gumbel("1e-30"),
+        PowerLaw("1e-200", "1.1"),
+        PowerLaw("7e200", 30),
+        StudentT("1e-200", 3),
+        StudentT("7e200", 3),
+        Staircase(10**60, "1e-200", 10**59),
+        Staircase(10**60, "1e200", 1),
+    ],
+    ids=str,
+)
+def test_extreme_parameters_still_give_samples(law: Law) -> None:
+    """The tables of a sampler can be laid out, and its numbers are plain integers."""
+    assert isinstance(law.sample(), int)
+    assert law.sample(300).shape == (300,)
+    assert law.pmf(0) > 0

@@ -17,7 +17,7 @@ from dither.noise.rejection import Arm, Floats, RejectionLaw, exp_minus
 
 __all__ = ["DiscreteGaussian"]
 
-_SMALLEST_VARIANCE = Fraction(1, 2**200)  # below, e^{−1/(2σ²)} has too large an exponent for a ball
+_SMALLEST_VARIANCE = Fraction(1, 2**100)  # below, the exponent of e^{−1/(2σ²)} outgrows the digits of a ball
 _LARGEST_VARIANCE = Fraction(2**1000)  # above, squares would leave the range of double precision
 
 
@@ -41,18 +41,18 @@ class DiscreteGaussian(SymmetricLaw, RejectionLaw):
         check.positive(variance=self.variance)
         if not _SMALLEST_VARIANCE <= self.variance <= _LARGEST_VARIANCE:
             raise ParameterError(
-                "variance must lie between 2^-200 and 2^1000: σ from 2^-100 to 2^500 lattice steps. "
+                "variance must lie between 2^-100 and 2^1000: σ from 2^-50 to 2^500 lattice steps. "
                 "Use a lattice whose steps are closer to σ."
             )
         object.__setattr__(self, "_inverse_sigma", 1 / sqrt(self.variance))
 
     @classmethod
     def from_sigma(cls, sigma: Number) -> DiscreteGaussian:
-        """The law with the given σ, in lattice steps: from 2^-100 to 2^500."""
+        """The law with the given σ, in lattice steps: from 2^-50 to 2^500."""
         exact = lattice_scale(sigma, "sigma")
         if not _SMALLEST_VARIANCE <= exact**2 <= _LARGEST_VARIANCE:
             raise ParameterError(
-                "sigma must lie between 2^-100 and 2^500 lattice steps. Use a lattice whose steps are closer to it."
+                "sigma must lie between 2^-50 and 2^500 lattice steps. Use a lattice whose steps are closer to it."
             )
         return cls(exact**2)
 

@@ -119,12 +119,13 @@ class Staircase(SymmetricLaw):
         on_top, top, stairs, place = self._parts
         flags = on_top._draw_many(source, count) == 1
         many = int(flags.sum())
+        tops = top._draw_many(source, many)
         steps, places = stairs._draw_many(source, count - many), place._draw_many(source, count - many)
         farthest = self.step + self.sensitivity * (int(max(steps, default=0)) + 1)
-        if farthest >= _INT64_ROOM:
-            steps, places = steps.astype(object), places.astype(object)
-        out = np.empty(count, dtype=object if farthest >= _INT64_ROOM else np.int64)
-        out[flags] = top._draw_many(source, many) - (self.step - 1)
+        if farthest >= _INT64_ROOM:  # Python integers
+            tops, steps, places = tops.astype(object), steps.astype(object), places.astype(object)
+        out = np.empty(count, dtype=tops.dtype)
+        out[flags] = tops - (self.step - 1)
         distances = self.step + self.sensitivity * steps + places // 2
         out[~flags] = np.where(places % 2 == 0, distances, -distances)
         return out
