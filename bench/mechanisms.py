@@ -28,27 +28,31 @@ def rows() -> Iterator[Row]:
     for count in CANDIDATES:
         for noise in ("exponential", "gumbel"):
             yield from _selection_rows(noise, count)
+    for noise in ("exponential", "gumbel"):
+        yield from _selection_rows(noise, CANDIDATES[-1], one_ahead=True)
     yield _memory_row()
     for kinds in (2, 5):
         yield from _response_rows(kinds)
     yield from _histogram_rows()
 
 
-def _selection_rows(noise: str, count: int) -> list[Row]:
-    scores, scale = ours_mechanisms.scores(count), 2.0 / ours_mechanisms.EPSILON
+def _selection_rows(noise: str, count: int, *, one_ahead: bool = False) -> list[Row]:
+    scores, scale = ours_mechanisms.scores(count, one_ahead=one_ahead), 2.0 / ours_mechanisms.EPSILON
     listed = scores.tolist()
     peers: list[tuple[Work, float | None]] = [
         (opendp_selection.noisy_max(listed, noise, scale), OPENDP_TIMES.get(count)),
-        (opendp_selection.noisy_max(scores, noise, scale), OPENDP_TIMES.get(count)),
+        (opendp_selection.noisy_max(scores, noise, scale), None if one_ahead else OPENDP_TIMES.get(count)),
         (numpy_mechanisms.noisy_max(scores, noise, scale), None),
     ]
     if noise == "exponential" and count <= MOST_FOR_DIFFPRIVLIB:
         peers.append((diffprivlib_selection.permute_and_flip(listed, ours_mechanisms.EPSILON), None))
-    name = f"selection among {count:,}, {noise} noise"
+    name = f"selection among {count:,}{', one far ahead' if one_ahead else ''}, {noise} noise"
     # One selection among few is too short for the clock.
     calls = max(1, 10**5 // count)
     repeated = [(_repeated(work, calls), asked) for work, asked in peers]
-    return _rates(name, _repeated(ours_mechanisms.selection(noise, count), calls), repeated, "candidates/s")
+    return _rates(
+        name, _repeated(ours_mechanisms.selection(noise, count, one_ahead=one_ahead), calls), repeated, "candidates/s"
+    )
 
 
 def _repeated(work: Work, calls: int) -> Work:

@@ -12,9 +12,12 @@ EPSILON = 1
 ANSWERS = 5
 
 
-def scores(count: int) -> NDArray[np.float64]:
-    """Scores of a plausible spread: many candidates near the best."""
-    return np.sqrt(np.arange(count, dtype=np.float64) * 37 % 1009)
+def scores(count: int, *, one_ahead: bool = False) -> NDArray[np.float64]:
+    """Scores of a plausible spread, many near the best; or one far ahead, which is harder for us."""
+    known: NDArray[np.float64] = np.sqrt(np.arange(count, dtype=np.float64) * 37 % 1009)
+    if one_ahead:
+        known[count // 2] += 1000
+    return known
 
 
 def answers(count: int, kinds: int = ANSWERS) -> NDArray[np.int64]:
@@ -25,8 +28,9 @@ def counts(bins: int) -> NDArray[np.int64]:
     return np.arange(bins, dtype=np.int64) % 1000
 
 
-def selection(noise: Any, count: int) -> Work:
-    mechanism, given = NoisyMax(sensitivity=1, epsilon=EPSILON, noise=noise), scores(count)
+def selection(noise: Any, count: int, *, one_ahead: bool = False) -> Work:
+    mechanism = NoisyMax(sensitivity=1, epsilon=EPSILON, noise=noise)
+    given = scores(count, one_ahead=one_ahead)
     return Work("dither", count, lambda: mechanism.release(given))
 
 

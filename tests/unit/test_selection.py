@@ -14,7 +14,7 @@ import pytest
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision
 from dither.measures import ProfileOf, PureDP
-from dither.mechanisms import Exponential, MetricExponential, NoisyMax, TopK
+from dither.mechanisms import Exponential, MetricExponential, NoisyMax, SparseVector, TopK
 from dither.mechanisms.pieces import Pieces
 from dither.mechanisms.selection_error import worst_quantile
 from dither.noise import DiscreteLaplace
@@ -321,3 +321,19 @@ def test_metric_errors_are_exact() -> None:
     assert mechanism.error(0.5) == 0.0
     with pytest.raises(ParameterError, match="radius"):
         mechanism.release("a").interval()
+
+
+@pytest.mark.parametrize("sensitivity", [0, None, math.nan, -1, math.inf, True, "none"], ids=str)
+def test_a13_a_sensitivity_that_is_none_is_refused(sensitivity: Any) -> None:
+    with nothing_drawn():
+        for build in (
+            lambda: Exponential(sensitivity=sensitivity, epsilon=1),
+            lambda: NoisyMax(sensitivity=sensitivity, epsilon=1),
+            lambda: TopK(count=1, sensitivity=sensitivity, epsilon=1),
+            lambda: MetricExponential(points=[0], distance=[[0]], sensitivity=sensitivity, epsilon=1),
+            lambda: SparseVector(threshold=0, epsilon=1, sensitivity=sensitivity),
+        ):
+            with pytest.raises(ParameterError):
+                build()
+    with pytest.raises(TypeError, match="sensitivity"):
+        Exponential(epsilon=1)  # type: ignore[call-arg]
