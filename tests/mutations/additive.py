@@ -34,7 +34,6 @@ MUTATIONS = [
     Mutation(
         "mechanisms/additive.py", "self._error(_per_coordinate(exact, self.dimension))", "self._error(exact)", _ADDITIVE
     ),
-    Mutation("mechanisms/additive.py", "if not np.isfinite(array).all():", "if np.isnan(array).all():", _ADDITIVE),
     Mutation("mechanisms/additive.py", "if _size(clean) > self.dimension:", "if False:", _ADDITIVE),
     Mutation("mechanisms/additive.py", "np.array(value, dtype=object)", "np.asarray(value)", _ADDITIVE),
     # Gaussian
