@@ -33,7 +33,6 @@ __version__ = "0.1.0.dev0"
 # Public name → the room it lives in; a room stands for itself.
 _HOMES = {
     "ApproxDP": "measures",
-    "compose": "accounting",
     "Exponential": "mechanisms",
     "Gaussian": "mechanisms",
     "GaussianDP": "measures",
@@ -47,9 +46,10 @@ _HOMES = {
     "RenyiDP": "measures",
     "SparseVector": "mechanisms",
     "Staircase": "mechanisms",
-    "TopK": "mechanisms",
     "TVStable": "measures",
+    "TopK": "mechanisms",
     "ZCDP": "measures",
+    "compose": "accounting",
     "accounting": None,
     "adjacency": None,
     "events": None,

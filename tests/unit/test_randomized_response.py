@@ -96,7 +96,9 @@ def test_the_input_is_not_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["maybe", ["no", "maybe"], [1], np.array([1]), ["no", None], [["no"]], [math.nan], {}], ids=str
+    "value",
+    ["maybe", ["no", "maybe"], np.array(["no", "maybe"]), [1], np.array([1]), ["no", None], [["no"]], [math.nan], {}],
+    ids=str,
 )
 def test_answers_outside_the_set_are_refused_and_not_shown(value: Any) -> None:
     mechanism = RandomizedResponse(answers=["no", "yes"], keep="0.5")
