@@ -18,8 +18,10 @@ from dither.accounting.filters import BasicFilter, BasicOdometer, OverBudget, Re
 from dither.accounting.textbook import advanced, basic, optimal_homogeneous, renyi_of_laplace
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.errors import AdjacencyMismatch, NotANumberError, ParameterError
+from dither.exact import Ball, ball, precision
 from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
 from dither.measures.finite_pairs import Finite
+from dither.measures.inverse import root_bracket
 from dither.measures.pairs import Gaussian, Laplace, pure, response
 from dither.measures.subsampled_pairs import poisson
 
@@ -220,6 +222,25 @@ def test_textbook_bounds_refuse_bad_input() -> None:
             call()
     with pytest.raises(NotANumberError):
         basic(math.nan, 2)
+
+
+@pytest.mark.parametrize("mu_squared", ["1e-14", "1e-9", "1/900", "1/9", "1", "400", "1e9"])
+@pytest.mark.parametrize("delta", ["1e-40", "1e-6", "0.01", "0.4"])
+def test_gaussian_answers_are_proved_to_the_last_digits(mu_squared: str, delta: str) -> None:
+    pair, goal = Gaussian(Fraction(mu_squared)), Fraction(delta)
+    low, high = pair.bracket(goal)
+    assert high - low <= 1e-15 * high
+    with precision(512):
+        assert pair.profile(Ball(high)) <= ball(goal)
+        assert low == 0 or pair.profile(Ball(low)) > ball(goal)
+
+
+@pytest.mark.parametrize("near", [None, 1e-9, 0.3, 1.4479880214, 7.0, math.inf, math.nan])
+def test_a_guess_does_not_change_the_answer(near: float | None) -> None:
+    pair = Gaussian(Fraction(1, 9))
+    with precision(128):
+        low, high = root_bracket(pair.profile, Fraction(1, 10**6), math.inf, near)
+    assert low <= 1.4479880214201537 <= high <= low * (1 + 1e-14)
 
 
 def test_the_response_of_two_answers_is_a_pair() -> None:

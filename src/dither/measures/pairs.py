@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx
+from scipy.special import erfcx, ndtri
 
 from dither.exact import Ball, ball, check, lower, precision, rational, upper
 from dither.measures.inverse import root_bracket
@@ -54,6 +54,10 @@ POSITION_ERROR = 2.0**-50
 ERFCX_ERROR = 2.0**-48
 """Assumed relative error of scipy's erfcx on [0, 40]; measured below 2^-50 against balls in the tests."""
 
+_ROOT_TWO = math.sqrt(2)
+_SMALL = 1e-6
+_NEWTON_STEPS = 30
+_LEAST_ERFCX = -25.0  # e^{x²}erfc(x) overflows a little further left
 _BITS = 128
 _MOST_BITS = 1 << 13
 
@@ -152,7 +156,11 @@ class Pair(ABC):
         if self.infinity > exact:
             return math.inf, math.inf
         with precision(_BITS):
-            return root_bracket(self.profile, exact, max(self.support[1], 0.0))
+            return root_bracket(self.profile, exact, max(self.support[1], 0.0), self._near(exact))
+
+    def _near(self, delta: Fraction) -> float | None:
+        """A guess in floats at the smallest ε with δ(ε) ≤ `delta`, if there is a quick one."""
+        return None
 
     def epsilon(self, delta: float | Fraction) -> float:
         """The smallest ε ≥ 0 with δ(ε) ≤ `delta`, never below the truth."""
@@ -178,6 +186,30 @@ class Gaussian(Pair):
         p = ((epsilon / mu - mu / 2) / root).erfc() / 2
         q = ((epsilon / mu + mu / 2) / root).erfc() / 2
         return p - epsilon.exp() * q
+
+    def _near(self, delta: Fraction) -> float | None:
+        """Newton's method for ln δ(ε) = ln δ. The left side is concave, so it comes down from where Φ(μ/2 − ε/μ) = δ.
+
+        With a = (ε/μ − μ/2)/√2 and b = a + μ/√2: δ(ε) = ½e^{−a²}(erfcx(a) − erfcx(b)), −δ′(ε) = ½e^{−a²}erfcx(b).
+        """
+        mu, goal = self._mu, float(delta)
+        if not (0 < goal < 1 and _SMALL < mu < 1 / _SMALL):
+            return None
+        log_goal = math.log(2 * goal)
+        epsilon = mu * (mu / 2 - float(ndtri(goal)))
+        for _ in range(_NEWTON_STEPS):
+            a = (epsilon / mu - mu / 2) / _ROOT_TWO
+            if not a > _LEAST_ERFCX:
+                return None
+            slope = float(erfcx(a + mu / _ROOT_TWO))
+            value = float(erfcx(a)) - slope
+            if not value > 0 < slope:
+                return None
+            stride = (math.log(value) - a * a - log_goal) * value / slope
+            epsilon += stride
+            if abs(stride) <= 1e-13 * abs(epsilon):
+                break
+        return epsilon
 
     @cached_property
     def _mu(self) -> float:
