@@ -220,3 +220,17 @@ def test_a_word_above_the_limit_means_less_noise(noise: str, least: float) -> No
     if limit + 1 < 2**64:
         with precision(200):
             assert NOISES[noise].at(ball(limit + 1) / 2**64) < least
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("noise", sorted(NOISES))
+def test_double_precision_encloses_all_that_the_digits_leave_open(noise: str, bits: int) -> None:
+    """Every word of few bits: the ends in double precision lie outside the exact ends."""
+    contest, words = Race(noise, Fraction(1)), np.arange(1 << bits, dtype=np.uint64)
+    lower, upper = contest._ends(words, bits, np.zeros(len(words)))
+    assert np.isfinite(lower).any() == (bits > 3)
+    with precision(100):
+        for word, low, high in zip(words.tolist(), lower.tolist(), upper.tolist(), strict=True):
+            exact_low, exact_high = contest._exact_ends(word, bits, arb(0))
+            assert arb(low) <= exact_low
+            assert exact_high <= arb(high)

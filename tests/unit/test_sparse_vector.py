@@ -234,3 +234,14 @@ def test_intervals_of_comparisons() -> None:
     low, high = mechanism.release([1e9, -1e9]).interval("0.95")
     assert (high[0], low[1]) == (math.inf, -math.inf)
     assert low[0] < 10 < high[1]
+
+
+def test_a_comparison_has_both_noises() -> None:
+    """How often a value 6 below is called above; seven standard errors of 4000 sessions are a false alarm in 1e11."""
+    mechanism = SparseVector(threshold=10, epsilon=1)
+    expected = _ours(mechanism).chance([-6], [True], 1.0, 1, 64)
+    called = sum(bool(mechanism.start().ask(4)) for _ in range(4000)) / 4000
+    allowed = 7 * math.sqrt(expected * (1 - expected) / 4000) + 0.002  # the lattices differ
+    assert abs(called - expected) < allowed
+    quiet = float(mechanism._threshold_noise.tail(int(6 / mechanism.grid.step)))
+    assert abs(quiet - expected) > allowed, "without the noise of the value it would be noticed"
