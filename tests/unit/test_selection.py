@@ -16,7 +16,7 @@ from dither.exact import Ball, ball, precision
 from dither.measures import ProfileOf, PureDP
 from dither.mechanisms import Exponential, MetricExponential, NoisyMax, SparseVector, TopK
 from dither.mechanisms.pieces import Pieces
-from dither.mechanisms.selection_error import worst_quantile
+from dither.mechanisms.selection_error import _loses, worst_quantile
 from dither.noise import DiscreteLaplace
 from tests.contract.entropy_use import nothing_drawn
 
@@ -119,6 +119,16 @@ def test_the_error_bound_is_the_worst_case(noise: Any) -> None:
         law = mechanism.error_distribution(scores)
         assert law.beyond(bound - 1e-9) <= 0.1
         assert law.expected <= mechanism.expected_error
+
+
+@every_noise
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_the_chance_that_the_best_loses(noise: Any, count: int) -> None:
+    """Its closed form against the integral, to 25 digits."""
+    for gap in (Fraction(1, 2), Fraction(3)):
+        law = NoisyMax(sensitivity=1, scale=1, noise=noise).error_distribution([Fraction(0)] + [-gap] * (count - 1))
+        with precision(128):
+            assert abs(law.probabilities[1] - _loses(noise, count, gap)) < 1e-25
 
 
 def test_the_utility_theorem() -> None:
