@@ -34,7 +34,7 @@ def _counts(noise: Any, scale: str, draws: int) -> list[int]:
 def test_winners_follow_the_law(noise: Any, scale: str) -> None:
     found = _counts(noise, scale, _FEW)
     assert p_value_of_counts(found, _law(noise, scale)) > ALARM
-    for factor in ("0.75", "1.25"):
+    for factor in ("0.75", "1.35"):  # a wrong law escapes with a chance below 1e-12
         assert p_value_of_counts(found, _law(noise, scale, factor)) < ALARM, factor
 
 
@@ -53,7 +53,7 @@ def test_many_candidates_win_alike(noise: Any) -> None:
     race, scores = Race(noise, Fraction(1)), Scores.of(np.zeros(1 << 16))
     found = np.bincount([race.winner(scores) >> 13 for _ in range(800)], minlength=8)
     assert p_value_of_counts(found.tolist(), [1 / 8] * 8) > ALARM
-    assert p_value_of_counts([int(found[:4].sum()), int(found[4:].sum())], [0.35, 0.65]) < ALARM
+    assert p_value_of_counts([int(found[:4].sum()), int(found[4:].sum())], [0.25, 0.75]) < ALARM
 
 
 def test_weighted_winners() -> None:

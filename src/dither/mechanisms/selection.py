@@ -160,7 +160,7 @@ class Exponential(_Selecting):
     >>> mechanism.release([0.0, 900.0, 3.5], candidates=["flu", "cold", "asthma"]).value
     'cold'
     >>> mechanism.guarantee.epsilon(0), mechanism.error(0.05)
-    (1.0, 7.2751720973...)
+    (1.0, 7.2751723194...)
     """
 
     @property
