@@ -129,9 +129,24 @@ def span(pair: Pair, left: float, right: float) -> tuple[float, float]:
     Found by bisection on floats: a poor answer costs width, never validity.
     """
     least, largest = pair.support
-    low = max(_crossing(pair, float(1 - pair.infinity) - left)[0], least)
-    high = min(_crossing(pair, right)[1], largest)
+    low, high = least, largest
+    finite = float(1 - pair.infinity)
+    is_low, is_high = _ends_in_atoms(pair, finite - left, right)
+    if not is_low:
+        low = max(_crossing(pair, finite - left)[0], least)
+    if not is_high:
+        high = min(_crossing(pair, right)[1], largest)
     return low, max(high, math.nextafter(low, math.inf))
+
+
+def _ends_in_atoms(pair: Pair, upper: float, lower: float) -> tuple[bool, bool]:
+    """Whether P[L > ℓ] falls below `upper` at the very smallest loss already, and below `lower` only at the largest."""
+    least, largest = pair.support
+    if not (math.isfinite(least) and math.isfinite(largest)):
+        return False, False
+    inside = 1e-9 * (largest - least)
+    p = pair.tails(np.array([least + inside, largest - inside])).p
+    return bool(p[0] < upper), bool(p[1] > lower)
 
 
 def _crossing(pair: Pair, level: float) -> tuple[float, float]:

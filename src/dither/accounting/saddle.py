@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import erfcx
@@ -29,6 +30,9 @@ _LEFT_MASS = 1e-13
 _WINDOW = math.log(1e10)
 _LARGEST_EXPONENT = 300.0
 _NODES = 160
+_FEWER_NODES = 24
+_MANY = 48  # different laws, from which each may be sketched more roughly
+_BATCH = 64
 _SMALLEST_DEVIATION = 1e-9  # of a sum that does not vary at all
 
 
@@ -49,6 +53,14 @@ class Sketch:
         masses = np.exp(self.log_masses)
         mean = float(np.sum(masses * self.losses))
         return math.sqrt(max(float(np.sum(masses * (self.losses - mean) ** 2)), 1e-300))
+
+    def shrinkage(self, step: float) -> float:
+        """By what share the distance of the atoms shrinks in a law from below on a lattice of this step."""
+        atoms = self.pair.atoms
+        if atoms is None:
+            return 0.0
+        shrunk = self.pair.shrunk(step).atoms
+        return 0.0 if shrunk is None else max(1 - shrunk.spacing / atoms.spacing, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +92,18 @@ class Saddle:
         return replace(self, left=max(self.left, left), right=min(self.right, right))
 
 
-def sketch(pair: Pair, count: int, right: float) -> Sketch:
-    """The sketch of `count` copies of `pair`, ignoring losses that exceed with probability about `right`."""
+@lru_cache(maxsize=4)
+def _unit_nodes(count: int) -> FloatArray:
+    near, even = np.geomspace(1e-6, 0.5, count), np.linspace(0, 1, count)
+    nodes: FloatArray = np.unique(np.concatenate([[-1e-6], near, 1 - near, even]))
+    return nodes
+
+
+def sketch(pair: Pair, count: int, right: float, among: int = 1) -> Sketch:
+    """The sketch of `count` copies of one of `among` pairs, ignoring losses beyond a probability of about `right`."""
     low, high = span(pair, _LEFT_MASS / count, right)
     width = max(high - low, 1e-9 * (1 + abs(low)))
-    near, even = np.geomspace(1e-6, 0.5, _NODES), np.linspace(0, 1, _NODES)
-    nodes = np.unique(np.concatenate([[-1e-6], near, 1 - near, even])) * width + low
+    nodes = _unit_nodes(_NODES if among < _MANY else _FEWER_NODES) * width + low
     tails = pair.tails(nodes)
     p = -np.diff(tails.p, append=0.0)
     q = -np.diff(tails.scaled_q * np.exp(np.clip(-nodes, -700, 700)), append=0.0)
@@ -144,17 +162,28 @@ def _saddle(sketches: Sequence[Sketch], excess: Callable[[_Moments], FloatArray]
 
 def _moments(sketches: Sequence[Sketch], tilts: FloatArray) -> _Moments:
     mean, variance, log_mgf = (np.zeros(len(tilts)) for _ in range(3))
-    for one in sketches:
-        exponents = tilts[:, None] * one.losses + one.log_masses
-        top = exponents.max(axis=1)
-        weights = np.exp(exponents - top[:, None])
-        total = weights.sum(axis=1)
-        first = (weights * one.losses).sum(axis=1) / total
-        second = (weights * (one.losses * one.losses)).sum(axis=1) / total
-        mean += one.count * first
-        variance += one.count * np.maximum(second - first * first, 0.0)
-        log_mgf += one.count * (top + np.log(total))
+    for at in range(0, len(sketches), _BATCH):
+        counts, losses, log_masses = _table(sketches[at : at + _BATCH])
+        exponents = tilts[:, None, None] * losses + log_masses
+        top = exponents.max(axis=2)
+        weights = np.exp(exponents - top[:, :, None])
+        total = weights.sum(axis=2)
+        first = (weights * losses).sum(axis=2) / total
+        second = (weights * (losses * losses)).sum(axis=2) / total
+        mean += first @ counts
+        variance += np.maximum(second - first * first, 0.0) @ counts
+        log_mgf += (top + np.log(total)) @ counts
     return _Moments(tilts, log_mgf, mean, variance)
+
+
+def _table(sketches: Sequence[Sketch]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Counts, losses and logarithms of masses, one sketch per row; short rows are filled up with nothing."""
+    longest = max(len(one.losses) for one in sketches)
+    losses, log_masses = np.zeros((len(sketches), longest)), np.full((len(sketches), longest), -np.inf)
+    for row, one in enumerate(sketches):
+        losses[row, : len(one.losses)] = one.losses
+        log_masses[row, : len(one.losses)] = one.log_masses
+    return np.array([float(one.count) for one in sketches]), losses, log_masses
 
 
 def _window(

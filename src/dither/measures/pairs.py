@@ -281,7 +281,12 @@ class Laplace(Pair):
 
     @property
     def support(self) -> tuple[float, float]:
-        return _around(ball(self.largest))
+        return self._support
+
+    @cached_property
+    def _support(self) -> tuple[float, float]:
+        with precision(_BITS):
+            return _around(ball(self.largest))
 
     @property
     def atoms(self) -> Atoms:
@@ -353,6 +358,10 @@ class TwoPoint(Pair):
 
     @property
     def support(self) -> tuple[float, float]:
+        return self._support
+
+    @cached_property
+    def _support(self) -> tuple[float, float]:
         with precision(_BITS):
             return _around(self.largest)
 
