@@ -13,7 +13,8 @@ import pytest
 from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, precision
 from dither.noise import DiscreteGaussian, DiscreteLaplace, Geometric, Gumbel, Law, PowerLaw, Staircase, StudentT
-from dither.noise.rejection import Arm, RejectionLaw
+from dither.noise.blocks import Arm
+from dither.noise.rejection import RejectionLaw
 from tests.oracle import laws as oracle
 
 SMALL: list[Law] = [

@@ -12,6 +12,7 @@ from pathlib import Path
 __all__ = ["Mutation", "passes"]
 
 _ROOT = Path(__file__).parents[2]
+_LONGEST = 900.0
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Mutation:
     tests: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.before.strip().splitlines()[0]} -> {self.after.strip().splitlines()[0]}"
+        before, after = (text.strip().partition("\n")[0] for text in (self.before, self.after))
+        return f"{self.file}: {before} -> {after}"
 
     def write_to(self, folder: Path) -> None:
         """Copy the package to `folder` with this change."""
@@ -37,16 +39,23 @@ class Mutation:
 
 
 def passes(tests: tuple[str, ...], package_folder: Path) -> bool:
-    """Whether the tests pass with the package in `package_folder`; an error that is no failed test is raised."""
+    """Whether the tests pass with the package in `package_folder`.
+
+    A package that cannot be imported, or tests that do not end, are noticed as well; no tests at all are an error.
+    """
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *tests],
-        cwd=_ROOT,
-        env={**os.environ, "PYTHONPATH": str(package_folder), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if run.returncode not in (0, 1):
+    try:
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *tests],
+            cwd=_ROOT,
+            env={**os.environ, "PYTHONPATH": str(package_folder), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_LONGEST,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    if run.returncode not in (0, 1, 2):
         raise RuntimeError(f"pytest ended with code {run.returncode}:\n{run.stdout[-2000:]}")
     return run.returncode == 0

@@ -138,8 +138,8 @@ MUTATIONS = [
     Mutation("noise/lattice.py", "(whole + (scaled - whole >= 0.5))", "np.rint(scaled)", _LATTICE),
     Mutation(
         "noise/lattice.py",
-        "math.ceil(self._steps(sensitivity, coordinates)) + coordinates - 1",
-        "math.floor(self._steps(sensitivity, coordinates))",
+        "math.ceil(self._steps(sensitivity)) + _coordinates(coordinates) - 1",
+        "math.floor(self._steps(sensitivity))",
         _LATTICE,
     ),
     Mutation("noise/lattice.py", "return steps + Fraction(", "return steps + 0 * Fraction(", _LATTICE),
@@ -160,4 +160,8 @@ MUTATIONS = [
     Mutation("noise/entropy.py", "self._left -= len(part)", "self._left -= 0", _ENTROPY),
     Mutation("noise/entropy.py", "class _Streams(threading.local):", "class _Streams:", _ENTROPY),
     Mutation("noise/entropy.py", ">> (8 * size - count)", ">> max(0, 8 * size - count - 1)", _ENTROPY),
+    # The margin of double precision
+    Mutation("noise/blocks.py", "margin: float = 2.0**-40", "margin: float = 0.0", _STREAMS),
+    Mutation("noise/blocks.py", "top=float(highest / words)", "top=float(highest / words) * (1 - 2.0**-30)", _STREAMS),
+    Mutation("noise/rejection.py", " if block.fits_double else None", "", _STREAMS),
 ]

@@ -156,12 +156,8 @@ def sampled_gaussian(mu: Fraction, rate: Fraction, *, add: bool) -> Profile:
 
 def is_bracket(profile: Profile, delta: Fraction, lower: float, upper: float) -> bool:
     """Whether the smallest ε ≥ 0 with profile(ε) ≤ delta lies in [lower, upper], in certified arithmetic."""
-    before = ctx.prec
-    ctx.prec = BITS
-    try:
+    with ctx.workprec(BITS):
         goal = real(delta)
         below = lower == 0 or not profile(arb(lower)) < goal
         above = not profile(arb(upper)) > goal
         return bool(below and above)
-    finally:
-        ctx.prec = before

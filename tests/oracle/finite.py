@@ -3,15 +3,31 @@
 Slow and naive on purpose. Shares no code with dither: exact fractions, and python-flint at 600 bits.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import wraps
 from itertools import product
+from typing import ParamSpec, TypeVar
 
 from flint import arb, ctx, fmpq
 
 BITS = 600
 
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
 Masses = list[Fraction]
+
+
+def at_full_precision(compute: Callable[Given, Found]) -> Callable[Given, Found]:
+    """Run at `BITS`, and leave the precision as it was: dither must not borrow ours."""
+
+    @wraps(compute)
+    def run(*args: Given.args, **kwargs: Given.kwargs) -> Found:
+        with ctx.workprec(BITS):
+            return compute(*args, **kwargs)
+
+    return run
 
 
 def real(value: Fraction | int) -> arb:
@@ -29,9 +45,9 @@ def events(p: Masses, q: Masses) -> Iterator[tuple[Fraction, Fraction]]:
         )
 
 
+@at_full_precision
 def delta(p: Masses, q: Masses, epsilon: Fraction) -> arb:
     """max over events of P(E) − e^ε Q(E)."""
-    ctx.prec = BITS
     odds = real(epsilon).exp()
     values = [real(a) - odds * real(b) for a, b in events(p, q)]
     best = values[0]
@@ -60,9 +76,9 @@ def tradeoff(p: Masses, q: Masses, alpha: Fraction) -> Fraction:
     return best
 
 
+@at_full_precision
 def renyi(p: Masses, q: Masses, order: Fraction) -> arb:
     """D_α(P‖Q) = ln Σ p^α q^{1−α} / (α − 1), for positive masses."""
-    ctx.prec = BITS
     exponent = real(order)
     total = arb(0)
     for a, b in zip(p, q, strict=True):

@@ -44,8 +44,8 @@ def check(composed: Composition, profiles: list[oracle.Profile], delta: Fraction
     assert oracle.is_bracket(worst, delta, found.lower, found.upper), (found, delta)
     where = Fraction(found.upper) * Fraction(7, 8)
     low, high = composed.delta_bracket(where)
-    ctx.prec = oracle.BITS
-    truth = worst(oracle.real(where))
+    with ctx.workprec(oracle.BITS):
+        truth = worst(oracle.real(where))
     assert not truth < arb(low), (low, truth)
     assert not truth > arb(high), (high, truth)
     return found

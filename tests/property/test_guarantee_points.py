@@ -71,13 +71,13 @@ def test_epsilon(kind: Callable[[Points], tuple[Guarantee, Profile]], count: int
         guarantee, profile = kind(points)
         delta = points.probability(-15)
         answer = guarantee.epsilon(delta)
-        ctx.prec = BITS
-        if answer == math.inf:
-            assert profile(Fraction(10) ** 6) > real(delta)
-            continue
-        assert profile(Fraction(answer)) <= real(delta)
-        if answer > 0:
-            assert not profile(Fraction(answer) * (1 - CLOSE)) <= real(delta), (guarantee, delta, answer)
+        with ctx.workprec(BITS):
+            if answer == math.inf:
+                assert profile(Fraction(10) ** 6) > real(delta)
+                continue
+            assert profile(Fraction(answer)) <= real(delta)
+            if answer > 0:
+                assert not profile(Fraction(answer) * (1 - CLOSE)) <= real(delta), (guarantee, delta, answer)
 
 
 @pytest.mark.parametrize("count", COUNTS)

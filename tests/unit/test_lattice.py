@@ -380,7 +380,39 @@ def test_integers_of_every_type_are_kept(values: Any) -> None:
     assert total.dtype in (np.int64, np.object_)
 
 
-@pytest.mark.parametrize("value", [5, np.int64(5), np.array(5), Fraction(10, 2), Decimal("5.0")])
+@pytest.mark.parametrize("value", [5, np.int64(5), np.array(5)])
 def test_one_integer_in_one_integer_out(value: Any) -> None:
     total = add_integers(value, _NOTHING)
     assert (type(total), total) == (int, 5)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2], [Fraction(4, 2)], Fraction(10, 2), Decimal("5.0"), 5.0, np.array([5.0])])
+def test_whole_numbers_of_other_types_are_no_integers(values: Any) -> None:
+    """Whether a value is refused must not depend on whether it happens to be whole."""
+    with pytest.raises(NotANumberError, match="must be integers"):
+        add_integers(values, _NOTHING)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64])
+def test_numpy_integers_do_not_wrap_in_parameters(kind: type[np.integer[Any]]) -> None:
+    assert Grid(0).l2_steps(1, kind(100)) == Grid(0).l2_steps(1, 100) == 11
+    assert Grid(0).l1_steps(1, kind(100)) == 100
+    assert Grid(kind(3)) == Grid(3)  # type: ignore[arg-type]
+    assert Grid(np.int8(-100)).step == Fraction(1, 2**100)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("exponent", [2.0, True, None, "3", np.array([3]), np.array(3)])
+def test_the_exponent_is_a_whole_number(exponent: Any) -> None:
+    with pytest.raises(NotANumberError, match="exponent must be a whole number"):
+        Grid(exponent)
+
+
+def test_a_scale_without_a_grid_is_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match="scale must lie between"):
+        Grid.for_scale("1e-300")
+
+
+@pytest.mark.parametrize("value", [Decimal("1e9999999"), Decimal("-1e-9999999")])
+def test_endless_decimals_are_refused_at_once(value: Decimal) -> None:
+    with pytest.raises(NotANumberError, match="must be finite"):
+        Grid(0).round(value)

@@ -13,10 +13,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dither.exact import precision
-from dither.noise import Bernoulli, BernoulliExp, DiscreteLaplace, Geometric, UniformBelow
-from dither.noise.blocks import Layout
-from dither.noise.discrete_gaussian import DiscreteGaussian
+from dither.errors import ParameterError
+from dither.exact import Ball, ball, precision
+from dither.noise import (
+    Bernoulli,
+    BernoulliExp,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Geometric,
+    Gumbel,
+    PowerLaw,
+    StudentT,
+    UniformBelow,
+)
+from dither.noise.blocks import COARSE, FINE, RATIO_ERROR, Layout
 from dither.noise.entropy import Source
 from dither.noise.rejection import BlockSampler, RejectionLaw
 from tests.every_stream import RecordedBits, every_stream
@@ -52,8 +62,10 @@ def _vector(sampler: BlockSampler) -> Callable[[Source], int | None]:
 
 def _weight_in_a_round(law: RejectionLaw, sampler: BlockSampler, x: int) -> Fraction:
     """c · g(x) / 2^index_bits to 200 bits: what rejection.md says that a round must give."""
+    sides = [arm for arm in law._arms() if (x - arm.peak) * arm.sign >= arm.first]
+    assert len(sides) == 1, "the arms hold every integer once"
     with precision(200):
-        weight = law._arms()[0].shape.weight(abs(x))
+        weight = sides[0].shape.weight(abs(x - sides[0].peak))
         mantissa, exponent = weight.mid().man_exp()
     exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
     return sampler._plan.scale * exact / (1 << _INDEX_BITS)
@@ -67,6 +79,11 @@ _LAWS = [
     DiscreteGaussian.from_sigma(3),
     Geometric(1),
     Geometric("2.9"),
+    Gumbel(1),
+    Gumbel(2),
+    PowerLaw(1, 4),
+    PowerLaw(2, "5.5"),
+    StudentT(1, 5),
 ]
 
 
@@ -97,13 +114,13 @@ class _NoTail:
 @pytest.mark.parametrize("law", _LAWS, ids=str)
 def test_tails_come_from_deeper_tables_with_exact_probabilities(law: RejectionLaw) -> None:
     sampler = BlockSampler.over(law._arms(), _layout(2.0**-40))
-    last = max(block.near + (1 << block.bits) - 1 for block in sampler._blocks)
+    points = {x for block in sampler._blocks for x in range(block.start, block.start + (1 << block.bits))}
     deeper = sampler._deeper
     deeper.__dict__["_deeper"] = _NoTail()
     outcomes = every_stream(deeper._attempt, _LONGEST, _WORD_BITS)
     reached = [x for x in outcomes.mass if isinstance(x, int)]
     assert reached
-    assert all(abs(x) > last for x in reached)
+    assert points.isdisjoint(reached)
     assert outcomes.undecided < Fraction(1, 1000)
     to_come_here = Fraction(sampler._plan.tail_words, 1 << _INDEX_BITS)
     for x in reached:
@@ -186,3 +203,38 @@ def test_coins(coin: Bernoulli | BernoulliExp, many: bool) -> None:
 def test_the_bound_of_uniform_integers_may_be_a_numpy_integer() -> None:
     assert UniformBelow(np.int64(1)) == UniformBelow(1)
     assert UniformBelow(np.int64(1)).sample() == 0
+
+
+@pytest.mark.parametrize("layout", [FINE, COARSE], ids=["fine", "coarse"])
+@pytest.mark.parametrize(
+    "law", [DiscreteLaplace(1000), DiscreteGaussian.from_sigma(100), PowerLaw(50, 4), Gumbel(9)], ids=str
+)
+def test_the_doubles_of_a_plan_are_right_to_the_last_bits(law: RejectionLaw, layout: Layout) -> None:
+    """`top` is a(nearest point) to 52 bits: rejection.md counts on it."""
+    sampler = BlockSampler.over(law._arms(), layout)
+    with precision(200):
+        for block in sampler._blocks:
+            factor = sampler._plan.scale * (1 << block.bits) / block.words
+            truth = block.arm.shape.weight(block.near) * ball(factor)
+            assert truth <= 1
+            assert abs(truth - Ball(block.top)) < Ball(2) ** -52
+
+
+def test_a_layout_without_a_margin_is_refused() -> None:
+    with pytest.raises(ParameterError, match="margin must lie strictly between"):
+        Layout(keep=Fraction(1, 2), margin=RATIO_ERROR)
+    with pytest.raises(ParameterError, match="keep must be at least 1/2"):
+        Layout(keep=Fraction(1, 3))
+
+
+def test_points_beyond_all_doubles_are_drawn() -> None:
+    """One draw in a hundred of this law is beyond 2^1024; none may fail."""
+    law = PowerLaw(Fraction(2) ** 900, "1.05")
+    assert max(abs(law.sample()) for _ in range(2000)) > 2**1024
+
+
+@pytest.mark.parametrize("law", [Geometric, DiscreteLaplace, PowerLaw])
+def test_scales_that_no_ball_can_hold_are_refused(law: type[Geometric]) -> None:
+    with pytest.raises(ParameterError, match="scale must lie between"):
+        law(Fraction(1, 2**201), *([4] if law is PowerLaw else []))
+    law(Fraction(1, 2**200), *([4] if law is PowerLaw else [])).sample()

@@ -10,7 +10,8 @@ Nothing in this room knows about privacy. Everything above it relies on three pr
 from dither.exact import check
 from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
-from dither.exact.numbers import Number, rational
+from dither.exact.numbers import Number, rational, whole
+from dither.exact.once import once
 from dither.exact.words import in_words
 
 __all__ = [
@@ -22,8 +23,10 @@ __all__ = [
     "in_words",
     "is_below",
     "lower",
+    "once",
     "precision",
     "rational",
     "uniform_is_below",
     "upper",
+    "whole",
 ]

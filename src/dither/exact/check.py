@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dither.errors import ParameterError
+from dither.exact.numbers import whole
 
 __all__ = ["at_least", "between", "count", "nonnegative", "positive", "probability"]
 
@@ -49,8 +50,6 @@ def between(low: Any, high: Any, **named: Any) -> None:
 
 
 def count(least: int = 1, **named: Any) -> None:
-    """Each value is an integer (not a bool) of at least `least`."""
+    """Each value is a whole number (see `whole`) of at least `least`."""
     for name, value in named.items():
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise ParameterError(f"{name} must be a whole number, got {name}={value!r} (type={type(value).__name__}).")
-        at_least(least, **{name: value})
+        at_least(least, **{name: whole(value, name)})

@@ -13,7 +13,7 @@ import numpy as np
 
 from dither.errors import NotANumberError
 
-__all__ = ["Number", "rational"]
+__all__ = ["Number", "rational", "whole"]
 
 Number: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any] | SupportsIndex
 """What a parameter may be. Floats mean their shortest decimal: 0.1 is 1/10, not 0x1.999999999999ap-4."""
@@ -43,6 +43,20 @@ def rational(value: object, name: str = "value") -> Fraction:
             f"{name} must be 0 or between 1e-308 and 1e308 in magnitude. Give a number in that range."
         )
     return number
+
+
+def whole(value: object, name: str = "value") -> int:
+    """Return the Python integer that `value` means; NumPy integers are taken, since they would wrap later.
+
+    >>> whole(7), whole("7")
+    Traceback (most recent call last):
+    dither.errors.NotANumberError: value must be a whole number (an int), got the type str.
+
+    Booleans, floats (even 7.0), text and arrays are refused. The message names the type only: it may be data.
+    """
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool | np.bool_ | np.ndarray | np.timedelta64):
+        return operator.index(value)
+    raise NotANumberError(f"{name} must be a whole number (an int), got the type {type(value).__name__}.")
 
 
 def _parse(value: object, name: str) -> Fraction:

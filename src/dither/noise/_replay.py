@@ -1,13 +1,12 @@
 """The test door: run code on a recorded stream of bits instead of fresh randomness.
 
-It opens only in a process that was started with ``DITHER_TEST_DOOR=open`` in its environment, and the import rules
-let no room but `audit` come near it. Production code therefore cannot reach it by accident: it would take both an
+It opens only if ``DITHER_TEST_DOOR=open`` stood in the environment when `entropy` was first imported, and the import
+rules let no room but `audit` come near it. Production code therefore cannot reach it by accident: it would take both an
 import that the build refuses and a setting that nobody has.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,13 +15,11 @@ from dither.noise import entropy
 
 __all__ = ["replaying"]
 
-_WAS_OPEN_AT_START = os.environ.get("DITHER_TEST_DOOR") == "open"
-
 
 @contextmanager
 def replaying(source: entropy.Source) -> Iterator[None]:
     """Let every draw inside the block, in every thread, take its bits from `source`."""
-    if not _WAS_OPEN_AT_START:
+    if not entropy.DOOR_MAY_OPEN:
         raise EntropyError(
             "the test door is shut: recorded randomness is not private. "
             "Only a test run started with DITHER_TEST_DOOR=open may open it."

@@ -14,32 +14,29 @@ from dither.exact import Ball, Number, ball, check, lower, precision, rational, 
 from dither.noise.entropy import Source
 from dither.noise.law import WORKING_BITS, Integers, Law
 
-__all__ = ["Bernoulli", "BernoulliExp"]
+__all__ = ["Bernoulli", "BernoulliExp", "Coin"]
 
 _DRAWN_BITS = 63  # of the uniform number; one less than a word, so that a chance of 1 fits too
 
 
-class _Coin(Law):
+class Coin(Law):
     """1 with probability `chance`, else 0. Sampled exactly: see bernoulli.md."""
 
     @abstractmethod
     def chance(self) -> Ball:
         """P[X = 1], at the working precision."""
 
-    def pmf(self, x: int) -> Ball:
+    def _pmf(self, x: int) -> Ball:
         """P[X = x]."""
-        with precision(WORKING_BITS):
-            return self.chance() if x == 1 else 1 - self.chance() if x == 0 else ball(0)
+        return self.chance() if x == 1 else 1 - self.chance() if x == 0 else ball(0)
 
-    def tail(self, x: int) -> Ball:
+    def _tail(self, x: int) -> Ball:
         """P[X > x]."""
-        with precision(WORKING_BITS):
-            return ball(1) if x < 0 else self.chance() if x == 0 else ball(0)
+        return ball(1) if x < 0 else self.chance() if x == 0 else ball(0)
 
-    def cdf(self, x: int) -> Ball:
+    def _cdf(self, x: int) -> Ball:
         """P[X ≤ x]."""
-        with precision(WORKING_BITS):
-            return ball(0) if x < 0 else 1 - self.chance() if x == 0 else ball(1)
+        return ball(0) if x < 0 else 1 - self.chance() if x == 0 else ball(1)
 
     def _draw(self, source: Source) -> int:
         bits = min(_DRAWN_BITS, source.word_bits - 1)
@@ -61,7 +58,7 @@ class _Coin(Law):
 
 
 @lru_cache(maxsize=1024)
-def _thresholds(coin: _Coin, bits: int) -> tuple[int, int]:
+def _thresholds(coin: Coin, bits: int) -> tuple[int, int]:
     """Below the first, `bits` binary digits of a uniform number decide for 1; from the second on for 0."""
     with precision(WORKING_BITS):
         scaled = coin.chance() * (1 << bits)
@@ -70,7 +67,7 @@ def _thresholds(coin: _Coin, bits: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, init=False)
-class Bernoulli(_Coin):
+class Bernoulli(Coin):
     """P[X = 1] = p, with p = `probability` a rational number in [0, 1].
 
     >>> Bernoulli(1).sample(), Bernoulli(0).sample()
@@ -89,7 +86,7 @@ class Bernoulli(_Coin):
 
 
 @dataclass(frozen=True, init=False)
-class BernoulliExp(_Coin):
+class BernoulliExp(Coin):
     """P[X = 1] = e^{−x}, with x = `exponent` a rational number ≥ 0."""
 
     exponent: Fraction

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, inf
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dither.errors import PrecisionError
-from dither.exact import Ball, ball, lower, precision, upper
+from dither.exact import Ball, ball, check, lower, precision, upper
 
 __all__ = ["COARSE", "FINE", "RATIO_ERROR", "Arm", "Block", "Floats", "Layout", "Plan", "Shape", "exp_minus", "plan"]
 
 Floats = TypeVar("Floats", float, NDArray[np.float64])
 
 _PLANNING_BITS = 128
+_DOUBLE_BITS = 1000  # integers of so many bits, doubled or rounded, are still finite doubles
 RATIO_ERROR = 2.0**-44
 """What `Shape.ratio` may be off by, in absolute terms."""
 
@@ -70,6 +71,10 @@ class Layout:
     largest_block_bits: int | None = None
     """Blocks hold at most 2^largest_block_bits points; None where Python integers hold the points."""
 
+    def __post_init__(self) -> None:
+        check.between(4 * RATIO_ERROR, inf, margin=self.margin)
+        check.at_least(Fraction(1, 2), keep=self.keep)
+
     def for_tail(self) -> Layout:
         """The layout of the table behind this one: drawn from so rarely that it should be small."""
         return replace(
@@ -101,6 +106,8 @@ class Block:
     """A uniform number below accept_below / 2^uniform_bits accepts every point of the block."""
     reject_from: int
     """A uniform number from reject_from / 2^uniform_bits on rejects every point of the block."""
+    fits_double: bool
+    """Whether distances in the block can be rounded to double; balls decide where they cannot."""
 
     @property
     def nearest(self) -> int:
@@ -129,6 +136,7 @@ def plan(arms: Sequence[Arm], layout: Layout, scale: Fraction | None = None) -> 
         tail_arms = [replace(arm, first=_end(spans, arm.first)) for arm, spans in runs]
         tails = sum((arm.shape.tail_bound(arm.first) for arm in tail_arms), ball(0))
         if scale is None:
+            # Twice the tails' four times below: rounding up to a whole word must not overfill the table.
             whole = sum((span.highest * (1 << span.bits) for _, spans in runs for span in spans), 8 * tails)
             room = (1 << layout.index_bits) - sum(len(spans) for _, spans in runs) - 1
             scale = Fraction(lower(ball(room) / whole))
@@ -162,6 +170,8 @@ def _spans(shape: Shape, first: int, layout: Layout) -> list[_Span]:
     enough = shape.tail_bound(first) * ball(layout.tail_share)
     while not shape.tail_bound(near) <= enough:
         highest = shape.weight(near)
+        if not highest > 0:
+            raise PrecisionError("a weight cannot be told from 0; use a larger scale")
         least = highest * ball(layout.keep)
         lowest = _lowest(shape, near, bits)
         while not lowest >= least and bits > 0:
@@ -211,7 +221,8 @@ def _step(span: _Span, scale: Fraction, layout: Layout) -> _Step:
 
 def _place(step: _Step, arm: Arm) -> Block:
     start = arm.peak + step.near if arm.sign > 0 else arm.peak - step.near - (1 << step.bits) + 1
-    return Block(arm, step.near, step.bits, start, step.words, step.top, step.accept_below, step.reject_from)
+    fits = (step.near + (1 << step.bits)).bit_length() <= _DOUBLE_BITS
+    return Block(arm, step.near, step.bits, start, step.words, step.top, step.accept_below, step.reject_from, fits)
 
 
 _INVERSE_FACTORIALS = [1.0]

@@ -10,10 +10,11 @@ from math import isqrt, sqrt
 from flint import arb_series, ctx
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, check, precision, rational
+from dither.exact import Ball, Number, ball, check, rational
 from dither.exact.sums import tail_sum
-from dither.noise.law import WORKING_BITS, SymmetricLaw, lattice_scale
-from dither.noise.rejection import Arm, Floats, RejectionLaw, exp_minus
+from dither.noise.blocks import Arm, Floats, exp_minus
+from dither.noise.law import SymmetricLaw, lattice_scale
+from dither.noise.rejection import RejectionLaw
 
 __all__ = ["DiscreteGaussian"]
 
@@ -56,10 +57,9 @@ class DiscreteGaussian(SymmetricLaw, RejectionLaw):
             )
         return cls(exact**2)
 
-    def pmf(self, x: int) -> Ball:
+    def _pmf(self, x: int) -> Ball:
         """P[X = x]."""
-        with precision(WORKING_BITS):
-            return self.weight(abs(x)) / self._whole()
+        return self.weight(abs(x)) / self._whole()
 
     def _upper_tail(self, x: int) -> Ball:
         """P[X > x] for x ≥ 0."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dither.exact import Ball, ball, precision
+from dither.exact import Ball, ball
+from dither.noise.blocks import Arm
 from dither.noise.geometric import ExponentialDecay
-from dither.noise.law import WORKING_BITS, SymmetricLaw
-from dither.noise.rejection import Arm, RejectionLaw
+from dither.noise.law import SymmetricLaw
+from dither.noise.rejection import RejectionLaw
 
 __all__ = ["DiscreteLaplace"]
 
@@ -23,10 +24,9 @@ class DiscreteLaplace(ExponentialDecay, SymmetricLaw, RejectionLaw):
     30
     """
 
-    def pmf(self, x: int) -> Ball:
+    def _pmf(self, x: int) -> Ball:
         """P[X = x]."""
-        with precision(WORKING_BITS):
-            return ball(1 / (2 * self.scale)).tanh() * self.weight(abs(x))
+        return ball(1 / (2 * self.scale)).tanh() * self.weight(abs(x))
 
     def _upper_tail(self, x: int) -> Ball:
         """P[X > x] = e^{−(x+1)/t} / (1 + e^{−1/t}) for x ≥ 0."""

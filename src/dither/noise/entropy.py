@@ -3,10 +3,10 @@
 Promises:
 
 * every thread has its own stream with its own key from `os.urandom`, so no lock and no shared state;
-* the key is replaced from the operating system after every 16 MiB, so a key found in memory tells little of the past;
+* the key is replaced from the operating system after every 16 MiB: a key found in memory tells no more of the past;
 * after a fork the child forgets its parent's streams before it draws anything;
 * there is no seed. The only other way to get bits is the test door `dither.noise._replay`, which stays shut unless
-  the process was started with it open.
+  the environment asked for it when this module was imported.
 """
 
 from __future__ import annotations
@@ -84,6 +84,9 @@ class _SystemStream:
 class _Streams(threading.local):
     stream: _SystemStream | None = None
 
+
+DOOR_MAY_OPEN = os.environ.get("DITHER_TEST_DOOR") == "open"
+"""Read once, when this module is imported: nothing that runs later can open the test door."""
 
 _streams = _Streams()
 _stand_in: Source | None = None

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dither.exact import Ball, Number, ball, precision
-from dither.noise.law import WORKING_BITS, lattice_scale
-from dither.noise.rejection import Arm, Floats, RejectionLaw, exp_minus
+from dither.exact import Ball, Number, ball
+from dither.noise.blocks import Arm, Floats, exp_minus
+from dither.noise.law import lattice_scale
+from dither.noise.rejection import RejectionLaw
 
 __all__ = ["ExponentialDecay", "Geometric"]
 
@@ -52,22 +53,19 @@ class Geometric(ExponentialDecay, RejectionLaw):
     2
     """
 
-    def pmf(self, x: int) -> Ball:
+    def _pmf(self, x: int) -> Ball:
         """P[X = x]."""
         if x < 0:
             return ball(0)
-        with precision(WORKING_BITS):
-            return -self._exponent(1).expm1() * self.weight(x)
+        return -self._exponent(1).expm1() * self.weight(x)
 
-    def tail(self, x: int) -> Ball:
+    def _tail(self, x: int) -> Ball:
         """P[X > x] = e^{−(x+1)/t}."""
-        with precision(WORKING_BITS):
-            return self.weight(max(x + 1, 0))
+        return self.weight(max(x + 1, 0))
 
-    def cdf(self, x: int) -> Ball:
+    def _cdf(self, x: int) -> Ball:
         """P[X ≤ x] = 1 − e^{−(x+1)/t}."""
-        with precision(WORKING_BITS):
-            return -self._exponent(max(x + 1, 0)).expm1()
+        return -self._exponent(max(x + 1, 0)).expm1()
 
     def _arms(self) -> Sequence[Arm]:
         return (Arm(self, sign=1, first=0),)

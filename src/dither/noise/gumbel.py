@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, precision
-from dither.noise.bernoulli import BernoulliExp
-from dither.noise.bernoulli import _Coin as Coin
+from dither.exact import Ball, Number, ball
+from dither.noise.bernoulli import BernoulliExp, Coin
+from dither.noise.blocks import Arm, Floats
 from dither.noise.entropy import Source
-from dither.noise.law import WORKING_BITS, Integers, lattice_scale
-from dither.noise.rejection import Arm, Floats, RejectionLaw
+from dither.noise.law import Integers, lattice_scale
+from dither.noise.rejection import RejectionLaw
 
 __all__ = ["Gumbel"]
 
@@ -38,21 +38,18 @@ class Gumbel(RejectionLaw):
         if self.scale < _SMALLEST_SCALE:
             raise ParameterError("scale must be at least 2^-100 lattice steps. Use a finer lattice.")
 
-    def pmf(self, x: int) -> Ball:
+    def _pmf(self, x: int) -> Ball:
         """P[X = x] = exp(−e^{−(x+1)/t}) (1 − exp(−e^{−x/t} (1 − e^{−1/t}))): nothing cancels."""
-        with precision(WORKING_BITS):
-            share = -ball(-1 / self.scale).expm1()
-            return -self.cdf(x) * (-self._hazard(x) * share).expm1()
+        share = -ball(-1 / self.scale).expm1()
+        return -self._cdf(x) * (-self._hazard(x) * share).expm1()
 
-    def tail(self, x: int) -> Ball:
+    def _tail(self, x: int) -> Ball:
         """P[X > x] = 1 − exp(−e^{−(x+1)/t})."""
-        with precision(WORKING_BITS):
-            return -(-self._hazard(x + 1)).expm1()
+        return -(-self._hazard(x + 1)).expm1()
 
-    def cdf(self, x: int) -> Ball:
+    def _cdf(self, x: int) -> Ball:
         """P[X ≤ x] = exp(−e^{−(x+1)/t})."""
-        with precision(WORKING_BITS):
-            return (-self._hazard(x + 1)).exp()
+        return (-self._hazard(x + 1)).exp()
 
     def _hazard(self, x: int) -> Ball:
         """e^{−x/t}."""

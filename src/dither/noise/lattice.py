@@ -12,13 +12,13 @@ import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dither.errors import NotANumberError, ParameterError
-from dither.exact import Number, check, rational
+from dither.exact import Number, check, rational, whole
 from dither.noise.law import Integers, Law, integer_array
 
 __all__ = ["Grid", "Values", "add_integers"]
@@ -30,6 +30,7 @@ _STEPS_PER_SCALE_BITS = 40
 _INT64_ROOM = 1 << 61
 _CHUNK = 1 << 15  # values at a time, so that they stay in the processor's cache
 _LARGEST_EXPONENT = 900
+_MOST_DIGITS = 5000
 _NO_OVERFLOW = 2.0**120  # below, a float may be divided by any step
 
 
@@ -40,7 +41,8 @@ class Grid:
     exponent: int
 
     def __post_init__(self) -> None:
-        check.count(least=-_LARGEST_EXPONENT, exponent=self.exponent)
+        object.__setattr__(self, "exponent", whole(self.exponent, "exponent"))
+        check.at_least(-_LARGEST_EXPONENT, exponent=self.exponent)
         if self.exponent > _LARGEST_EXPONENT:
             raise ParameterError(f"exponent must be at most {_LARGEST_EXPONENT}, got exponent={self.exponent}.")
 
@@ -56,31 +58,33 @@ class Grid:
         """
         exact = rational(scale, "scale")
         check.positive(scale=exact)
-        return cls(_floor_log2(exact) - _STEPS_PER_SCALE_BITS)
+        exponent = _floor_log2(exact) - _STEPS_PER_SCALE_BITS
+        if abs(exponent) > _LARGEST_EXPONENT:
+            raise ParameterError("scale must lie between 2^-860 and 2^940. Measure the value in another unit.")
+        return cls(exponent)
 
     @property
     def step(self) -> Fraction:
         """The distance between neighbours, 2^exponent."""
         return Fraction(2) ** self.exponent
 
-    def l1_steps(self, sensitivity: Number, coordinates: int = 1) -> int:
+    def l1_steps(self, sensitivity: Number, coordinates: SupportsIndex = 1) -> int:
         """The ℓ₁ sensitivity in steps after rounding: at most ⌈Δ₁/step⌉ + d − 1, with d = `coordinates`."""
-        return math.ceil(self._steps(sensitivity, coordinates)) + coordinates - 1
+        return math.ceil(self._steps(sensitivity)) + _coordinates(coordinates) - 1
 
-    def l2_steps(self, sensitivity: Number, coordinates: int = 1) -> Fraction:
+    def l2_steps(self, sensitivity: Number, coordinates: SupportsIndex = 1) -> Fraction:
         """The ℓ₂ sensitivity in steps after rounding: at most Δ₂/step + √d, and ⌈Δ₂/step⌉ for d = 1.
 
         √d is rounded up to a rational.
         """
-        steps = self._steps(sensitivity, coordinates)
-        if coordinates == 1:
+        steps, count = self._steps(sensitivity), _coordinates(coordinates)
+        if count == 1:
             return Fraction(math.ceil(steps))
-        return steps + Fraction(math.isqrt((coordinates << 64) - 1) + 1, 1 << 32)
+        return steps + Fraction(math.isqrt((count << 64) - 1) + 1, 1 << 32)
 
-    def _steps(self, sensitivity: Number, coordinates: int) -> Fraction:
+    def _steps(self, sensitivity: Number) -> Fraction:
         exact = rational(sensitivity, "sensitivity")
         check.positive(sensitivity=exact)
-        check.count(coordinates=coordinates)
         return exact / self.step
 
     def round(self, values: Values) -> Integers:
@@ -154,6 +158,12 @@ class Grid:
         return np.array(flat, dtype=np.float64).reshape(steps.shape)
 
 
+def _coordinates(count: SupportsIndex) -> int:
+    exact = whole(count, "coordinates")
+    check.at_least(1, coordinates=exact)
+    return exact
+
+
 def add_integers(values: Values, noise: Law) -> int | Integers:
     """Integers plus integer noise: nothing is rounded and nothing wraps; sums past 2^63 become Python integers."""
     if isinstance(values, int):
@@ -161,7 +171,7 @@ def add_integers(values: Values, noise: Law) -> int | Integers:
     array = _numbers(values)
     if array.dtype.kind == "f":
         raise NotANumberError("values must be integers. Use Grid.add for real numbers.")
-    exact = integer_array([_whole(x) for x in array.ravel().tolist()]) if array.dtype != np.int64 else array.ravel()
+    exact = integer_array([_integer(x) for x in array.ravel().tolist()]) if array.dtype != np.int64 else array.ravel()
     total = _add(exact, noise.sample(exact.shape)).reshape(array.shape)
     return total if array.ndim else int(total[()])
 
@@ -213,11 +223,14 @@ def _number(value: Any) -> Any:
 
 
 def _is_finite(value: float | Decimal) -> bool:
-    return value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
+    """A Decimal of thousands of digits before or after the point counts as infinite: it would cost as much."""
+    if isinstance(value, Decimal):
+        return value.is_finite() and abs(value.adjusted()) < _MOST_DIGITS
+    return math.isfinite(value)
 
 
-def _whole(value: Any) -> int:
-    if value != int(value):
+def _integer(value: Any) -> int:
+    if not isinstance(value, int):  # also a whole float: what is refused must not depend on the data
         raise NotANumberError("values must be integers. Use Grid.add for real numbers.")
     return int(value)
 

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 from math import prod
-from typing import Any, overload
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, check, precision, rational
+from dither.exact import Ball, Number, ball, check, precision, rational, whole
 from dither.noise import entropy
 from dither.noise.entropy import Source
 
@@ -32,17 +32,32 @@ class Law(ABC):
     `pmf`, `cdf` and `tail` return balls: certain to contain the true value. `quantile` and `sample` return integers.
     """
 
-    @abstractmethod
-    def pmf(self, x: int) -> Ball:
+    def pmf(self, x: SupportsIndex) -> Ball:
         """P[X = x]."""
+        with precision(WORKING_BITS):
+            return self._pmf(whole(x, "x"))
 
-    @abstractmethod
-    def tail(self, x: int) -> Ball:
+    def tail(self, x: SupportsIndex) -> Ball:
         """P[X > x], with small relative error far out."""
+        with precision(WORKING_BITS):
+            return self._tail(whole(x, "x"))
+
+    def cdf(self, x: SupportsIndex) -> Ball:
+        """P[X ≤ x], with small relative error far out."""
+        with precision(WORKING_BITS):
+            return self._cdf(whole(x, "x"))
 
     @abstractmethod
-    def cdf(self, x: int) -> Ball:
-        """P[X ≤ x], with small relative error far out."""
+    def _pmf(self, x: int) -> Ball:
+        """P[X = x], at the working precision."""
+
+    @abstractmethod
+    def _tail(self, x: int) -> Ball:
+        """P[X > x], at the working precision."""
+
+    @abstractmethod
+    def _cdf(self, x: int) -> Ball:
+        """P[X ≤ x], at the working precision."""
 
     @abstractmethod
     def _draw(self, source: Source) -> int:
@@ -94,31 +109,30 @@ class SymmetricLaw(Law):
     def _upper_tail(self, x: int) -> Ball:
         """P[X > x] for x ≥ 0."""
 
-    def tail(self, x: int) -> Ball:
-        """P[X > x], with small relative error far out."""
-        with precision(WORKING_BITS):
-            return self._upper_tail(x) if x >= 0 else 1 - self._upper_tail(-x - 1)
+    def _tail(self, x: int) -> Ball:
+        return self._upper_tail(x) if x >= 0 else 1 - self._upper_tail(-x - 1)
 
-    def cdf(self, x: int) -> Ball:
-        """P[X ≤ x], with small relative error far out."""
-        return self.tail(-x - 1)
+    def _cdf(self, x: int) -> Ball:
+        return self._tail(-x - 1)
 
-    def magnitude_tail(self, x: int) -> Ball:
+    def magnitude_tail(self, x: SupportsIndex) -> Ball:
         """P[|X| > x] for x ≥ 0: what an error bound is made of."""
-        check.nonnegative(x=x)
-        return 2 * self.tail(x)
+        check.nonnegative(x=whole(x, "x"))
+        with precision(WORKING_BITS):
+            return 2 * self.tail(x)
+
+
+_SMALLEST_SCALE = Fraction(1, 2**200)
+_LARGEST_SCALE = Fraction(2**900)
 
 
 def lattice_scale(value: Number, name: str = "scale") -> Fraction:
-    """A noise scale in lattice steps: positive, and small enough that a few hundred scales still fit a double."""
+    """A noise scale in lattice steps, of a size that balls and doubles can both work with."""
     scale = rational(value, name)
     check.positive(**{name: scale})
-    if scale > _LARGEST_SCALE:
-        raise ParameterError(f"{name} must be at most 2^900 lattice steps. Use a coarser lattice.")
+    if not _SMALLEST_SCALE <= scale <= _LARGEST_SCALE:
+        raise ParameterError(f"{name} must lie between 2^-200 and 2^900 lattice steps. Use another lattice.")
     return scale
-
-
-_LARGEST_SCALE = Fraction(2) ** 900
 
 
 def integer_array(values: list[int]) -> Integers:

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import sqrt
 from typing import Any
 
@@ -14,10 +13,11 @@ import numpy as np
 from flint import arb_series
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, lower, precision, rational
+from dither.exact import Ball, Number, ball, lower, once, precision, rational
 from dither.exact.sums import tail_sum
+from dither.noise.blocks import Arm, Floats
 from dither.noise.law import WORKING_BITS, SymmetricLaw, lattice_scale
-from dither.noise.rejection import Arm, Floats, RejectionLaw
+from dither.noise.rejection import RejectionLaw
 
 __all__ = ["PowerDecay", "PowerLaw", "tail_exponent"]
 
@@ -55,10 +55,9 @@ class PowerDecay(SymmetricLaw, RejectionLaw):
     def _core(self) -> Ball:
         """c, the distance at which the tail begins."""
 
-    def pmf(self, x: int) -> Ball:
+    def _pmf(self, x: int) -> Ball:
         """P[X = x]."""
-        with precision(WORKING_BITS):
-            return self.weight(abs(x)) / self._whole()
+        return self.weight(abs(x)) / self._whole()
 
     def _upper_tail(self, x: int) -> Ball:
         """P[X > x] for x ≥ 0."""
@@ -99,7 +98,7 @@ class PowerDecay(SymmetricLaw, RejectionLaw):
         root: Floats = _root(quotient)
         return _whole_power(root, twice_beta)
 
-    @cached_property
+    @once
     def _whole_exponents(self) -> tuple[int, int] | None:
         """α and 2β, if they are whole and `ratio` makes fewer than 2^9 roundings with them."""
         roundings = (13 * self._alpha + 5) * self._beta
@@ -107,7 +106,7 @@ class PowerDecay(SymmetricLaw, RejectionLaw):
             return None
         return int(self._alpha), int(2 * self._beta)
 
-    @cached_property
+    @once
     def _inverse_core(self) -> float:
         """1/c, with the rounding to double as its only error that counts."""
         with precision(WORKING_BITS):

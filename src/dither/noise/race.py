@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dither.errors import NotANumberError, ParameterError
-from dither.exact import Ball, ball, check, precision, rational
+from dither.exact import Ball, ball, check, once, precision, rational
 from dither.noise import entropy
 from dither.noise.entropy import Source
 
@@ -129,12 +128,12 @@ class Scores:
     def __len__(self) -> int:
         return len(self.values)
 
-    @cached_property
+    @once
     def entrants(self) -> NDArray[np.intp] | None:
         """The candidates whose score is not −inf; None if these are all."""
         return None if self.values.min() > -math.inf else np.flatnonzero(self.values != -math.inf)
 
-    @cached_property
+    @once
     def best_at(self) -> int:
         """The first candidate with the largest score."""
         return int(self.values.argmax())
@@ -175,7 +174,7 @@ class Scores:
             return gaps
         return np.array([_to_double(self.gap(i)) for i in candidates.tolist()], dtype=np.float64)
 
-    @cached_property
+    @once
     def _log_weights(self) -> FloatArray:
         assert self.weights is not None
         if self.weights.dtype == np.float64:

@@ -16,21 +16,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.exact import ball, uniform_is_below
-from dither.noise.blocks import COARSE, FINE, Arm, Block, Floats, Layout, Plan, Shape, exp_minus, plan
+from dither.exact import ball, once, uniform_is_below
+from dither.noise.blocks import COARSE, FINE, Arm, Block, Layout, Plan, plan
 from dither.noise.entropy import Source
 from dither.noise.law import Integers, Law, integer_array
 
-__all__ = ["COARSE", "FINE", "Arm", "BlockSampler", "Floats", "Layout", "RejectionLaw", "Shape", "exp_minus"]
+__all__ = ["BlockSampler", "RejectionLaw"]
 
 _CHUNK = 1 << 15  # proposals at a time: all of a round stays in the processor's cache
-_INT64_ROOM = 1 << 61  # the blocks of both layouts end at nearly the same point
+_INT64_ROOM = 1 << 61  # the last fine block starts before the last coarse one ends, and is shorter: far below 2^62
 
 
 class BlockSampler:
@@ -50,7 +50,7 @@ class BlockSampler:
         """The sampler of the law on the given arms."""
         return cls(layout, plan(arms, layout))
 
-    @cached_property
+    @once
     def _deeper(self) -> BlockSampler:
         """The table for what lies beyond the blocks; it has one behind it in turn, and so on without end.
 
@@ -88,7 +88,7 @@ class BlockSampler:
             return False
         shape, steps = block.arm.shape, 1 << self._layout.uniform_bits
         i = abs(x - block.arm.peak)
-        ratio = shape.ratio(float(block.near), float(i - block.near))
+        ratio = shape.ratio(float(block.near), float(i - block.near)) if block.fits_double else None
         if ratio is not None:
             chance = block.top * ratio
             if (uniform + 1) / steps <= chance - self._layout.margin:
@@ -173,7 +173,7 @@ class BlockSampler:
             return self._deeper._attempt(source)
         return x if self._accepts(source, self._blocks[index], x, uniform) else None
 
-    @cached_property
+    @once
     def _columns(self) -> _Columns:
         return _Columns(self._blocks, self._plan.tail_words, self._layout)
 
@@ -190,7 +190,7 @@ class RejectionLaw(Law):
     def _arms(self) -> Sequence[Arm]:
         """The sides of the law, which together hold every integer of its support once."""
 
-    @cached_property
+    @once
     def _single(self) -> BlockSampler:
         return _sampler(self, COARSE)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from operator import index
 
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, check, is_below, precision, rational
-from dither.noise.bernoulli import _Coin as Coin
+from dither.exact import Ball, Number, ball, check, is_below, once, precision, rational
+from dither.noise.bernoulli import Coin
 from dither.noise.entropy import Source
 from dither.noise.geometric import Geometric
 from dither.noise.law import WORKING_BITS, Integers, SymmetricLaw, lattice_scale
@@ -64,7 +63,7 @@ class Staircase(SymmetricLaw):
                 low = middle + 1
         return cls(sensitivity, epsilon, low)
 
-    def pmf(self, x: int) -> Ball:
+    def _pmf(self, x: int) -> Ball:
         """P[X = x] = a b^k."""
         with precision(WORKING_BITS):
             stair = (abs(x) + self.sensitivity - self.step) // self.sensitivity
@@ -98,7 +97,7 @@ class Staircase(SymmetricLaw):
 
     # Either |X| < r, uniform among 2r − 1 points, or |X| = r + Δ·K + U with K geometric, U uniform below Δ, fair sign.
 
-    @cached_property
+    @once
     def _parts(self) -> tuple[_OnTop, UniformBelow, Geometric, UniformBelow]:
         return (
             _OnTop(self),

@@ -8,9 +8,9 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from dither.exact import Ball, ball, check, precision
+from dither.exact import Ball, ball, check
 from dither.noise.entropy import Source
-from dither.noise.law import WORKING_BITS, Integers, Law, integer_array
+from dither.noise.law import Integers, Law, integer_array
 
 __all__ = ["UniformBelow"]
 
@@ -28,20 +28,17 @@ class UniformBelow(Law):
         check.count(bound=bound)
         object.__setattr__(self, "bound", index(bound))  # a NumPy integer would wrap
 
-    def pmf(self, x: int) -> Ball:
+    def _pmf(self, x: int) -> Ball:
         """P[X = x]."""
-        with precision(WORKING_BITS):
-            return ball(int(0 <= x < self.bound)) / self.bound
+        return ball(int(0 <= x < self.bound)) / self.bound
 
-    def tail(self, x: int) -> Ball:
+    def _tail(self, x: int) -> Ball:
         """P[X > x] = (n − 1 − x)/n inside the range."""
-        with precision(WORKING_BITS):
-            return ball(min(max(self.bound - 1 - x, 0), self.bound)) / self.bound
+        return ball(min(max(self.bound - 1 - x, 0), self.bound)) / self.bound
 
-    def cdf(self, x: int) -> Ball:
+    def _cdf(self, x: int) -> Ball:
         """P[X ≤ x] = (x + 1)/n inside the range."""
-        with precision(WORKING_BITS):
-            return ball(min(max(x + 1, 0), self.bound)) / self.bound
+        return ball(min(max(x + 1, 0), self.bound)) / self.bound
 
     @property
     def _bits(self) -> int:
