@@ -52,6 +52,14 @@ CASES = (
     AccountingCase("100 responses, p = 0.75", (Release("response", 0.75, 100),), 1e-6, (94.289867892, 94.289867894)),
 )
 
+# Between dp-accounting's optimistic and pessimistic answers at an interval of 5e-5.
+MANY = AccountingCase(
+    "2000 different Laplace events",
+    tuple(Release("Laplace", 50 + i / 8, 1) for i in range(2000)),
+    1e-6,
+    (1.54378, 1.593527),
+)
+
 CALIBRATIONS = (
     Calibration("σ for T = 1000 at (1, 1e-6)", 1.0, 1e-6, 1000, (50.0, 500.0)),
     Calibration("σ for q = 0.01, T = 1000 at (1, 1e-5)", 1.0, 1e-5, 1000, (0.7, 5.0), 0.01),
