@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from dither.events import GaussianNoise, LaplaceNoise
 from dither.measures import ApproxDP, PureDP
 from dither.mechanisms import Histogram
 from dither.mechanisms.discovery import Discovery
+from tests.contract.entropy_use import nothing_drawn
 from tests.oracle.lattice_sums import Masses, masses, profile_of, thresholded_profile
 
 
@@ -132,6 +136,77 @@ def test_the_order_of_the_data_does_not_show() -> None:
     assert list(there) == ["a", "b", "c"]
     mixed = histogram.release({"b": 1000, 3: 1000, None: 1000, (1, 2): 1000}).value
     assert list(mixed) == [None, 3, "b", (1, 2)]
+
+
+class Colour(Enum):
+    RED = 2
+    BLUE = 1
+
+
+class Unordered:
+    """Its text is where it lies in memory."""
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [frozenset("a"), frozenset("b"), frozenset("ab"), frozenset("c")],
+        [frozenset({1, "x", None}), frozenset({(1, 2)}), frozenset()],
+        [(frozenset("abc"), 1), (frozenset("xyz"), 1)],
+        [2.0, float("nan"), 1.0, -1.0],
+        [Decimal(2), Decimal("NaN"), Decimal(1)],
+        [1, "1", 1.5, None, b"1"],
+        [Colour.RED, Colour.BLUE],
+        [date(2020, 1, 2), datetime(2020, 1, 1), date(2019, 1, 1)],
+        [np.int64(3), 2, "a"],
+    ],
+    ids=["sets", "mixed sets", "sets in tuples", "NaN", "decimal NaN", "mixed", "enumeration", "dates", "NumPy"],
+)
+def test_names_without_a_total_order_do_not_show_the_order_of_the_data(names: list[Any]) -> None:
+    histogram = Histogram(epsilon=5, delta="1e-6")
+    mappings, arrays = set(), set()
+    for order in permutations(names):
+        mappings.add(tuple(map(str_of, histogram.release(dict.fromkeys(order, 1000)).value)))
+        arrays.add(tuple(map(str_of, histogram.release((list(order), [1000] * len(order))).value[0])))
+    assert len(mappings) == len(arrays) == 1
+
+
+def str_of(name: Any) -> str:
+    """The name as text; sets differ in the order in which they are printed."""
+    if isinstance(name, tuple):
+        return str([str_of(part) for part in name])
+    return str(sorted(map(str, name))) if isinstance(name, frozenset) else str(name)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [Unordered(), Unordered()],
+        [float("nan"), -float("nan")],
+        [(float("nan"),), (-float("nan"),)],
+        [frozenset([Unordered()]), 1],
+        [Decimal("sNaN"), 1],
+        [[1], [2]],
+    ],
+    ids=["objects", "NaN twice", "NaN twice, inside", "objects, inside", "signalling NaN", "lists"],
+)
+def test_names_that_only_their_place_tells_apart_are_refused(names: list[Any]) -> None:
+    with nothing_drawn(), pytest.raises(ParameterError, match="order of the data|named once"):
+        Histogram(epsilon=1, delta="1e-6").release((names, [1000] * len(names)))
+
+
+def test_two_nan_of_an_array_are_one_name() -> None:
+    histogram = Histogram(epsilon=1, delta="1e-6")
+    with nothing_drawn(), pytest.raises(ParameterError, match="named once"):
+        histogram.release((np.array([np.nan, 1, np.nan]), [1, 2, 3]))
+    assert np.isnan(histogram.release((np.array([np.nan, 1, 2]), [1000] * 3)).value[0][-1])
+
+
+def test_hidden_names_change_neither_the_type_nor_the_width_of_those_shown() -> None:
+    histogram = Histogram(epsilon=5, delta="1e-6")
+    assert histogram.release((np.array(["a", "a very long name"]), [1000, 0])).value[0].dtype == np.dtype("U1")
+    shown = histogram.release(([7, "text", 1.5], [1000, 0, 0])).value[0]
+    assert [type(name) for name in shown] == [int]
 
 
 def test_c26_delta_of_one_over_n_is_refused() -> None:

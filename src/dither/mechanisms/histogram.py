@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,6 +195,8 @@ class Histogram(Mechanism):
         shown = noisy >= self.threshold
         names, noisy = names[found][shown], noisy[shown]
         order = _sorted(names)
+        if names.dtype.kind in "US":  # the width of the array would tell how long the longest hidden name is
+            names = np.array(names.tolist(), dtype=names.dtype.kind)
         return names[order], noisy[order]
 
     def _known(self, counts: Any) -> NDArray[Any]:
@@ -251,22 +257,71 @@ def _whole_counts(counts: Any) -> NDArray[Any]:
 
 def _pairs_of(counts: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if isinstance(counts, Mapping):
-        names: NDArray[Any] = np.empty(len(counts), dtype=object)
-        names[:] = list(counts)
-        exact = _whole_counts(list(counts.values()))
+        names, exact = _as_they_are(list(counts)), _whole_counts(list(counts.values()))
     elif isinstance(counts, tuple) and len(counts) == 2:
-        names, exact = np.asarray(counts[0]), _whole_counts(counts[1])
+        names, exact = _as_they_are(counts[0]), _whole_counts(counts[1])
     else:
         raise ParameterError("counts of bins that are discovered must be a mapping, or two arrays (names, counts).")
-    if names.ndim != 1 or names.shape != exact.shape or len(set(names.tolist())) != len(names):
+    if names.ndim != 1 or names.shape != exact.shape or not _are_distinct(names):
         raise ParameterError("each bin must be named once, with one count.")
     return names, exact
 
 
-def _sorted(names: NDArray[Any]) -> NDArray[Any]:
-    """An order that tells nothing of the order of the data: by value, or by type and text if values do not compare."""
+def _as_they_are(names: Any) -> NDArray[Any]:
+    """The names as an array. In a list each keeps its type: NumPy would turn 3 into "3" if some other name is text."""
+    if not isinstance(names, list | tuple):
+        return np.asarray(names)
+    array: NDArray[Any] = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array
+
+
+def _are_distinct(names: NDArray[Any]) -> bool:
+    """Whether no two names are equal, nor read the same, as two NaN do; names that have no order are refused."""
+    if names.dtype.kind != "O":
+        return len(np.unique(names)) == names.size
     try:
-        return np.argsort(names, kind="stable")
+        distinct = len(set(names.tolist())) == names.size
     except TypeError:
-        keys = [(type(name).__name__, repr(name)) for name in names.tolist()]
-        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+        raise _no_order() from None
+    return distinct and (_is_plain(names) or len({_key(name) for name in names}) == names.size)
+
+
+def _sorted(names: NDArray[Any]) -> NDArray[Any]:
+    """An order that depends on the set of names alone: by value, or by type and text if values do not compare."""
+    if names.dtype.kind != "O" or _is_plain(names):
+        return np.argsort(names, kind="stable")
+    keys = [_key(name) for name in names]
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+
+
+def _is_plain(names: NDArray[Any]) -> bool:
+    """Whether the names have a total order: all int, all text, or all float without NaN."""
+    kinds = {type(name) for name in names}
+    return kinds <= {int} or kinds <= {str} or (kinds <= {float} and not any(name != name for name in names))
+
+
+def _key(name: Any) -> tuple[str, str]:
+    """The type and a text that says the value: equal for equal names, whatever was built first."""
+    kind = type(name).__qualname__
+    if isinstance(name, np.generic):
+        return _key(name.item()) if not isinstance(name.item(), np.generic) else (kind, str(name))
+    if isinstance(name, Enum):
+        return kind, name.name
+    if isinstance(name, tuple):
+        return kind, repr([_key(part) for part in name])
+    if isinstance(name, frozenset):
+        return kind, repr(sorted(_key(part) for part in name))
+    if name is None or isinstance(name, _SAYS_ITS_VALUE):
+        return kind, repr(name)
+    raise _no_order()
+
+
+def _no_order() -> ParameterError:
+    return ParameterError(
+        "names of bins must be numbers, text, dates, enumerations, or tuples or frozensets of these: other names have no "
+        "order of their own, and the order of the data would show. Turn them into text first."
+    )
+
+
+_SAYS_ITS_VALUE = (bool, int, float, complex, str, bytes, Fraction, Decimal, date, time, timedelta, UUID)
