@@ -14,7 +14,7 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.errors import AdjacencyMismatch, ParameterError
 from dither.events import Composed, GaussianNoise, LaplaceNoise, Stated
 from dither.measures.lattice_pairs import DiscreteLaplace as LaplacePair
-from dither.mechanisms import Gaussian, Laplace, Mechanism, Staircase
+from dither.mechanisms import Gaussian, Laplace, Mechanism, Release, Staircase
 from tests.contract.entropy_use import nothing_drawn
 from tests.oracle.lattice_sums import laplace_line, masses
 
@@ -245,6 +245,22 @@ def test_an_interval_of_a_huge_float_allows_for_how_it_is_shown() -> None:
     assert low <= 1e300 <= high
     low, high = Laplace(sensitivity=1, epsilon=1, dimension=2).release([1e300, 1.0]).interval("0.999999")
     assert low[0] <= 1e300 <= high[0]
+
+
+@pytest.mark.parametrize("m", [Laplace(sensitivity=1, epsilon=1), Gaussian(sensitivity=1, sigma=3)], ids=type)
+def test_an_interval_near_the_ends_of_64_bits_does_not_wrap(m: Any) -> None:
+    ends = [2**63 - 1, -(2**63), 0]
+    low, high = Release(np.array(ends), m.event, m.guarantee, m).interval(0.95)
+    reach = int(m._integers.reach(Fraction(1, 20)))
+    assert reach > 0
+    assert [int(x) for x in low] == [end - reach for end in ends]
+    assert [int(x) for x in high] == [end + reach for end in ends]
+    low, high = Release(np.array([5, -5]), m.event, m.guarantee, m).interval(0.95)
+    assert low.dtype == high.dtype == np.int64
+    wide = Laplace(sensitivity=2**80, epsilon=1)
+    low, high = Release(np.array([[5]]), wide.event, wide.guarantee, wide).interval(0.95)
+    assert low.shape == (1, 1)
+    assert int(high[0, 0]) > 2**80
 
 
 def test_adjacency_is_carried_and_kept_apart() -> None:

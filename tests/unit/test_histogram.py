@@ -17,7 +17,7 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE, person
 from dither.errors import ParameterError
 from dither.events import GaussianNoise, LaplaceNoise
 from dither.measures import ApproxDP, PureDP
-from dither.mechanisms import Histogram
+from dither.mechanisms import Histogram, Release
 from dither.mechanisms.discovery import Discovery
 from tests.contract.entropy_use import nothing_drawn
 from tests.oracle.lattice_sums import Masses, masses, profile_of, thresholded_profile
@@ -191,7 +191,7 @@ def str_of(name: Any) -> str:
     ids=["objects", "NaN twice", "NaN twice, inside", "objects, inside", "signalling NaN", "lists"],
 )
 def test_names_that_only_their_place_tells_apart_are_refused(names: list[Any]) -> None:
-    with nothing_drawn(), pytest.raises(ParameterError, match="order of the data|named once"):
+    with nothing_drawn(), pytest.raises(ParameterError, match=r"order of the data|named once"):
         Histogram(epsilon=1, delta="1e-6").release((names, [1000] * len(names)))
 
 
@@ -220,6 +220,17 @@ def test_counts_beyond_64_bits_do_not_wrap() -> None:
     value = Histogram(bins=2, epsilon=1).release([2**63 - 1, 2**70]).value
     assert abs(int(value[0]) - 2**63) < 200
     assert abs(int(value[1]) - 2**70) < 200
+
+
+@pytest.mark.parametrize("found", [False, True], ids=["known", "discovered"])
+def test_intervals_near_the_end_of_64_bits_do_not_wrap(found: bool) -> None:
+    counts = np.array([2**63 - 1, 2**62])
+    histogram = Histogram(epsilon=1, delta="1e-6") if found else Histogram(bins=2, epsilon=1)
+    value = (np.array(["a", "b"]), counts) if found else counts
+    low, high = Release(value, histogram.event, histogram.guarantee, histogram).interval(0.95)
+    reach = int(histogram.error(0.05))
+    assert [int(x) for x in low] == [2**63 - 1 - reach, 2**62 - reach]
+    assert [int(x) for x in high] == [2**63 - 1 + reach, 2**62 + reach]
 
 
 @pytest.mark.slow

@@ -25,9 +25,11 @@ from dither.measures.certified import above, below, exactly_above, exactly_below
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.noise import Grid, add_integers
-from dither.noise.law import SymmetricLaw
+from dither.noise.law import SymmetricLaw, integer_array
 
-__all__ = ["Additive", "Noising", "described", "exactly_one", "numeric"]
+__all__ = ["Additive", "Noising", "described", "exactly_one", "moved", "numeric"]
+
+_ROOM = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -154,12 +156,19 @@ class Additive(Mechanism):
 
 def _array_interval(value: NDArray[Any], reach: Fraction, whole: bool) -> Interval:
     if whole:
-        return value - int(reach), value + int(reach)
+        return moved(value, -int(reach)), moved(value, int(reach))
     # Two roundings of the sum, and the one with which the value was shown: two units in the last place cover them.
     far = exactly_above(reach)
     low, high = value - far, value + far
     slack = 2 * np.spacing(np.maximum(np.maximum(np.abs(low), np.abs(high)), np.abs(value)))
     return low - slack, high + slack
+
+
+def moved(values: NDArray[Any], by: int) -> NDArray[Any]:
+    """Integers + `by`; nothing wraps, sums past 2^63 become Python integers."""
+    if values.dtype == np.int64 and abs(by) < _ROOM and ((values > -_ROOM) & (values < _ROOM)).all():
+        return values + by
+    return integer_array([x + by for x in values.ravel().tolist()]).reshape(values.shape)
 
 
 def _per_coordinate(beta: Fraction, dimension: int) -> Fraction:

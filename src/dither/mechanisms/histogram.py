@@ -20,7 +20,7 @@ from dither.errors import ParameterError
 from dither.events import Event, Stated
 from dither.exact import Number, check, rational
 from dither.measures import ApproxDP, Guarantee
-from dither.mechanisms.additive import Noising, described, numeric
+from dither.mechanisms.additive import Noising, described, moved, numeric
 from dither.mechanisms.discovery import Discovery
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
@@ -227,7 +227,7 @@ class Histogram(Mechanism):
         if isinstance(value, dict):
             return tuple({name: count + side for name, count in value.items()} for side in (-reach, reach))  # type: ignore[return-value]
         noisy = value[1] if isinstance(value, tuple) else value
-        return noisy - reach, noisy + reach
+        return moved(noisy, -reach), moved(noisy, reach)
 
 
 def _checked_bins(bins: int | Sequence[Any] | None) -> int | tuple[Any, ...] | None:
@@ -319,8 +319,8 @@ def _key(name: Any) -> tuple[str, str]:
 
 def _no_order() -> ParameterError:
     return ParameterError(
-        "names of bins must be numbers, text, dates, enumerations, or tuples or frozensets of these: other names have no "
-        "order of their own, and the order of the data would show. Turn them into text first."
+        "names of bins must be numbers, text, dates, enumerations, or tuples or frozensets of these: other names have "
+        "no order of their own, and the order of the data would show. Turn them into text first."
     )
 
 
