@@ -233,6 +233,14 @@ def test_intervals_near_the_end_of_64_bits_do_not_wrap(found: bool) -> None:
     assert [int(x) for x in high] == [2**63 - 1 + reach, 2**62 + reach]
 
 
+@pytest.mark.parametrize("beta", ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6"])
+def test_an_error_that_no_float_holds_is_rounded_up(beta: str) -> None:
+    histogram = Histogram(bins=2, epsilon="1e-30")
+    exact = histogram._noising.reach(Fraction(beta))
+    assert exact > 2**53
+    assert exact <= Fraction(histogram.error(beta)) <= exact * (1 + Fraction(1, 2**51))
+
+
 @pytest.mark.slow
 def test_a_million_bins_in_a_second() -> None:
     counts = np.arange(1_000_000)

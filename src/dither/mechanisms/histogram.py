@@ -20,6 +20,7 @@ from dither.errors import ParameterError
 from dither.events import Event, Stated
 from dither.exact import Number, check, rational
 from dither.measures import ApproxDP, Guarantee
+from dither.measures.certified import exactly_above
 from dither.mechanisms.additive import Noising, described, moved, numeric
 from dither.mechanisms.discovery import Discovery
 from dither.mechanisms.gaussian import Gaussian
@@ -219,7 +220,7 @@ class Histogram(Mechanism):
         return self.mechanism._expected(self._noising)
 
     def _error(self, beta: Fraction) -> float:
-        return float(self._noising.reach(beta))
+        return exactly_above(self._noising.reach(beta))
 
     def _interval(self, value: Any, level: Fraction) -> Interval:
         """The noise on one bin, both ways. A bin is shown when its noise was high enough: read its bounds with that."""
