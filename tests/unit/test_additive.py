@@ -263,6 +263,18 @@ def test_an_interval_near_the_ends_of_64_bits_does_not_wrap(m: Any) -> None:
     assert int(high[0, 0]) > 2**80
 
 
+@pytest.mark.parametrize("adjacency", ["x", "replace one record", 1, True])
+def test_an_adjacency_that_is_none_is_refused_at_once(adjacency: Any) -> None:
+    for build in (
+        lambda: Staircase(sensitivity=1, epsilon=1, adjacency=adjacency),
+        lambda: Laplace(sensitivity=1, epsilon=1, adjacency=adjacency),
+        lambda: Gaussian(sensitivity=1, sigma=1, adjacency=adjacency),
+        lambda: Gaussian(sensitivity=1, epsilon=1, delta="1e-6", adjacency=adjacency),
+    ):
+        with nothing_drawn(), pytest.raises(ParameterError, match="adjacency must come from"):
+            build()
+
+
 def test_adjacency_is_carried_and_kept_apart() -> None:
     one, other = (
         Laplace(sensitivity=1, epsilon=1, adjacency=ADD_REMOVE),

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from dither.adjacency import Adjacency
+from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Event, GaussianNoise, Stated
 from dither.exact import Ball, Number, ball, check, in_words, rational
@@ -95,7 +95,7 @@ class Gaussian(Additive):
         object.__setattr__(self, "rho", exact if way == "rho" else None)
         object.__setattr__(self, "calibration", calibration)
         object.__setattr__(self, "dimension", int(dimension))
-        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "adjacency", checked(adjacency))
         object.__setattr__(self, "variance", self._nominal(way, exact))
         self._check_promise()
 

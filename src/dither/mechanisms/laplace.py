@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from dither.adjacency import Adjacency
+from dither.adjacency import Adjacency, checked
 from dither.events import Event, LaplaceNoise
 from dither.exact import Ball, Number, ball, check, rational
 from dither.measures import PureDP
@@ -66,7 +66,7 @@ class Laplace(Additive):
         object.__setattr__(self, "epsilon", amount if way == "epsilon" else None)
         object.__setattr__(self, "scale", distance / amount if way == "epsilon" else amount)
         object.__setattr__(self, "dimension", int(dimension))
-        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "adjacency", checked(adjacency))
         self.event  # noqa: B018  (built now, so that a scale that no lattice holds is refused here)
 
     def __repr__(self) -> str:

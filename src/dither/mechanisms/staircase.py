@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from dither.adjacency import Adjacency
+from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Event, StaircaseNoise
 from dither.exact import Ball, Number, check, rational
@@ -45,7 +45,7 @@ class Staircase(Additive):
     def __init__(self, *, sensitivity: Number, epsilon: Number, adjacency: Adjacency | None = None) -> None:
         object.__setattr__(self, "sensitivity", rational(sensitivity, "sensitivity"))
         object.__setattr__(self, "epsilon", rational(epsilon, "epsilon"))
-        object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "adjacency", checked(adjacency))
         check.positive(sensitivity=self.sensitivity, epsilon=self.epsilon)
         if self.epsilon > _LARGEST_EPSILON:
             raise ParameterError(f"epsilon must be at most {_LARGEST_EPSILON}, got epsilon={self.epsilon}.")
