@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -150,6 +151,34 @@ def test_differences_of_large_scores_are_exact() -> None:
     assert Scores.of(np.array([1e16, 1e16 + 2])).gap(0) == 2
 
 
+@pytest.mark.parametrize("kind", [list, tuple, deque, lambda x: np.array(x, dtype=object)])
+@pytest.mark.parametrize(
+    "scores", [[2**60 + 129, 2**60, 0.5], [2**63 + 1, 2**63, -1], [2**53 + 1, 2**53, 1.5], [2**70 + 1, 2**70]], ids=str
+)
+def test_integers_in_a_list_are_exact(scores: list[Any], kind: Callable[[list[Any]], Any]) -> None:
+    """NumPy makes doubles of such lists, in which neighbours are hundreds apart or the same."""
+    known = Scores.of(kind(scores), kind([*scores[:-1], 1]))
+    assert [known.gap(i) for i in range(len(scores))] == [Fraction(scores[0]) - Fraction(x) for x in scores]
+    assert known.weight(0) == scores[0]
+
+
+def test_lists_of_ordinary_numbers_are_doubles() -> None:
+    """The quick path, which holds each of them exactly."""
+    lists: Sequence[Any] = ([0.5, 2.5], [3, -(2**53), 0.25], [np.float32(0.1), np.int8(3)], np.arange(5), range(4))
+    for scores in lists:
+        assert Scores.of(scores).values.dtype == np.float64
+    assert Scores.of(np.array([np.float32(0.1), 0.0], dtype=object)).values[0] == float(np.float32(0.1))
+
+
+def test_a_masked_array_is_refused() -> None:
+    """Its masked scores would take part."""
+    masked = np.ma.array([1.0, 9.0], mask=[False, True])
+    with pytest.raises(NotANumberError, match="masked"):
+        Scores.of(masked)
+    with pytest.raises(NotANumberError, match="masked"):
+        Scores.of([1.0, 2.0], masked)
+
+
 @pytest.mark.parametrize(
     "scores",
     [
@@ -167,6 +196,11 @@ def test_differences_of_large_scores_are_exact() -> None:
         [Fraction(1), math.inf],
         np.array([1.0], dtype=np.longdouble),
         [1 + 2j],
+        [np.longdouble(1)],
+        [np.zeros((2, 2)), np.zeros((2, 3))],
+        "12",
+        b"12",
+        {1, 2},
     ],
     ids=str,
 )

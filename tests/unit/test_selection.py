@@ -245,6 +245,37 @@ def test_a_point_lies_in_its_piece() -> None:
     assert 0.35 < np.mean(halves) < 0.65, "width 1 at three times the weight, against width 3: a fair coin"
 
 
+@pytest.mark.parametrize("scores", [[2**60 + 129, 2**60, 0.5], [2**63 + 1, 2**63, -1]], ids=str)
+def test_integer_scores_of_an_interval_are_exact(scores: list[Any]) -> None:
+    """As doubles, the first two would be 256 or 0 apart."""
+    laid = Pieces.of([0, 1, 2, 3], scores).scores
+    assert [laid.gap(i) for i in range(3)] == [Fraction(scores[0]) - Fraction(x) for x in scores]
+    mechanism = Exponential(sensitivity=1, epsilon=1000)
+    assert {mechanism.release_interval([0, 1, 2, 3], scores).value < 1 for _ in range(20)} == {True}
+
+
+def test_edges_are_exact() -> None:
+    """None of them but the last is a double, and next to it NumPy would make doubles of all."""
+    edges: list[Any] = [2**60 + 129, 2**60 + 130, 2**60 + Fraction(401, 3), float(2**60 + 512)]
+    step = Pieces.of(edges, [0, 0, 0]).grid.step
+    for some in (edges, [edges[0], edges[1], edges[3]]):
+        starts = [math.ceil(Fraction(x) / step) for x in some]
+        assert Pieces.of(some, [0] * (len(some) - 1)).starts.tolist() == [*starts[:-1], starts[-1] + 1]
+    with pytest.raises(ParameterError, match="masked"):
+        Pieces.of(np.ma.array([0.0, 1.0]), [0])
+
+
+@pytest.mark.parametrize("edges", [[0, 1], [0, 0.125, 1, 12345]])
+def test_no_error_tells_how_many_edges_there_are(edges: Any) -> None:
+    """Those between are data."""
+    with pytest.raises(ParameterError) as refused:
+        Pieces.of(edges, [0, 1])
+    assert not any(digit in str(refused.value) for digit in "0123456789")
+    with pytest.raises(ParameterError) as refused:
+        Pieces.of([edges], [0])
+    assert not any(digit in str(refused.value) for digit in "0123456789")
+
+
 @pytest.mark.parametrize(
     ("edges", "scores"),
     [

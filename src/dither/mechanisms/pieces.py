@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from dither.errors import NotANumberError, ParameterError
 from dither.noise import Grid, UniformBelow
 from dither.noise.law import Integers, integer_array
-from dither.noise.race import Numbers, Scores
+from dither.noise.race import Numbers, Scores, numbers
 
 __all__ = ["Pieces"]
 
@@ -38,10 +39,10 @@ class Pieces:
         """Lay the pieces on the grid. Edges must not decrease, and be one more than the scores."""
         known, values = _checked_edges(edges), Scores.of(scores).values
         if len(known) != len(values) + 1:
-            raise ParameterError(f"there must be one edge more than scores, got {len(known)} and {len(values)}.")
-        grid = Grid.for_scale(Fraction(float(known[-1])) - Fraction(float(known[0])))
+            raise ParameterError("there must be one edge more than scores. Give both ends of every piece.")
+        grid = Grid.for_scale(Fraction(known[-1]) - Fraction(known[0]))
         starts = _first_points(known, grid)
-        starts[-1] += int(starts[-1] * grid.step == Fraction(float(known[-1])))  # the right end itself
+        starts[-1] += int(starts[-1] * grid.step == Fraction(known[-1]))  # the right end itself
         sizes = np.diff(starts)
         raced = np.where(sizes > 0, values, -math.inf)
         return cls(grid, starts, Scores.of(raced, np.maximum(sizes, 1)))
@@ -52,23 +53,23 @@ class Pieces:
         return self.grid._to_float(first + UniformBelow(end - first).sample())
 
 
-def _checked_edges(edges: Numbers) -> NDArray[np.float64]:
-    known = np.asarray(edges)
-    if known.dtype.kind not in "fiu" or known.dtype.itemsize > 8 or known.ndim != 1 or known.size < 2:
-        raise NotANumberError(
-            f"edges must be a list of two numbers or more, got the dtype {known.dtype} and the shape {known.shape}."
-        )
-    floats = known.astype(np.float64)
-    if not (np.abs(floats) <= _LARGEST_EDGE).all() or (floats != known).any():
-        raise NotANumberError("edges must be doubles between −1e300 and 1e300. Clamp or drop the others first.")
-    if not (np.diff(floats) >= 0).all() or not floats[0] < floats[-1]:
+def _checked_edges(edges: Numbers) -> NDArray[Any]:
+    """Exact numbers in order. How many there are may be data, and no message tells it."""
+    known = numbers("edges", edges)
+    if known.ndim != 1 or known.size < 2:
+        raise ParameterError("edges must be a list of two numbers or more. Give both ends of every piece.")
+    if not (np.abs(known) <= _LARGEST_EDGE).all():
+        raise NotANumberError("edges must lie between −1e300 and 1e300. Clamp or drop the others first.")
+    if not (np.diff(known) >= 0).all() or not known[0] < known[-1]:
         raise ParameterError("edges must not decrease, and the last must be above the first. Sort them first.")
-    return floats
+    return known
 
 
-def _first_points(edges: NDArray[np.float64], grid: Grid) -> Integers:
+def _first_points(edges: NDArray[Any], grid: Grid) -> Integers:
     """⌈edge/step⌉ for each edge, exactly."""
-    scaled = np.ldexp(edges, -grid.exponent)  # exact: below 2^-40 of the width, an underflow still rounds up to 0 or 1
-    if (np.abs(scaled) < _INT64_ROOM).all() and (np.abs(edges[edges != 0]) > 2.0**-900).all():
-        return np.ceil(scaled).astype(np.int64)
+    if edges.dtype == np.float64:
+        scaled = np.ldexp(edges, -grid.exponent)  # exact: an underflow, far below the step, still rounds up to 0, 1
+        if (np.abs(scaled) < _INT64_ROOM).all() and (np.abs(edges[edges != 0]) > 2.0**-900).all():
+            first: NDArray[np.int64] = np.ceil(scaled).astype(np.int64)
+            return first
     return integer_array([math.ceil(Fraction(edge) / grid.step) for edge in edges.tolist()])

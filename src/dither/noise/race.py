@@ -23,7 +23,7 @@ from dither.exact import Ball, ball, check, once, precision, rational
 from dither.noise import entropy
 from dither.noise.entropy import Source
 
-__all__ = ["LIBRARY_ERROR", "NOISES", "Numbers", "Race", "Scores"]
+__all__ = ["LIBRARY_ERROR", "NOISES", "Numbers", "Race", "Scores", "numbers"]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = ArrayLike | Sequence[int | float | Fraction | Decimal]
@@ -112,7 +112,7 @@ class Scores:
     @classmethod
     def of(cls, scores: Numbers, weights: Numbers | None = None) -> Scores:
         """Check and keep: floats up to 64 bits, integers, Fractions or Decimals."""
-        values = _numbers("scores", np.asarray(scores))
+        values = numbers("scores", scores)
         if values.ndim != 1 or not values.size:
             raise ParameterError(
                 f"scores must be a list of at least one number, got shape {values.shape}. Give one per candidate."
@@ -293,19 +293,42 @@ def _limit(least: float, bits: int) -> np.uint64:
     return np.uint64(most if least < _MARGIN else min(most, math.ceil(math.exp(_MARGIN - least) * 2.0**bits)))
 
 
-def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Float64 if that holds every value exactly, else exact Python numbers."""
-    kind = values.dtype.kind
-    if kind == "f" and values.dtype.itemsize <= 8:
-        return values.astype(np.float64, copy=False)
+def numbers(name: str, values: Numbers) -> NDArray[Any]:
+    """Float64 if that holds every value exactly, else Fractions (NaN and infinities as floats).
+
+    A list is read number by number: NumPy would make doubles of [2**60 + 129, 0.5], and move scores by hundreds.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise NotANumberError(f"{name} must not be a masked array: it hides values. Drop or fill them first.")
+    is_list = isinstance(values, Sequence) and not isinstance(values, str | bytes)
+    array = np.fromiter(values, dtype=np.object_, count=len(values)) if is_list else np.asarray(values)  # type: ignore[arg-type]
+    kind = array.dtype.kind
+    if kind == "f" and array.dtype.itemsize <= 8:
+        return array.astype(np.float64, copy=False)
     if kind in "iu":
-        is_small = not values.size or (-_EXACT_INTEGERS <= values.min() and values.max() <= _EXACT_INTEGERS)
-        return values.astype(np.float64 if is_small else object)
-    if kind != "O" or not all(isinstance(x, int | float | Fraction | Decimal) for x in values.ravel()):
-        raise NotANumberError(f"{name} must be numbers, got the dtype {values.dtype}. Convert them first.")
-    exact: NDArray[Any] = np.empty(values.shape, dtype=object)
-    exact[...] = [_exact(x) for x in values.ravel()]
-    return exact
+        is_small = not array.size or (-_EXACT_INTEGERS <= array.min() and array.max() <= _EXACT_INTEGERS)
+        return array.astype(np.float64 if is_small else object)
+    if kind != "O":
+        raise _not_numbers(name, array.dtype.type)
+    plain = [_number(name, x) for x in array.ravel()]
+    if all(type(x) is float or (type(x) is int and -_EXACT_INTEGERS <= x <= _EXACT_INTEGERS) for x in plain):
+        return np.array(plain, dtype=np.float64).reshape(array.shape)
+    exact = np.empty(array.size, dtype=np.object_)
+    exact[:] = [_exact(x) for x in plain]
+    return exact.reshape(array.shape)
+
+
+def _number(name: str, value: Any) -> int | float | Fraction | Decimal:
+    """One value as a Python number."""
+    if isinstance(value, np.generic) and value.dtype.kind in "iuf" and value.dtype.itemsize <= 8:
+        return value.item()  # type: ignore[no-any-return]
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal):
+        raise _not_numbers(name, type(value))
+    return value
+
+
+def _not_numbers(name: str, found: type) -> NotANumberError:
+    return NotANumberError(f"{name} must be numbers, got the type {found.__name__}. Convert them first.")
 
 
 def _exact(value: int | float | Fraction | Decimal) -> Fraction | float:
@@ -316,7 +339,7 @@ def _exact(value: int | float | Fraction | Decimal) -> Fraction | float:
 
 
 def _weights(weights: Numbers, count: int) -> NDArray[Any]:
-    known = _numbers("weights", np.asarray(weights))
+    known = numbers("weights", weights)
     if known.shape != (count,):
         raise ParameterError(f"there must be one weight per candidate, got shape {known.shape} for {count} candidates.")
     if not ((known > 0) & (known < math.inf)).all():
