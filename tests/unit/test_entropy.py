@@ -11,12 +11,13 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
-from dither.noise import entropy
+from dither.noise import DiscreteLaplace, entropy
+from dither.noise.blocks import Arm
 from tests.statistical.fit import ALARM, p_value_of_counts
 
 _MEBIBYTE = 1 << 20
@@ -238,3 +239,44 @@ print(attempt())
     first, second, third = _python(code, "open").splitlines()
     assert first.startswith("the test door is open already")
     assert (second, third) == ("255", "[255, 255, 255, 255, 255]")
+
+
+def test_the_test_door_does_not_open_late() -> None:
+    """Setting the variable after the noise was imported opens nothing, even before `_replay` is imported."""
+    program = (
+        "import os, dither.noise; os.environ['DITHER_TEST_DOOR'] = 'open'\n"
+        "from dither.errors import EntropyError\n"
+        "from dither.noise._replay import replaying\n"
+        "try:\n"
+        "    with replaying(None): print('opened')\n"
+        "except EntropyError: print('shut')\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "DITHER_TEST_DOOR"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "shut\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_child_forked_while_a_table_is_laid_out_can_draw() -> None:
+    """No lock of the samplers is held across a fork (functools.cached_property would hold one in Python 3.11)."""
+    inside, done = threading.Event(), threading.Event()
+
+    class Slow(DiscreteLaplace):
+        def _arms(self) -> Sequence[Arm]:
+            inside.set()
+            done.wait(60)
+            return super()._arms()
+
+    thread = threading.Thread(target=Slow(3).sample)
+    thread.start()
+    inside.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # ends a child that waits for ever
+        DiscreteLaplace(5).sample()
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 0
