@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dither.accounting import compose
+from dither.adjacency import ADD_REMOVE, EDGE, REPLACE_ONE, VERTEX, person
 from dither.errors import ParameterError
 from dither.exact import ball, precision
 from dither.measures import PureDP
@@ -157,3 +158,28 @@ def test_recorded_bits_are_enough_for_the_last_answer() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dither.noise.entropy._stand_in", RecordedBits((1 << 64) - 1, 64))
         assert mechanism.release(0).value == 0
+
+
+@pytest.mark.parametrize(
+    "adjacency",
+    [
+        ADD_REMOVE,
+        VERTEX,
+        EDGE,
+        person("user_id"),
+        person("user_id", 1),
+        person("user_id", change="replace"),
+        person("user_id", 2, "replace"),
+        "record",
+    ],
+    ids=str,
+)
+def test_a_change_that_shows_or_that_costs_more_is_refused(adjacency: Any) -> None:
+    """Adding an answer shows in their number, and a person who answers twice pays twice."""
+    with pytest.raises(ParameterError):
+        RandomizedResponse(answers=[0, 1], keep="0.5", adjacency=adjacency)
+
+
+@pytest.mark.parametrize("adjacency", [None, REPLACE_ONE, person("user_id", 1, "replace")], ids=str)
+def test_one_answer_each_that_may_be_replaced(adjacency: Any) -> None:
+    assert RandomizedResponse(answers=[0, 1], keep="0.5", adjacency=adjacency).guarantee.adjacency == adjacency

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.adjacency import Adjacency
+from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Event
 from dither.events import RandomizedResponse as ResponseEvent
@@ -54,6 +54,9 @@ class RandomizedResponse(Mechanism):
     ln(1 + dp/(1 − p))-DP for each answer given: ln(1 + 2p/(1 − p)) for two (claim C9; Warner 1965). A budget ε is met
     by p = (e^ε − 1)/(e^ε − 1 + d), rounded down to 62 binary digits.
 
+    Neighbours differ in one answer, and there are as many out as in: an `adjacency` that adds or removes, or lets a
+    person answer more than once, is refused.
+
     >>> mechanism = RandomizedResponse(answers=["no", "yes"], keep=0.5)
     >>> mechanism.guarantee.epsilon(0)  # ln 3
     1.0986122886681...
@@ -82,7 +85,7 @@ class RandomizedResponse(Mechanism):
             raise ParameterError("exactly one of epsilon and keep must be given. Say epsilon=... or keep=...")
         set_(self, "keep", rational(keep, "keep") if epsilon is None else _keep(len(self.answers), epsilon))
         check.between(0, 1, keep=self.keep)
-        set_(self, "adjacency", adjacency)
+        set_(self, "adjacency", _one_answer_each(adjacency))
         _ = self.event
 
     @property
@@ -227,6 +230,24 @@ class RandomizedResponse(Mechanism):
     def _error(self, beta: Fraction) -> float:
         """For one answer, of which the error is 0 if it is true and 1 if it is not."""
         return float((len(self.answers) - 1) * self._false > beta)
+
+
+def _one_answer_each(adjacency: Adjacency | None) -> Adjacency | None:
+    """The adjacency, if the cost of one answer is what it asks for: the number of answers is seen by everyone."""
+    known = checked(adjacency)
+    if known is None:
+        return None
+    if known.change == "add or remove":
+        raise ParameterError(
+            f"randomized response shows how many answered, so it cannot hide a change such as '{known}'. "
+            "Use one that replaces, such as adjacency=REPLACE_ONE."
+        )
+    if known.protects == "person" and known.max_records != 1:
+        raise ParameterError(
+            f"max_records must be 1, as a person with several answers pays for each; got '{known}'. "
+            "Say person(column, max_records=1, change='replace')."
+        )
+    return known
 
 
 def _array(values: list[Any] | NDArray[Any]) -> NDArray[Any]:
