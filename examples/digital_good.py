@@ -1,10 +1,12 @@
 """The price of a digital good: python examples/digital_good.py (claim C13).
 
-Each of n people says what they would pay, in cents. A price p earns q(p) = p·#{x ≥ p}. One answer moves q(p) by at
-most p ≤ 99, so Δ = 99 cents; adding an answer never lowers a revenue, so the scores are monotone.
+Each of n people says what they would pay, in cents. A price p earns q(p) = p·#{x ≥ p}. Neighbours
+differ by adding or removing one answer, which moves q(p) by at most p ≤ 99, so Δ = 99 cents; adding an answer never
+lowers a revenue, so the scores are monotone.
 """
 
 import dither as dp
+from dither.adjacency import ADD_REMOVE
 
 PRICES = range(1, 100)
 EPSILON = "0.5"
@@ -18,7 +20,9 @@ def main() -> None:
         # What people would pay: most of them little, some a lot. Fixed, so that only the noise is random.
         willing = [5 + (37 * i) % 60 + (35 if i % 5 == 0 else 0) for i in range(people)]
         revenue = [p * sum(x >= p for x in willing) for p in PRICES]
-        mechanism = dp.Exponential(sensitivity=99, epsilon=EPSILON, monotone=True, candidates=len(PRICES))
+        mechanism = dp.Exponential(
+            sensitivity=99, epsilon=EPSILON, monotone=True, candidates=len(PRICES), adjacency=ADD_REMOVE
+        )
         price = mechanism.release(revenue, candidates=list(PRICES)).value
         earned, best = revenue[price - 1], max(revenue)
         bound = mechanism.error(0.05)

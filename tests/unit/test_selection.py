@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, person
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision
 from dither.measures import ProfileOf, PureDP
@@ -58,6 +60,31 @@ def test_monotone_scores_need_half_the_noise(noise: Any) -> None:
     for s, directions in itertools.product(scores, [(0, 1), (-1, 0)]):
         assert largest_loss(mechanism, s, directions) <= 0.8 + 1e-12
     assert max(largest_loss(mechanism, s, (-1, 0, 1)) for s in scores) > 1.5, "scores that are not monotone cost twice"
+
+
+_REPLACING = [REPLACE_ONE, person("user_id", 1, "replace")]
+_MONOTONE: list[Callable[..., Any]] = [
+    lambda **more: Exponential(sensitivity=1, epsilon=1, monotone=True, **more),
+    lambda **more: NoisyMax(sensitivity=1, epsilon=1, monotone=True, **more),
+    lambda **more: TopK(count=2, sensitivity=1, epsilon=1, monotone=True, **more),
+    lambda **more: SparseVector(threshold=1, epsilon=1, monotone=True, **more),
+]
+
+
+@pytest.mark.parametrize("make", _MONOTONE)
+def test_monotone_scores_and_replaced_records_do_not_go_together(make: Callable[..., Any]) -> None:
+    for adjacency in _REPLACING:
+        with pytest.raises(ParameterError, match="monotone"):
+            make(adjacency=adjacency)
+    assert make(adjacency=ADD_REMOVE).guarantee.adjacency == ADD_REMOVE
+    assert make().guarantee.adjacency is None
+
+
+def test_counts_under_replacement_would_cost_twice_the_monotone_price() -> None:
+    """Why it is refused: one count rises by 1, another falls by 1."""
+    mechanism = NoisyMax(sensitivity=1, epsilon="0.8", noise="gumbel", monotone=True)
+    before, after = chances(mechanism, [30.5, 0.0]), chances(mechanism, [29.5, 1.0])
+    assert math.log(after[1] / before[1]) > 1.59
 
 
 @every_noise
@@ -234,6 +261,24 @@ def test_pieces_far_from_zero_are_exact() -> None:
     assert [int(pieces.scores.weight(i)) for i in range(2)] == [2**38, 3 * 2**38 + 1]
     tiny = Pieces.of([0.0, 5e-324, 1.0], [0.0, 1.0])
     assert int(tiny.scores.weight(0)) == 1, "0 itself lies before the first edge above it"
+
+
+def test_the_sensitivity_of_the_median_depends_on_who_is_a_neighbour() -> None:
+    """The score −|rank − n/2| of every point between and beyond the data: ½ for add or remove, 1 for replace."""
+
+    def scores(data: tuple[int, ...]) -> list[Fraction]:
+        return [-abs(sum(2 * x < y for x in data) - Fraction(len(data), 2)) for y in range(-1, 9)]
+
+    def largest_move(pairs: Iterable[tuple[tuple[int, ...], tuple[int, ...]]]) -> Fraction:
+        return max(abs(s - t) for one, other in pairs for s, t in zip(scores(one), scores(other), strict=True))
+
+    datasets = [data for n in range(4) for data in itertools.product(range(4), repeat=n)]
+    added = ((data, (*data, x)) for data in datasets for x in range(4))
+    replaced = ((data, (*data[1:], x)) for data in datasets if data for x in range(4))
+    assert 2 * largest_move(added) == largest_move(replaced) == 1
+    page = (Path(__file__).parents[2] / "docs/mechanisms/exponential.md").read_text(encoding="utf-8")
+    assert "sensitivity=0.5, epsilon=1, adjacency=ADD_REMOVE" in page
+    assert "under replace-one Δ = 1" in page
 
 
 def test_a_point_lies_in_its_piece() -> None:

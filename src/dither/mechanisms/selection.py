@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from dither.adjacency import Adjacency
+from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Event, Repeated, Selection
 from dither.exact import Ball, Number, ball, check, rational
@@ -26,7 +26,7 @@ from dither.mechanisms.selection_error import (
 )
 from dither.noise.race import NOISES, Numbers, Race, Scores
 
-__all__ = ["Exponential", "NoiseName", "NoisyMax", "TopK", "calibrated"]
+__all__ = ["Exponential", "NoiseName", "NoisyMax", "TopK", "calibrated", "check_monotone"]
 
 NoiseName: TypeAlias = Literal["gumbel", "exponential", "laplace"]
 
@@ -36,7 +36,8 @@ class _Selecting(Mechanism):
     """Noise of scale b on each score, and the largest wins. b = 2Δ/ε, or Δ/ε for `monotone` scores.
 
     Δ = `sensitivity`: no score moves by more between neighbours. Scores are monotone if a change of the data moves
-    all of them in the same direction. `candidates` is their number d, where it is known beforehand: only then can
+    all of them in the same direction, as adding or removing a record does with counts; an `adjacency` that replaces is
+    refused with them. `candidates` is their number d, where it is known beforehand: only then can
     `error` be told.
     """
 
@@ -59,6 +60,7 @@ class _Selecting(Mechanism):
         set_ = object.__setattr__
         set_(self, "sensitivity", rational(sensitivity, "sensitivity"))
         check.positive(sensitivity=self.sensitivity)
+        check_monotone(monotone, adjacency)
         set_(self, "monotone", monotone)
         set_(self, "scale", calibrated(self.sensitivity, epsilon, scale, factor=1 if monotone is True else 2))
         set_(self, "candidates", candidates)
@@ -308,6 +310,21 @@ class TopK(Mechanism):
 
     def _interval(self, value: Any, level: Any) -> Interval:
         return self.each._interval(value, level)
+
+
+def check_monotone(monotone: bool, adjacency: Adjacency | None) -> None:
+    """Refuse what is not True or False, and the saving of monotone scores where a record may be replaced.
+
+    A replaced record raises one count and lowers another: with half the noise that costs up to twice ε.
+    """
+    if not isinstance(monotone, bool):
+        raise ParameterError(f"monotone must be True or False, got monotone={monotone!r}.")
+    known = checked(adjacency)
+    if monotone and known is not None and known.change == "replace":
+        raise ParameterError(
+            f"monotone=True needs a change that adds or removes, but '{known}' raises one count and lowers another. "
+            "Leave monotone out, or say adjacency=ADD_REMOVE."
+        )
 
 
 def calibrated(sensitivity: Fraction, epsilon: Number | None, scale: Number | None, *, factor: int) -> Fraction:

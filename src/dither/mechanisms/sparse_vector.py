@@ -22,6 +22,7 @@ from dither.measures import Guarantee, PureDP
 from dither.measures.certified import above, exactly_above
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
+from dither.mechanisms.selection import check_monotone
 from dither.noise import DiscreteLaplace, Grid
 
 __all__ = ["SparseVector", "SparseVectorSession"]
@@ -35,10 +36,10 @@ class SparseVector(Mechanism):
     """Says of each value whether it is above `threshold`, noisily, until c = `max_above` of them were.
 
     Threshold T + ρ with ρ ~ Lap(Δ/ε₁), drawn once; value + ν with fresh ν ~ Lap(2cΔ/ε₂), or Lap(cΔ/ε₂) for `monotone`
-    values (all move in the same direction between neighbours); above means value + ν ≥ T + ρ. The cost is ε = ε₁ + ε₂,
-    however many values are below. ε₁ : ε₂ = 1 : (2c)^{2/3}, or 1 : c^{2/3}, has the smallest variance of the comparison
-    (Lyu, Su and Li 2017, Algorithm 7 and section 4.2). With `answer_epsilon` = ε₃, each value above is told with fresh
-    noise Lap(cΔ/ε₃), at ε₃ in all.
+    values (all move in the same direction between neighbours; an `adjacency` that replaces is refused with them); above
+    means value + ν ≥ T + ρ. The cost is ε = ε₁ + ε₂, however many values are below. ε₁ : ε₂ = 1 : (2c)^{2/3}, or
+    1 : c^{2/3}, has the smallest variance of the comparison (Lyu, Su and Li 2017, Algorithm 7 and section 4.2). With
+    `answer_epsilon` = ε₃, each value above is told with fresh noise Lap(cΔ/ε₃), at ε₃ in all.
 
     Noise and values live on a public dyadic grid. Proof: sparse_vector.md.
 
@@ -75,8 +76,7 @@ class SparseVector(Mechanism):
         check.count(max_above=max_above)
         if max_above > _LARGEST_COUNT:
             raise ParameterError(f"max_above must be at most {_LARGEST_COUNT}, got max_above={max_above}.")
-        if not isinstance(monotone, bool):
-            raise ParameterError(f"monotone must be True or False, got monotone={monotone!r}.")
+        check_monotone(monotone, adjacency)
         answer = None if answer_epsilon is None else rational(answer_epsilon, "answer_epsilon")
         if answer is not None:
             check.positive(answer_epsilon=answer)
