@@ -153,7 +153,9 @@ def _crossing(pair: Pair, level: float) -> tuple[float, float]:
     """Two losses close together, between which P[L > ℓ] falls below `level`."""
     edges = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
     for _ in range(4):
-        index = int(np.searchsorted(-pair.tails(edges).p, -level, side="right"))
+        # Where only bounds are known, those from above say how far the losses may reach.
+        beyond = pair.tails(edges).p if pair.is_exact else pair.dots(edges)
+        index = int(np.searchsorted(-beyond, -level, side="right"))
         index = min(max(index, 1), len(edges) - 1)
         edges = np.linspace(edges[index - 1], edges[index], 33)
     return float(edges[0]), float(edges[-1])

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import erfcx
 
 from dither.accounting.law import span
-from dither.measures.pairs import FloatArray, Pair
+from dither.measures.pairs import FloatArray, Pair, Tails
 
 __all__ = ["Saddle", "Sketch", "saddle_for_delta", "saddle_for_epsilon", "sketch"]
 
@@ -104,7 +104,7 @@ def sketch(pair: Pair, count: int, right: float, among: int = 1) -> Sketch:
     low, high = span(pair, _LEFT_MASS / count, right)
     width = max(high - low, 1e-9 * (1 + abs(low)))
     nodes = _unit_nodes(_NODES if among < _MANY else _FEWER_NODES) * width + low
-    tails = pair.tails(nodes)
+    tails = pair.tails(nodes) if pair.is_exact else _tails_of_bound(pair, nodes)
     p = -np.diff(tails.p, append=0.0)
     q = -np.diff(tails.scaled_q * np.exp(np.clip(-nodes, -700, 700)), append=0.0)
     good = (p > 0) & (q > 0)
@@ -112,6 +112,13 @@ def sketch(pair: Pair, count: int, right: float, among: int = 1) -> Sketch:
         return Sketch(pair, count, low, high, np.array([low]), np.array([-600.0]))
     losses = np.clip(np.log(p[good] / q[good]), nodes[good], np.append(nodes[1:], nodes[-1])[good])
     return Sketch(pair, count, low, high, losses, np.log(p[good]))
+
+
+def _tails_of_bound(pair: Pair, losses: FloatArray) -> Tails:
+    """Roughly the tails of the law whose profile is the upper bound: δ′(ε) = −e^ε Q[L > ε]."""
+    dots = np.minimum.accumulate(pair.dots(losses))
+    scaled_q = np.maximum(-np.gradient(dots, losses), 0.0)
+    return Tails(np.minimum(dots + scaled_q, 1.0), scaled_q, 0.0)
 
 
 def saddle_for_delta(sketches: Sequence[Sketch], delta: float) -> Saddle:

@@ -9,13 +9,14 @@ From below, a mechanism that keeps the promise and whose profile is known stands
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from dither.exact import Ball, ball, check
-from dither.measures.pairs import FloatArray, Gaussian, Pair, Tails
+from dither.measures.pairs import POSITION_ERROR, FloatArray, Gaussian, Pair, Tails
 from dither.measures.renyi import ZCDP, RenyiDP
 
 __all__ = ["Concentrated", "Renyi"]
@@ -38,7 +39,7 @@ class Concentrated(Pair):
 
     def profile(self, epsilon: Ball) -> Ball:
         low = self._example.profile(epsilon)
-        return low.union(_ball_bound(epsilon, ball(self.rho), None))
+        return low.union(_unfolded_ball(epsilon, lambda size: _ball_bound(size, ball(self.rho), None)))
 
     def dots(self, losses: FloatArray) -> FloatArray:
         rho = float(self.rho)
@@ -70,16 +71,18 @@ class Concentrated(Pair):
 
 @dataclass(frozen=True)
 class Renyi(Pair):
-    """Everything with D_α ≤ γ for each (α, γ) of `points`. From below nothing is claimed."""
+    """Everything with D_α ≤ γ for each (α, γ) of `points`. From below: what says nothing, P = Q, is one of it."""
 
     points: tuple[tuple[Fraction, Fraction], ...]
 
     def profile(self, epsilon: Ball) -> Ball:
-        bounds = (_ball_bound(epsilon, ball(value), order) for order, value in self.points)
+        return _unfolded_ball(epsilon, self._bound).union((-epsilon.expm1()).max(Ball(0)))
+
+    def _bound(self, size: Ball) -> Ball:
         least = Ball(1)
-        for bound in bounds:
-            least = least.min(bound)
-        return least.union(Ball(0))
+        for order, value in self.points:
+            least = least.min(_ball_bound(size, ball(value), order))
+        return least
 
     def dots(self, losses: FloatArray) -> FloatArray:
         size = np.abs(losses)
@@ -89,8 +92,8 @@ class Renyi(Pair):
         return _unfolded(losses, best)
 
     def tails(self, losses: FloatArray) -> Tails:
-        nothing = np.zeros(len(losses))
-        return Tails(nothing, nothing.copy(), 0.0)
+        p = np.where(losses < 0, 1.0, 0.0)
+        return Tails(p, p * np.exp(np.minimum(losses, 0.0)), POSITION_ERROR)
 
     def bracket(self, delta: float | Fraction) -> tuple[float, float]:
         return 0.0, RenyiDP(dict(self.points)).epsilon(delta)
@@ -123,6 +126,15 @@ def _unfolded(losses: FloatArray, bound: FloatArray) -> FloatArray:
     """The bound for all ε from that for |ε|."""
     below = (1 - np.exp(np.minimum(losses, 0.0)) * (1 - bound)) * (1 + _ROUNDING)
     return np.minimum(np.where(losses < 0, below, bound), 1.0)
+
+
+def _unfolded_ball(epsilon: Ball, bound: Callable[[Ball], Ball]) -> Ball:
+    """The bound for all ε from that for ε ≥ 0, which holds in both directions: δ(−ε) = 1 − e^{−ε}(1 − δ′(ε))."""
+    if epsilon >= 0:
+        return bound(epsilon)
+    if epsilon < 0:
+        return 1 - epsilon.exp() * (1 - bound(-epsilon))
+    return Ball(0).union(Ball(1))
 
 
 def _ball_bound(epsilon: Ball, value: Ball, order: Fraction | None) -> Ball:

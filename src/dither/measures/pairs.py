@@ -141,7 +141,7 @@ class Pair(ABC):
         while True:
             with precision(bits):
                 found = self.profile(ball(exact))
-                if found.rel_accuracy_bits() >= 50 or bits >= _MOST_BITS:
+                if found.rel_accuracy_bits() >= 50 or bits >= _MOST_BITS or not self.is_exact:
                     return max(lower(found), 0.0), min(upper(found), 1.0)
             bits *= 4
 
@@ -155,8 +155,14 @@ class Pair(ABC):
         check.probability(delta=exact)
         if self.infinity > exact:
             return math.inf, math.inf
+        top = max(self.support[1], 0.0)
         with precision(_BITS):
-            return root_bracket(self.profile, exact, max(self.support[1], 0.0), self._near(exact))
+            if self.is_exact:
+                return root_bracket(self.profile, exact, top, self._near(exact))
+            # Only bounds are known: each end of the bracket comes from its own.
+            low, _ = root_bracket(lambda epsilon: self.profile(epsilon).lower().max(Ball(0)), exact, top)
+            _, high = root_bracket(lambda epsilon: self.profile(epsilon).upper(), exact, top)
+            return low, high
 
     def _near(self, delta: Fraction) -> float | None:
         """A guess in floats at the smallest ε with δ(ε) ≤ `delta`, if there is a quick one."""

@@ -4,6 +4,10 @@ All rest on one identity. With u = e^ε and the hockey stick H_u(P‖Q) = sup_A 
 
     H_{1−γ+γu}((1−γ)Q + γP ‖ Q) = γ·H_u(P‖Q),
     H_w(P ‖ (1−γ)P + γQ) = (1 − w(1−γ))·H_u(P‖Q),   u = γw/(1 − w(1−γ)), for w < 1/(1−γ), else 0.
+
+Of some bases only bounds are known (`is_exact` is false): their `tails` belong to an example and bound the cost from
+below, their `dots` bound it from above. The same identities then carry the dots, and all rounding goes upwards: a
+profile decreases, so its value at a slightly smaller loss is an upper bound.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ from dither.measures.pairs import POSITION_ERROR, Atoms, FloatArray, Pair, Tails
 __all__ = ["FixedSize", "Mixture", "PoissonAdd", "PoissonRemove", "Worst", "either", "fixed_size", "poisson"]
 
 _SMALLEST_EXPONENT = -700.0
+_LEAST = 1e-300  # what an underflow to 0 may hide
+_UP = 1 + 4 * POSITION_ERROR
 
 
 @dataclass(frozen=True)
@@ -66,8 +72,24 @@ class PoissonRemove(Pair):
         error[first:] += base.error + POSITION_ERROR * np.abs(inner[first:])
         return Tails(p, scaled_q, error)
 
+    def dots(self, losses: FloatArray) -> FloatArray:
+        """γ·(δ(ln u) − P[L = ∞]) of the base; where u is not positive or tiny, at most max(γ, 1 − e^ℓ)."""
+        if self.is_exact:
+            return super().dots(losses)
+        gamma, rest = self._rates
+        before = _before(losses, gamma, rest)
+        inner = _inner_of_remove(before, gamma, rest)
+        first = int(np.searchsorted(inner, _SMALLEST_EXPONENT, side="right"))
+        dots = np.maximum(gamma, -np.expm1(np.minimum(before, 0.0))) * _UP - float(self.infinity) / _UP
+        dots[first:] = np.minimum(dots[first:], gamma * self.base.dots(inner[first:]) * _UP)
+        return dots
+
     def swapped(self) -> Pair:
         return PoissonAdd(self.base.swapped(), self.rate)
+
+    @property
+    def is_exact(self) -> bool:
+        return self.base.is_exact
 
     @property
     def is_symmetric(self) -> bool:
@@ -129,8 +151,24 @@ class PoissonAdd(Pair):
         error[:last] += base.error + POSITION_ERROR * np.abs(inner[:last])
         return Tails(p, scaled_q, error)
 
+    def dots(self, losses: FloatArray) -> FloatArray:
+        """(1 − w(1−γ))·δ(ln u) of the base, infinite losses included: here they are finite."""
+        inside = losses < self.support[1]
+        if self.is_exact:
+            return np.where(inside, np.maximum(super().dots(losses), _LEAST), 0.0)
+        gamma, rest = self._rates
+        before = _before(losses, gamma, rest)
+        left = np.maximum(-np.expm1(np.minimum(before + math.log(rest), 0.0)), 0.0)
+        inner = np.minimum(_inner_of_add(before, gamma, rest), -_SMALLEST_EXPONENT)
+        whole = np.minimum(self.base.dots(inner) + float(self.base.infinity) * _UP, 1.0)
+        return np.where(inside, np.maximum(left * whole * _UP, _LEAST), 0.0)
+
     def swapped(self) -> Pair:
         return PoissonRemove(self.base.swapped(), self.rate)
+
+    @property
+    def is_exact(self) -> bool:
+        return self.base.is_exact
 
     @property
     def is_symmetric(self) -> bool:
@@ -187,8 +225,19 @@ class FixedSize(Pair):
             np.concatenate([np.asarray(below.error), np.asarray(above.error)]),
         )
 
+    def dots(self, losses: FloatArray) -> FloatArray:
+        if self.is_exact:
+            return super().dots(losses)
+        first = int(np.searchsorted(losses, 0.0))
+        below, above = self._sides[0].dots(losses[:first]), self._sides[1].dots(losses[first:])
+        return np.concatenate([_without(below, self.infinity), above])
+
     def swapped(self) -> FixedSize:
         return self
+
+    @property
+    def is_exact(self) -> bool:
+        return self.base.is_exact
 
     @property
     def is_symmetric(self) -> bool:
@@ -233,8 +282,20 @@ class Mixture(Pair):
         error = np.max([np.broadcast_to(part.error, losses.shape) for part in parts], axis=0)
         return Tails(p, q, error + POSITION_ERROR * len(parts))
 
+    def dots(self, losses: FloatArray) -> FloatArray:
+        if self.is_exact:
+            return super().dots(losses)
+        dots = np.zeros(len(losses))
+        for weight, pair in zip(self.weights, self.pairs, strict=True):
+            dots += float(weight) * pair.dots(losses)
+        return dots * (1 + POSITION_ERROR * (4 + len(self.pairs)))
+
     def swapped(self) -> Mixture:
         return Mixture(self.weights, tuple(pair.swapped() for pair in self.pairs))
+
+    @property
+    def is_exact(self) -> bool:
+        return all(pair.is_exact for pair in self.pairs)
 
     @property
     def infinity(self) -> Fraction:
@@ -247,26 +308,37 @@ class Mixture(Pair):
 
 @dataclass(frozen=True)
 class Worst(Pair):
-    """The pair whose profile is the larger of two: it dominates both."""
+    """The pair whose profile is the larger of two: it dominates both.
+
+    The larger of two profiles is convex in e^ε, so one pair has it; its P[L = ∞] is the larger of theirs.
+    """
 
     first: Pair
     second: Pair
-
-    def __post_init__(self) -> None:
-        if self.first.infinity != self.second.infinity:
-            raise ParameterError("both pairs must have the same probability of an infinite loss.")
 
     def profile(self, epsilon: Ball) -> Ball:
         return self.first.profile(epsilon).max(self.second.profile(epsilon))
 
     def tails(self, losses: FloatArray) -> Tails:
-        a, b = self.first.tails(losses), self.second.tails(losses)
+        a, b = (_tails_without(pair.tails(losses), self.infinity - pair.infinity) for pair in (self.first, self.second))
         better = a.p - a.scaled_q >= b.p - b.scaled_q
-        error = np.maximum(a.error, b.error)
+        error = np.maximum(a.error, b.error) if self._is_even else np.where(better, a.error, b.error)
         return Tails(np.where(better, a.p, b.p), np.where(better, a.scaled_q, b.scaled_q), error)
+
+    @property
+    def _is_even(self) -> bool:
+        return self.first.infinity == self.second.infinity
+
+    def dots(self, losses: FloatArray) -> FloatArray:
+        a, b = (_without(pair.dots(losses), self.infinity - pair.infinity) for pair in (self.first, self.second))
+        return np.maximum(a, b)
 
     def swapped(self) -> Worst:
         return Worst(self.first.swapped(), self.second.swapped())
+
+    @property
+    def is_exact(self) -> bool:
+        return self.first.is_exact and self.second.is_exact
 
     @property
     def is_symmetric(self) -> bool:
@@ -274,7 +346,7 @@ class Worst(Pair):
 
     @property
     def infinity(self) -> Fraction:
-        return self.first.infinity
+        return max(self.first.infinity, self.second.infinity)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -301,6 +373,35 @@ def fixed_size(base: Pair, rate: Fraction) -> Pair:
 
 def _check_rate(rate: Fraction) -> None:
     check.between(0, 1, rate=rate)
+
+
+def _before(losses: FloatArray, gamma: float, rest: float) -> FloatArray:
+    """Losses so little smaller that no rounding of the inner loss gets past the ones given."""
+    largest = 16 - math.log(gamma) - math.log(rest)
+    before: FloatArray = losses - POSITION_ERROR * (largest + 4 * np.abs(losses))
+    return before
+
+
+def _without(dots: FloatArray, infinity: Fraction) -> FloatArray:
+    """Dots that count another P[L = ∞], larger by `infinity`: they are lower by that, rounded up."""
+    if not infinity:
+        return dots
+    return np.maximum(dots * _UP - float(infinity) / _UP, 0.0)
+
+
+def _tails_without(tails: Tails, infinity: Fraction) -> Tails:
+    """The same tests beside a P[L = ∞] that is larger by `infinity`; the error is scaled to what is left of p.
+
+    Where nothing certain is left, the test is {L = ∞} alone: a lower bound all the same.
+    """
+    if not infinity:
+        return tails
+    p = tails.p - float(infinity)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = (tails.error * tails.p + POSITION_ERROR * (tails.p + float(infinity))) / p
+    good = (p > 0) & (error < 1)
+    error = np.where(good, np.maximum(error, tails.error), 1.0)
+    return Tails(np.where(good, p, 0.0), np.where(good, tails.scaled_q, 0.0), error)
 
 
 def _inner_of_remove(losses: FloatArray, gamma: float, rest: float) -> FloatArray:

@@ -1,0 +1,62 @@
+"""Costs that were once too small, or answers that were no bounds: each of these must stay on the safe side."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dither.accounting import compose
+from dither.events import (
+    Event,
+    FixedSizeSampled,
+    GaussianNoise,
+    PoissonSampled,
+    Repeated,
+    Stated,
+)
+
+HALF = Fraction(1, 2)
+
+
+def upper(event: Event, times: int, delta: float = 1e-6) -> float:
+    return compose([Repeated(event, times)], relative_width=0.1).upper_epsilon(delta)
+
+
+def lower(event: Event, times: int, delta: float = 1e-6) -> float:
+    return compose([Repeated(event, times)], relative_width=0.1).bracket(delta).lower
+
+
+def sampled(event: Event, sampling: str) -> Event:
+    return PoissonSampled(event, HALF) if sampling == "Poisson" else FixedSizeSampled(event, 1, 2)
+
+
+@pytest.mark.parametrize("sampling", ["Poisson", "fixed size"])
+@pytest.mark.parametrize("times", [1, 2, 30])
+def test_sampled_moments_cost_what_the_worst_mechanism_with_them_costs(sampling: str, times: int) -> None:
+    """ε-DP has D_α ≤ αε²/2, and so has Gaussian noise: neither may cost more than the stated moments."""
+    rho = Fraction(1, 8)
+    orders = [Fraction(3, 2), Fraction(4), Fraction(20)]
+    stated: list[Event] = [
+        Stated("ZCDP", (rho,)),
+        Stated("RenyiDP", tuple(number for order in orders for number in (order, order * rho))),
+    ]
+    kept: list[Event] = [Stated("PureDP", (HALF,)), GaussianNoise(1 / (2 * rho))]
+    for bound in stated:
+        for mechanism in kept:
+            assert upper(sampled(bound, sampling), times) >= lower(sampled(mechanism, sampling), times)
+
+
+def test_one_stated_order_is_not_free_on_a_sample() -> None:
+    """D₂ ≤ 10 allows an event of probability 10⁻⁵ with an infinite loss nearby: ε is far from 0."""
+    event = PoissonSampled(Stated("RenyiDP", (Fraction(2), Fraction(10))), HALF)
+    assert upper(event, 2) >= upper(event, 1) > 10
+
+
+@pytest.mark.parametrize("sampling", ["Poisson", "fixed size"])
+def test_more_dimensions_on_a_lattice_never_cost_less(sampling: str) -> None:
+    line, plane = (
+        sampled(GaussianNoise(Fraction(4), step=Fraction(1), dimension=dimension), sampling) for dimension in (1, 2)
+    )
+    for times in (1, 2, 20):
+        assert upper(plane, times) >= lower(line, times)
