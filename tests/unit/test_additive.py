@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -109,8 +110,24 @@ def test_a_scale_pays_for_the_rounding(dimension: int) -> None:
     m = Laplace(sensitivity=1, scale=10, dimension=dimension)
     extra = Fraction(dimension - 1) * Fraction(1, 2**37) / 10
     assert m.guarantee.stated_epsilon == Fraction(1, 10) + extra
-    rho = Gaussian(sensitivity=1, rho=1, dimension=dimension).guarantee
-    assert 1 < rho.rho < 1 + 1e-10  # type: ignore[attr-defined]
+    sigma = Gaussian(sensitivity="0.5", sigma=1, dimension=dimension).guarantee
+    assert dp.GaussianDP("0.5").epsilon("1e-6") < sigma.epsilon("1e-6") < dp.GaussianDP("0.5").epsilon("1e-6") + 1e-10
+
+
+@pytest.mark.parametrize("rho", ["1e-6", "0.1", "7", "1000"])
+@pytest.mark.parametrize("dimension", [1, 2, 1000])
+@pytest.mark.parametrize("sensitivity", ["0.3", "1", "1.7", "1e6"])
+def test_rho_is_kept_exactly_with_the_rounding(sensitivity: str, dimension: int, rho: str) -> None:
+    """The grid of real numbers: D²/(2V) ≤ ρ for the D that the rounding leads to, and by no more than a hair."""
+    m = Gaussian(sensitivity=sensitivity, rho=rho, dimension=dimension)
+    assert m.guarantee == dp.ZCDP(rho)
+    assert dp.ZCDP(rho).implies(m.guarantee)
+    assert m.release(0.5).guarantee.implies(m.guarantee)
+    square = m._reals.grid.l2_steps(sensitivity, dimension) ** 2  # type: ignore[union-attr]
+    variance = m._reals.law.variance  # type: ignore[attr-defined]
+    assert 1 - Fraction(1, 10**12) < square / (2 * variance) / Fraction(rho) <= 1
+    if m._integers is not None:
+        assert math.floor(Fraction(sensitivity) ** 2) / (2 * m._integers.law.variance) <= Fraction(rho)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 7])

@@ -47,7 +47,8 @@ class Gaussian(Additive):
     * `epsilon` and `delta`: the smallest σ that is (ε, δ)-DP, δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) with μ = Δ₂/σ
       (Balle and Wang 2018), never too small and within 1e-9; on the integers by the exact lattice profile. Or with
       `calibration` = "S0-4.2", "S1" or "S3" by a formula of the lectures (claims C5, C6, C7).
-    * `rho`: ρ-zCDP, σ² = Δ₂²/(2ρ). (Claim C7 calls ρ what is 2ρ here: its variance is Δ²/ρ.)
+    * `rho`: exactly ρ-zCDP, σ² = Δ₂²/(2ρ), on the grid with the rounding in Δ₂. (Claim C7 calls ρ what is 2ρ here: its
+      variance is Δ²/ρ.)
     * `sigma`: σ itself.
 
     No σ gives pure DP: δ(ε) > 0 for every ε (claim C8). What is drawn lives on ℤ for integers and on a grid of 2^40
@@ -148,7 +149,7 @@ class Gaussian(Additive):
         if self.epsilon is not None and self.delta is not None:
             return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
         if self.rho is not None:
-            return ZCDP(self._largest_rho, adjacency=self.adjacency)
+            return ZCDP(self.rho, adjacency=self.adjacency)
         if self._integers is None:
             return self._reals.guarantee
         return ProfileOf(
@@ -224,6 +225,8 @@ class Gaussian(Additive):
         square = Fraction(math.ceil(steps**2))
         if self._is_exact:
             return _made_for(largest_mu_squared(*self._budget), square, self.dimension, on_grid=True)
+        if self.rho is not None:  # μ-GDP is ρ-zCDP for ρ = μ²/2
+            return _made_for(2 * self.rho, square, self.dimension, on_grid=True)
         return _OnLattice(self.variance / grid.step**2, square, self.dimension, on_grid=True)
 
     @property
