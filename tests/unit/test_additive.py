@@ -292,6 +292,13 @@ def test_an_adjacency_that_is_none_is_refused_at_once(adjacency: Any) -> None:
             build()
 
 
+@pytest.mark.parametrize("way", [{"sigma": "1e-12"}, {"rho": "1e100"}, {"rho": "1e308"}, {"sigma": "1e-150"}], ids=str)
+def test_gaussian_noise_that_hides_nothing_is_refused_at_once(way: Any) -> None:
+    with nothing_drawn(), pytest.raises(ParameterError, match="hides nothing"):
+        Gaussian(sensitivity=1, **way)
+    assert Gaussian(sensitivity=1, sigma="1e-7").event is not None
+
+
 def test_adjacency_is_carried_and_kept_apart() -> None:
     one, other = (
         Laplace(sensitivity=1, epsilon=1, adjacency=ADD_REMOVE),

@@ -34,6 +34,7 @@ from dither.noise.discrete_gaussian import DiscreteGaussian
 __all__ = ["Gaussian"]
 
 _LARGEST_LINE = 10**24  # lattice_pairs: above, on the line too, the theorem of smoothing.md is exact to 1e-23
+_LARGEST_MU_SQUARED = 10**14
 _SUMMED = 10**4
 
 
@@ -98,6 +99,11 @@ class Gaussian(Additive):
         object.__setattr__(self, "dimension", int(dimension))
         object.__setattr__(self, "adjacency", checked(adjacency))
         object.__setattr__(self, "variance", self._nominal(way, exact))
+        if self.sensitivity_squared > _LARGEST_MU_SQUARED * self.variance:
+            raise ParameterError(
+                "the noise must be at least a part in 10^7 of the sensitivity: less hides nothing. Give a larger sigma, "
+                "or a smaller rho or epsilon."
+            )
         self._check_promise()
 
     def _nominal(self, way: str, amount: Fraction) -> Fraction:
