@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations_with_replacement
 
 import pytest
+from flint import arb, ctx
 
 from dither.accounting import compose
 from dither.events import (
@@ -15,6 +17,11 @@ from dither.events import (
     Repeated,
     Stated,
 )
+
+from dither.measures import ProfileOf
+from dither.measures.finite_pairs import Finite, finite
+from tests.oracle import compositions as oracle
+from tests.oracle.points import stream
 
 HALF = Fraction(1, 2)
 
@@ -60,3 +67,32 @@ def test_more_dimensions_on_a_lattice_never_cost_less(sampling: str) -> None:
     )
     for times in (1, 2, 20):
         assert upper(plane, times) >= lower(line, times)
+
+
+def check_all_orders(pair: Finite, times: int, epsilon: Fraction) -> tuple[float, arb]:
+    """δ of several releases, each of which may have its worst neighbours in its own order."""
+    found = compose([ProfileOf(pair)] * times, relative_width=0.1).delta(epsilon)
+    worst = arb(0)
+    with ctx.workprec(oracle.BITS):
+        for orders in combinations_with_replacement([(pair.p, pair.q), (pair.q, pair.p)], times):
+            profile = oracle.finite_product([(list(p), list(q), 1) for p, q in orders])
+            worst = worst.max(profile(oracle.real(epsilon)))
+        assert not worst > arb(found), (pair, times, epsilon, found)
+    return found, worst
+
+
+def test_a_profile_holds_in_either_order_for_each_release() -> None:
+    """Mixed orders cost more than all forwards or all backwards here."""
+    pair = finite(["0.142", "0.835", "0.023"], ["0.356", "0.638", "0.006"])
+    found, worst = check_all_orders(pair, 2, Fraction(2))
+    assert found > 1.41e-3
+    assert float(worst) > 1.4e-3
+    for oriented in (pair, pair.swapped()):
+        assert compose([oriented] * 2).delta(2) < 1.41e-3
+
+
+def test_mixed_orders_of_random_pairs() -> None:
+    for points in stream("mixed orders", 25):
+        pair = Finite(tuple(points.masses(3)), tuple(points.masses(3)))
+        for times in (1, 2, 3):
+            check_all_orders(pair, times, points.size(-1.5, 0.7))

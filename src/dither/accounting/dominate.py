@@ -1,6 +1,11 @@
 """From what was done to the pairs that dominate it.
 
 `parts(thing)` answers with pairs and how often each occurs. A new event joins by registering here.
+
+Pairs have a direction. The cost of several is the larger of all (P, Q) together and all (Q, P) together, so (P, Q)
+must mean the same change of the data in each of them: a record removed, say. What promises (P, Q) in either order,
+as `ProfileOf` does, is accounted for by a pair that dominates both. A bare pair is taken in the direction given; if
+that is not the same for all, give `either(pair)`.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from dither.measures.finite_pairs import Finite
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint, approximate, pure
-from dither.measures.subsampled_pairs import fixed_size, poisson
+from dither.measures.subsampled_pairs import either, fixed_size, poisson
 
 __all__ = ["Parts", "Spending", "adjacency_of", "parts", "parts_of_all"]
 
@@ -218,7 +223,8 @@ def _(guarantee: RenyiDP) -> Parts:
 
 @parts.register
 def _(guarantee: ProfileOf) -> Parts:
-    return ((guarantee.pair, 1),)
+    """Each release may have its worst neighbours in its own order, so one pair has to dominate both orders."""
+    return ((either(guarantee.pair), 1),)
 
 
 _STATED: dict[str, Callable[[Fraction], Parts]] = {
