@@ -14,6 +14,7 @@ import pytest
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, person
 from dither.errors import ParameterError
+from dither.events import Selection
 from dither.exact import Ball, ball, precision
 from dither.measures import ProfileOf, PureDP
 from dither.mechanisms import Exponential, MetricExponential, NoisyMax, SparseVector, TopK
@@ -209,6 +210,29 @@ def test_candidates_and_weights() -> None:
         for bad in refused:
             with pytest.raises(ParameterError):
                 mechanism.release([0, 1], **bad)
+
+
+def test_the_error_with_weights() -> None:
+    """The best has a weight of one in a million: the law knows it, and the bound for equal weights does not hold."""
+    mechanism = Exponential(sensitivity=1, epsilon=1, candidates=2)
+    scores, weights = [mechanism.error(0.05) + 1, 0.0], [1, 10**6]
+    law = mechanism.error_distribution(scores, weights=weights)
+    best = math.exp(scores[0] / 2) / (math.exp(scores[0] / 2) + 10**6)
+    assert float(law.probabilities[0]) == pytest.approx(best, rel=1e-12)
+    assert law.beyond(mechanism.error(0.05)) > 0.99
+    assert mechanism.error_distribution(scores).beyond(mechanism.error(0.05)) < 0.05
+    assert "equal weights" in str(Exponential.__doc__)
+    with pytest.raises(ParameterError):
+        mechanism.error_distribution(scores, weights=[1])
+
+
+def test_the_event_of_an_interval_says_nothing_of_candidates() -> None:
+    """Their number may be data, and is not the one that was announced."""
+    mechanism = Exponential(sensitivity=1, epsilon=1, candidates=4)
+    release = mechanism.release_interval([0, 1, 2], [0, 1])
+    assert isinstance(release.event, Selection)
+    assert release.event.candidates is None
+    assert mechanism.release([1, 2, 3, 4]).event == mechanism.event
 
 
 def test_a04_extreme_scores() -> None:

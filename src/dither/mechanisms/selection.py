@@ -81,7 +81,10 @@ class _Selecting(Mechanism):
     @property
     def event(self) -> Event:
         """One selection."""
-        return Selection(self.scale, self._noise, self.sensitivity, self.monotone, self.candidates, self.adjacency)
+        return self._event(self.candidates)
+
+    def _event(self, candidates: int | None) -> Selection:
+        return Selection(self.scale, self._noise, self.sensitivity, self.monotone, candidates, self.adjacency)
 
     @property
     def guarantee(self) -> PureDP:
@@ -101,14 +104,14 @@ class _Selecting(Mechanism):
         if candidates is not None and len(candidates) != len(scores):
             raise ParameterError(f"there are {len(scores)} scores for {len(candidates)} candidates. Give one each.")
         winner = Race(self._noise, self.scale).winner(scores)
-        return self._released(winner if candidates is None else candidates[winner])
+        return self._released(winner if candidates is None else candidates[winner], self.event)
 
-    def _released(self, value: Any) -> Release:
+    def _released(self, value: Any, event: Event) -> Release:
         """With Gumbel noise the losses lie in an interval of width ε: less than ε-DP (Dong, Durfee and Rogers 2020)."""
         done: Guarantee = self.guarantee
         if self._noise == "gumbel":
             done = ProfileOf(BoundedRange(self.epsilon), adjacency=self.adjacency)
-        return Release(value, self.event, done, self)
+        return Release(value, event, done, self)
 
     def _check_count(self, count: int) -> None:
         if self.candidates is not None and count != self.candidates:
@@ -158,6 +161,10 @@ class Exponential(_Selecting):
     b = `scale` = 2Δ/ε, or Δ/ε for `monotone` scores. The base weights w are 1 unless given. Its privacy losses lie in
     an interval of width ε, so that a release has a tighter profile than ε-DP, and many cost less than ε each.
 
+    `error`, `expected_error` and `utility` speak of a release among `candidates` with equal weights. They do not hold
+    for other weights, nor for a point of an interval, where the best may be as unlikely as its weight is small;
+    `error_distribution` has the exact law for scores and weights in hand.
+
     >>> mechanism = Exponential(sensitivity=1, epsilon=1, candidates=3)
     >>> mechanism.release([0.0, 900.0, 3.5], candidates=["flu", "cold", "asthma"]).value
     'cold'
@@ -179,12 +186,19 @@ class Exponential(_Selecting):
         """A point between the first and the last of `edges`, with density ∝ e^{q/b}; q is `scores`[i] on piece i.
 
         Piece i reaches from edges[i] to edges[i + 1]. The first and the last edge must be public; those between may
-        be data, as for a median. The point is one of a public dyadic grid of at least 2^40 steps, each with
-        the score of the piece it lies in: the mechanism on a finite set, exactly.
+        be data, as for a median, and so may be their number: `candidates` plays no part. The point is one of a public
+        dyadic grid of at least 2^40 steps, each with the score of the piece it lies in: the mechanism on a finite set,
+        exactly.
         """
         pieces = Pieces.of(edges, scores)
         winner = Race("gumbel", self.scale).winner(pieces.scores)
-        return self._released(pieces.point_in(winner))
+        return self._released(pieces.point_in(winner), self._event(None))
+
+    def error_distribution(self, scores: Numbers, *, weights: Numbers | None = None) -> ErrorDistribution:
+        """The exact law of q_max − q(Y) for these scores and base `weights`. It tells about them: do not publish it."""
+        known = Scores.of(scores, weights)
+        self._check_count(len(known))
+        return error_distribution(self._noise, self.scale, known)
 
 
 @dataclass(frozen=True, init=False)
