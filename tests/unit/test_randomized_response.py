@@ -143,6 +143,22 @@ def test_intervals_of_extreme_counts() -> None:
     assert (low[0] > 0.9, high[0], low[1], high[1] < 0.1) == (True, 1.0, 0.0, True)
 
 
+@pytest.mark.parametrize("keep", ["0.01", "0.5", "0.999"])
+def test_intervals_lie_within_zero_and_one_and_are_in_order(keep: str) -> None:
+    """Also where chance put a frequency far beyond what any true answers would give."""
+    mechanism = RandomizedResponse(answers=range(3), keep=keep)
+    for shown in ([0] * 500, [0, 1] * 200, [0, 1, 2] * 100, [2]):
+        low, high = mechanism._interval(shown, Fraction(1, 2))
+        assert ((0 <= low) & (low <= high) & (high <= 1)).all()
+        assert not np.signbit([low, high]).any()
+
+
+@pytest.mark.parametrize("value", [([],), [([],)], [0, ({},)], [[0]], {0}], ids=str)
+def test_what_cannot_be_hashed_is_refused(value: Any) -> None:
+    with nothing_drawn(), pytest.raises(ParameterError, match="declared"):
+        RandomizedResponse(answers=[0, (1,)], keep="0.5").release(value)
+
+
 def test_the_error_of_one_answer() -> None:
     mechanism = RandomizedResponse(answers=range(4), keep="0.5")
     assert mechanism.expected_error == 0.375

@@ -149,8 +149,7 @@ class RandomizedResponse(Mechanism):
 
     def _look_up(self, part: NDArray[Any]) -> NDArray[np.intp]:
         if self._table is None or self._table[0].dtype.kind != part.dtype.kind:
-            found = [self._code_of.get(x, -1) if isinstance(x, Hashable) else -1 for x in part.tolist()]
-            codes = np.array(found, dtype=np.intp)
+            codes = np.array([self._code(x) for x in part.tolist()], dtype=np.intp)
             is_known = bool((codes >= 0).all())
         else:
             known, order = self._table
@@ -162,6 +161,12 @@ class RandomizedResponse(Mechanism):
                 f"every answer must be one of the {len(self.answers)} declared ones. Declare it or drop it first."
             )
         return codes
+
+    def _code(self, value: Any) -> int:
+        try:
+            return self._code_of.get(value, -1)
+        except TypeError:  # not hashable, so not declared
+            return -1
 
     def _decoded(self, codes: _Codes) -> NDArray[Any]:
         if self._table is not None:
@@ -218,9 +223,11 @@ class RandomizedResponse(Mechanism):
         """
         shown, count = self._shown(value)
         ends = [_means(Fraction(int(k), count), count, Fraction(1 - level)) for k in shown]
-        lows = [max(Fraction(0), (low - self._false) / self.keep) for low, _ in ends]
-        highs = [min(Fraction(1), (high - self._false) / self.keep) for _, high in ends]
-        return np.array([exactly_below(x) for x in lows]), np.array([exactly_above(x) for x in highs])
+        lows, highs = (
+            [min(max(0, (end - self._false) / self.keep), 1) for end in side] for side in zip(*ends, strict=True)
+        )
+        # Adding 0 makes 0 of −0.
+        return np.array([exactly_below(x) for x in lows]) + 0.0, np.array([exactly_above(x) for x in highs]) + 0.0
 
     @property
     def expected_error(self) -> float:
