@@ -17,7 +17,6 @@ from dither.events import (
     Repeated,
     Stated,
 )
-
 from dither.measures import ProfileOf
 from dither.measures.finite_pairs import Finite, finite
 from tests.oracle import compositions as oracle

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dither import events
-from dither.adjacency import ADD_REMOVE, REPLACE_ONE, person
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, person
 from dither.errors import AdjacencyMismatch, NotANumberError, ParameterError
 from dither.events import (
     Composed,
@@ -234,7 +234,8 @@ def test_adjacency_is_shared_or_refused() -> None:
     with pytest.raises(AdjacencyMismatch, match="fixed-size sampling"):
         FixedSizeSampled(added, 1, 2)
     somebody = LaplaceNoise(HALF, adjacency=person("user_id"))
-    assert PoissonSampled(somebody, HALF).adjacency == person("user_id")
+    with pytest.raises(AdjacencyMismatch, match="one record"):
+        PoissonSampled(somebody, HALF)
 
 
 def test_text_of_version_1_never_changes() -> None:
@@ -246,3 +247,24 @@ def test_text_of_version_1_never_changes() -> None:
         f'"variance":"9","sensitivity_squared":"1","dimension":1,{where}}},"times":5}},'
         f'{{"kind":"Selection","scale":"1/2","noise":"gumbel","sensitivity":"1","monotone":false,{where}}}]}}'
     )
+
+
+@pytest.mark.parametrize("protects", ["person", "person with several", "vertex", "edge"])
+@pytest.mark.parametrize("sampling", ["Poisson", "fixed size"])
+def test_sampling_records_protects_records_only(protects: str, sampling: str) -> None:
+    """A person with three records is in a sample more often than each of them."""
+    change = "add or remove" if sampling == "Poisson" else "replace"
+    several = {"person": person("user", change=change), "person with several": person("user", 3, change)}
+    adjacency = several.get(protects) or Adjacency(protects, change)
+    event = LaplaceNoise(Fraction(1), adjacency=adjacency)
+    sample = (lambda: PoissonSampled(event, HALF)) if sampling == "Poisson" else (lambda: FixedSizeSampled(event, 1, 2))
+    with pytest.raises(AdjacencyMismatch, match="one record"):
+        sample()
+
+
+@pytest.mark.parametrize("change", ["add or remove", "replace"])
+def test_a_person_with_one_record_may_be_sampled(change: str) -> None:
+    for adjacency in (Adjacency("record", change), person("user", 1, change)):
+        event = LaplaceNoise(Fraction(1), adjacency=adjacency)
+        whole = PoissonSampled(event, HALF) if change == "add or remove" else FixedSizeSampled(event, 1, 2)
+        assert whole.adjacency == adjacency

@@ -95,7 +95,8 @@ class TestAndRelease(Composite):
 class PoissonSampled(Composite):
     """`event` was run on a random part of the data, each record kept independently with probability `rate`.
 
-    Neighbours add or remove a record: if the event leaves its adjacency unsaid, that is what it becomes.
+    Neighbours add or remove a record: if the event leaves its adjacency unsaid, that is what it becomes. Records
+    are kept or left one by one, so other adjacencies are refused: several records of a person are sampled more often.
     """
 
     event: Event
@@ -125,7 +126,8 @@ class PoissonSampled(Composite):
 class FixedSizeSampled(Composite):
     """`event` was run on `sample` records drawn without replacement from the `population`.
 
-    Neighbours replace a record: if the event leaves its adjacency unsaid, that is what it becomes.
+    Neighbours replace a record: if the event leaves its adjacency unsaid, that is what it becomes. Records are
+    drawn one by one, so adjacencies that may change several of them are refused.
     """
 
     event: Event
@@ -212,3 +214,13 @@ def _check_change(event: Event, change: str, sampling: str) -> None:
             f"{sampling} is accounted for under '{change}', but the event holds under '{adjacency}'. "
             f"State its sensitivity under '{change}'."
         )
+    if adjacency is not None and not _is_one_record(adjacency):
+        raise AdjacencyMismatch(
+            f"{sampling} draws records one by one, so what is protected must be one record, but the event holds under "
+            f"'{adjacency}'. Protect a record, or a person with max_records=1; for all the records of a person, "
+            "sample persons first and let each be one record."
+        )
+
+
+def _is_one_record(adjacency: Adjacency) -> bool:
+    return adjacency.protects == "record" or (adjacency.protects == "person" and adjacency.max_records == 1)
