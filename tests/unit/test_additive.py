@@ -12,7 +12,7 @@ import pytest
 
 import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
-from dither.errors import AdjacencyMismatch, ParameterError
+from dither.errors import AdjacencyMismatch, NotANumberError, ParameterError
 from dither.events import Composed, GaussianNoise, LaplaceNoise, Stated
 from dither.measures.lattice_pairs import DiscreteLaplace as LaplacePair
 from dither.mechanisms import Gaussian, Laplace, Mechanism, Release, Staircase
@@ -297,6 +297,43 @@ def test_gaussian_noise_that_hides_nothing_is_refused_at_once(way: Any) -> None:
     with nothing_drawn(), pytest.raises(ParameterError, match="hides nothing"):
         Gaussian(sensitivity=1, **way)
     assert Gaussian(sensitivity=1, sigma="1e-7").event is not None
+
+
+HUGE = Fraction(10**400)
+
+
+@pytest.mark.parametrize(
+    "value", [HUGE, -HUGE, Fraction(1, 10**400), HUGE + Fraction(1, 3)], ids=["+", "-", "0", "1/3"]
+)
+@pytest.mark.parametrize(
+    "m",
+    [
+        Laplace(sensitivity=1, epsilon=1),
+        Gaussian(sensitivity=1, epsilon=1, delta="1e-6"),
+        Staircase(sensitivity=1, epsilon=1),
+    ],
+    ids=type,
+)
+def test_a_fraction_beyond_every_float_is_answered(m: Any, value: Fraction) -> None:
+    """As the largest float, and the bound on that side is infinite."""
+    release = m.release(value)
+    assert isinstance(release.value, float)
+    assert math.isfinite(release.value)
+    low, high = release.interval("0.999999999999")
+    assert low <= value <= high
+    if isinstance(m, Staircase):
+        return
+    array = m.release(np.array([value], dtype=object))
+    low, high = array.interval("0.999999999999")
+    assert low[0] <= value <= high[0]
+
+
+@pytest.mark.parametrize("value", ["sNaN", "-sNaN", "NaN", "Infinity", "1e100000"])
+def test_a_decimal_that_is_no_number_is_refused_as_such(value: str) -> None:
+    for m in (Laplace(sensitivity=1, epsilon=1), Gaussian(sensitivity=1, sigma=1), Staircase(sensitivity=1, epsilon=1)):
+        for given in (Decimal(value), [Decimal(value)], np.array([Decimal(value)], dtype=object)):
+            with nothing_drawn(), pytest.raises(NotANumberError, match="finite"):
+                m.release(given)
 
 
 def test_adjacency_is_carried_and_kept_apart() -> None:

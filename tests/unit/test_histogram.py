@@ -241,6 +241,31 @@ def test_an_error_that_no_float_holds_is_rounded_up(beta: str) -> None:
     assert exact <= Fraction(histogram.error(beta)) <= exact * (1 + Fraction(1, 2**51))
 
 
+def test_the_number_of_bins_may_be_any_whole_number() -> None:
+    for three in (np.int64(3), np.uint8(3)):
+        histogram = Histogram(bins=three, epsilon=1)
+        assert histogram == Histogram(bins=3, epsilon=1)
+        assert type(histogram.bins) is int
+        assert histogram.release([1, 2, 3]).value.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    "bins", [np.bool_(True), 3.0, np.float64(3), b"ab", np.array(3), object(), [[1], [2]], np.int64(0)]
+)
+def test_bins_that_are_none_are_refused(bins: Any) -> None:
+    with nothing_drawn(), pytest.raises(ParameterError, match="bins must be"):
+        Histogram(bins=bins, epsilon=1)
+
+
+@pytest.mark.parametrize("counts", [[Decimal("sNaN"), 1], [Fraction(10**400), 1], {"a": Decimal("sNaN")}, 3, [[1], 2]])
+def test_counts_that_are_none_are_refused(counts: Any) -> None:
+    known, found = Histogram(bins=["a", "b"], epsilon=1), Histogram(epsilon=1, delta="1e-6")
+    with nothing_drawn(), pytest.raises(ParameterError):
+        known.release(counts)
+    with nothing_drawn(), pytest.raises(ParameterError):
+        found.release(counts if isinstance(counts, dict) else (["a", "b"], counts))
+
+
 @pytest.mark.slow
 def test_a_million_bins_in_a_second() -> None:
     counts = np.arange(1_000_000)

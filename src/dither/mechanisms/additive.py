@@ -159,9 +159,11 @@ def _array_interval(value: NDArray[Any], reach: Fraction, whole: bool) -> Interv
         return moved(value, -int(reach)), moved(value, int(reach))
     # Two roundings of the sum, and the one with which the value was shown: two units in the last place cover them.
     far = exactly_above(reach)
-    low, high = value - far, value + far
-    slack = 2 * np.spacing(np.maximum(np.maximum(np.abs(low), np.abs(high)), np.abs(value)))
-    return low - slack, high + slack
+    with np.errstate(over="ignore"):  # past the largest float a bound is infinite
+        low, high = value - far, value + far
+        largest = np.maximum(np.maximum(np.abs(low), np.abs(high)), np.abs(value))
+        slack = 2 * np.spacing(np.minimum(largest, np.finfo(np.float64).max))
+        return low - slack, high + slack
 
 
 def moved(values: NDArray[Any], by: int) -> NDArray[Any]:
@@ -190,10 +192,10 @@ def numeric(value: Any) -> int | float | Fraction | Decimal | NDArray[Any]:
         return numeric(_checked_array(np.asarray(value)).item())
     if isinstance(value, bool) or value is None:
         raise NotANumberError(f"the value must be a number or an array, got the type {type(value).__name__}.")
-    if isinstance(value, int):
+    if isinstance(value, int | Fraction):
         return value
-    if isinstance(value, float | Fraction | Decimal):
-        if not math.isfinite(value):
+    if isinstance(value, float | Decimal):
+        if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):  # asks no signalling NaN
             raise _not_finite()
         return value
     if isinstance(value, list | tuple):

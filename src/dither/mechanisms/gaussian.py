@@ -101,8 +101,8 @@ class Gaussian(Additive):
         object.__setattr__(self, "variance", self._nominal(way, exact))
         if self.sensitivity_squared > _LARGEST_MU_SQUARED * self.variance:
             raise ParameterError(
-                "the noise must be at least a part in 10^7 of the sensitivity: less hides nothing. Give a larger sigma, "
-                "or a smaller rho or epsilon."
+                "the noise must be at least a part in 10^7 of the sensitivity: less hides nothing. Give a larger "
+                "sigma, or a smaller rho or epsilon."
             )
         self._check_promise()
 

@@ -70,7 +70,7 @@ class Histogram(Mechanism):
         epsilon: Number,
         delta: Number | None = None,
         noise: str = "laplace",
-        bins: int | Sequence[Any] | None = None,
+        bins: int | np.integer[Any] | Sequence[Any] | None = None,
         max_bins: int = 1,
         adjacency: Adjacency = ADD_REMOVE,
         n: int | None = None,
@@ -231,18 +231,24 @@ class Histogram(Mechanism):
         return moved(noisy, -reach), moved(noisy, reach)
 
 
-def _checked_bins(bins: int | Sequence[Any] | None) -> int | tuple[Any, ...] | None:
+def _checked_bins(bins: Any) -> int | tuple[Any, ...] | None:
     if bins is None:
         return None
-    if isinstance(bins, bool | str):
-        raise ParameterError("bins must be their number or a list of their names.")
-    if isinstance(bins, int):
+    if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
         check.count(bins=bins)
-        return bins
-    names = tuple(bins)
-    if not names or len(set(names)) != len(names):
-        raise ParameterError("bins must be at least one, each named once.")
+        return int(bins)
+    try:
+        names = () if isinstance(bins, str | bytes) else tuple(bins)
+        distinct = set(names)
+    except TypeError:
+        raise _no_bins() from None
+    if not names or len(distinct) != len(names):
+        raise _no_bins()
     return names
+
+
+def _no_bins() -> ParameterError:
+    return ParameterError("bins must be their number or a list of their names: at least one, each named once.")
 
 
 def _whole_counts(counts: Any) -> NDArray[Any]:
