@@ -15,7 +15,7 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.errors import AdjacencyMismatch, NotANumberError, ParameterError
 from dither.events import Composed, GaussianNoise, LaplaceNoise, Stated
 from dither.measures.lattice_pairs import DiscreteLaplace as LaplacePair
-from dither.mechanisms import Gaussian, Laplace, Mechanism, Release, Staircase
+from dither.mechanisms import Gaussian, Histogram, Laplace, Mechanism, Release, Staircase
 from tests.contract.entropy_use import nothing_drawn
 from tests.oracle.lattice_sums import laplace_line, masses
 
@@ -297,6 +297,31 @@ def test_gaussian_noise_that_hides_nothing_is_refused_at_once(way: Any) -> None:
     with nothing_drawn(), pytest.raises(ParameterError, match="hides nothing"):
         Gaussian(sensitivity=1, **way)
     assert Gaussian(sensitivity=1, sigma="1e-7").event is not None
+
+
+def test_c26_a_delta_of_one_over_n_is_refused() -> None:
+    budget: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": "0.001"}
+    for calibration in ("exact", "S3"):
+        sizes: list[Any] = [1000, np.int64(10**6)]
+        for n in sizes:
+            with nothing_drawn(), pytest.raises(ParameterError, match=r"far below 1/n.*allow_large_delta=True"):
+                Gaussian(**budget, n=n, calibration=calibration)
+        allowed = Gaussian(**budget, n=1000, calibration=calibration, allow_large_delta=True)
+        assert allowed == Gaussian(**budget, n=999, calibration=calibration)
+    with pytest.raises(ParameterError, match="far below 1/n"):
+        Gaussian(**budget, n=1000, allow_large_delta=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n", [0, -1, True, 1.5, "10", float("nan")])
+def test_c26_an_n_that_is_no_number_of_people_is_refused(n: Any) -> None:
+    for build in (
+        lambda: Gaussian(sensitivity=1, epsilon=1, delta="1e-6", n=n),
+        lambda: Gaussian(sensitivity=1, rho=1, n=n),
+        lambda: Histogram(bins=3, epsilon=1, n=n),
+        lambda: Histogram(epsilon=1, delta="1e-6", n=n),
+    ):
+        with nothing_drawn(), pytest.raises(ParameterError, match="n must be"):
+            build()
 
 
 HUGE = Fraction(10**400)

@@ -27,7 +27,7 @@ from dither.mechanisms.released import Interval, Release
 from dither.noise import Grid, add_integers
 from dither.noise.law import SymmetricLaw, integer_array
 
-__all__ = ["Additive", "Noising", "described", "exactly_one", "moved", "numeric"]
+__all__ = ["Additive", "Noising", "described", "exactly_one", "failure", "moved", "numeric"]
 
 _ROOM = 1 << 62
 
@@ -257,6 +257,22 @@ def described(mechanism: Mechanism, **shown: object) -> str:
     if mechanism.adjacency is not None:
         words["adjacency"] = repr(str(mechanism.adjacency))
     return f"{type(mechanism).__name__}({', '.join(f'{name}={value}' for name, value in words.items())})"
+
+
+def failure(delta: Number | None, n: int | None, allow_large: bool) -> Fraction | None:
+    """δ, exactly, strictly between 0 and 1, and below 1/n for the public number n of people (claim C26)."""
+    if n is not None:
+        check.count(n=n)
+    if delta is None:
+        return None
+    exact = rational(delta, "delta")
+    check.between(0, 1, delta=exact)
+    if n is not None and not exact * int(n) < 1 and allow_large is not True:
+        raise ParameterError(
+            f"delta must be far below 1/n, got delta={exact} for n={n}: publishing a random record would be allowed. "
+            "Give a smaller delta, or allow_large_delta=True."
+        )
+    return exact
 
 
 def exactly_one(what: str, **ways: object) -> str:

@@ -17,7 +17,7 @@ from dither.measures.certified import above, sqrt
 from dither.measures.moment_pairs import Concentrated
 from dither.measures.pairs import Gaussian as GaussianPair
 from dither.measures.pairs import Pair
-from dither.mechanisms.additive import Additive, Noising, described, exactly_one
+from dither.mechanisms.additive import Additive, Noising, described, exactly_one, failure
 from dither.mechanisms.calibration import (
     TEXTBOOK,
     Line,
@@ -57,6 +57,9 @@ class Gaussian(Additive):
     with continuous noise by smoothing.md. Integer vectors of Δ₂² ≥ 2 may move in several coordinates: they need
     `dimension` too, at most ⌊Δ₂²⌋ of it.
 
+    `n`, the number of people, if it is public: δ ≥ 1/n is refused, as publishing a random record would be allowed by it
+    (claim C26); `allow_large_delta` overrides that.
+
     >>> m = Gaussian(sensitivity=1, epsilon=1, delta="1e-6")
     >>> m.sigma, m.guarantee
     (4.22467888..., ApproxDP(epsilon=1, delta=1e-06))
@@ -84,16 +87,18 @@ class Gaussian(Additive):
         calibration: str = "exact",
         dimension: int = 1,
         adjacency: Adjacency | None = None,
+        n: int | None = None,
+        allow_large_delta: bool = False,
     ) -> None:
         square = _square("the sensitivity", sensitivity=sensitivity, sensitivity_squared=sensitivity_squared)
         check.count(dimension=dimension)
         way = exactly_one("the noise", epsilon=epsilon, rho=rho, sigma=sigma)
         exact = rational({"epsilon": epsilon, "rho": rho, "sigma": sigma}[way], way)
         check.positive(**{way: exact})
-        failure = _failure(way, delta, calibration)
+        _check_way(way, delta, calibration)
         object.__setattr__(self, "sensitivity_squared", square)
         object.__setattr__(self, "epsilon", exact if way == "epsilon" else None)
-        object.__setattr__(self, "delta", failure)
+        object.__setattr__(self, "delta", failure(delta, n, allow_large_delta))
         object.__setattr__(self, "rho", exact if way == "rho" else None)
         object.__setattr__(self, "calibration", calibration)
         object.__setattr__(self, "dimension", int(dimension))
@@ -310,8 +315,8 @@ def _square(what: str, **ways: Number | None) -> Fraction:
     return rational(square, "sensitivity squared")
 
 
-def _failure(way: str, delta: Number | None, calibration: str) -> Fraction | None:
-    """δ, which belongs to ε and to nothing else, strictly between 0 and 1."""
+def _check_way(way: str, delta: Number | None, calibration: str) -> None:
+    """δ and the formulas of the lectures belong to ε and to nothing else."""
     if calibration != "exact" and (calibration not in TEXTBOOK or way != "epsilon"):
         raise ParameterError(
             f"calibration must be exact, or one of {', '.join(TEXTBOOK)} together with epsilon and delta; "
@@ -322,11 +327,6 @@ def _failure(way: str, delta: Number | None, calibration: str) -> Fraction | Non
             "delta belongs to epsilon: Gaussian noise needs both of them, or rho alone, or sigma alone. "
             "For epsilon without delta use Laplace."
         )
-    if delta is None:
-        return None
-    exact = rational(delta, "delta")
-    check.between(0, 1, delta=exact)
-    return exact
 
 
 def _root_above(square: Fraction) -> Fraction:

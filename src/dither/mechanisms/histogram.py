@@ -21,7 +21,7 @@ from dither.events import Event, Stated
 from dither.exact import Number, check, rational
 from dither.measures import ApproxDP, Guarantee
 from dither.measures.certified import exactly_above
-from dither.mechanisms.additive import Noising, described, moved, numeric
+from dither.mechanisms.additive import Noising, described, failure, moved, numeric
 from dither.mechanisms.discovery import Discovery
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
@@ -97,18 +97,7 @@ class Histogram(Mechanism):
                 "delta must be given for Gaussian noise and for bins that are discovered, and only for these; "
                 f"got delta={delta}."
             )
-        if delta is None:
-            return None
-        exact = rational(delta, "delta")
-        check.between(0, 1, delta=exact)
-        if n is not None:
-            check.count(n=n)
-            if not exact * n < 1 and allow_large is not True:
-                raise ParameterError(
-                    f"delta must be far below 1/n, got delta={exact} for n={n}: publishing a random record would be "
-                    "allowed. Give a smaller delta, or allow_large_delta=True."
-                )
-        return exact
+        return failure(delta, n, allow_large)
 
     def __repr__(self) -> str:
         bins = self.bins if not isinstance(self.bins, tuple) else f"[{len(self.bins)} names]"
