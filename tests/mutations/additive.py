@@ -90,7 +90,7 @@ MUTATIONS = [
     ),
     Mutation("mechanisms/histogram.py", "found = counts > 0", "found = counts >= 0", _HISTOGRAM),
     Mutation("mechanisms/histogram.py", '(2 if self.adjacency.change == "replace" else 1)', "1", _HISTOGRAM),
-    Mutation("mechanisms/histogram.py", "if not exact * n < 1 and", "if not exact * n <= 1 and", _HISTOGRAM),
+    Mutation("mechanisms/additive.py", "not exact * int(n) < 1 and", "not exact * int(n) <= 1 and", _HISTOGRAM),
     Mutation("mechanisms/histogram.py", "order = _sorted(names)", "order = np.arange(len(names))", _HISTOGRAM),
     # Staircase
     Mutation(

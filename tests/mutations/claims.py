@@ -40,7 +40,7 @@ MUTATIONS = [
         ("measures/approximate.py", "ball(-self._loss).exp() * ball(rest)", "ball(self._loss).exp() * ball(rest)"),
         # D5, C10, C26: who is protected
         ("adjacency.py", "if other != first:", "if other is not None and other != first:"),
-        ("mechanisms/histogram.py", "if not exact * n < 1 and", "if not exact * n < 2 and"),
+        ("mechanisms/additive.py", "not exact * int(n) < 1 and", "not exact * int(n) < 2 and"),
         # C9, C11, C12, C14, C16: selection
         (
             "mechanisms/randomized_response.py",
