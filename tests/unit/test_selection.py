@@ -212,6 +212,29 @@ def test_candidates_and_weights() -> None:
                 mechanism.release([0, 1], **bad)
 
 
+@pytest.mark.parametrize(
+    "candidates", [{"a", "b"}, frozenset("ab"), 5, ["a"], np.array(3), (x for x in "abc")], ids=str
+)
+def test_candidates_without_an_order_are_refused_before_anything_is_drawn(candidates: Any) -> None:
+    mechanisms: list[Any] = [
+        NoisyMax(sensitivity=1, epsilon=1),
+        Exponential(sensitivity=1, epsilon=1),
+        TopK(count=1, sensitivity=1, epsilon=1),
+    ]
+    for mechanism in mechanisms:
+        with nothing_drawn(), pytest.raises(ParameterError, match="candidates"):
+            mechanism.release([1, 900], candidates=candidates)
+
+
+@pytest.mark.parametrize(
+    "candidates", [["a", "b"], "ab", {"a": 1, "b": 2}, {"a": 1, "b": 2}.keys(), np.array(["a", "b"])]
+)
+def test_candidates_in_an_order(candidates: Any) -> None:
+    assert NoisyMax(sensitivity=1, epsilon=1).release([0, 9000], candidates=candidates).value == "b"
+    assert NoisyMax(sensitivity=1, epsilon=1).release([0, 9000], candidates=iter(candidates)).value == "b"
+    assert TopK(count=2, sensitivity=1, epsilon=1).release([0, 9000], candidates=candidates).value == ["b", "a"]
+
+
 def test_the_error_with_weights() -> None:
     """The best has a weight of one in a million: the law knows it, and the bound for equal weights does not hold."""
     mechanism = Exponential(sensitivity=1, epsilon=1, candidates=2)

@@ -146,6 +146,12 @@ def test_bad_questions_are_refused_and_nothing_is_drawn(value: Any) -> None:
     assert session.left == 1
 
 
+@pytest.mark.parametrize("value", [np.array(3.0), np.array([[1.0], [2.0]]), np.zeros((0, 2))], ids=str)
+def test_only_a_list_of_questions_is_asked(value: Any) -> None:
+    with nothing_drawn(), pytest.raises(ParameterError, match="one dimension"):
+        SparseVector(threshold=1, epsilon=1).release(value)
+
+
 def test_a_session_cannot_be_copied_or_stored() -> None:
     session = SparseVector(threshold=100, epsilon=1).start()
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, KeysView, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -91,7 +91,7 @@ class _Selecting(Mechanism):
         """ε-DP; a release may cost less, and says so."""
         return PureDP(self.epsilon, adjacency=self.adjacency)
 
-    def release(self, value: Numbers, *, candidates: Sequence[Any] | None = None) -> Release:
+    def release(self, value: Numbers, *, candidates: Iterable[Any] | None = None) -> Release:
         """Select by the scores `value`: the position of the winner, or the winner itself if `candidates` are given.
 
         A score is exactly what it says: a float its binary value. −inf means that a candidate cannot win; that must
@@ -99,12 +99,11 @@ class _Selecting(Mechanism):
         """
         return self._select(Scores.of(value), candidates)
 
-    def _select(self, scores: Scores, candidates: Sequence[Any] | None) -> Release:
+    def _select(self, scores: Scores, candidates: Iterable[Any] | None) -> Release:
         self._check_count(len(scores))
-        if candidates is not None and len(candidates) != len(scores):
-            raise ParameterError(f"there are {len(scores)} scores for {len(candidates)} candidates. Give one each.")
+        named = _one_each(candidates, len(scores))
         winner = Race(self._noise, self.scale).winner(scores)
-        return self._released(winner if candidates is None else candidates[winner], self.event)
+        return self._released(named[winner], self.event)
 
     def _released(self, value: Any, event: Event) -> Release:
         """With Gumbel noise the losses lie in an interval of width ε: less than ε-DP (Dong, Durfee and Rogers 2020)."""
@@ -177,7 +176,7 @@ class Exponential(_Selecting):
         return "gumbel"
 
     def release(
-        self, value: Numbers, *, weights: Numbers | None = None, candidates: Sequence[Any] | None = None
+        self, value: Numbers, *, weights: Numbers | None = None, candidates: Iterable[Any] | None = None
     ) -> Release:
         """Select by the scores `value`, with positive base `weights` that must be public. Else as for noisy max."""
         return self._select(Scores.of(value, weights), candidates)
@@ -292,19 +291,15 @@ class TopK(Mechanism):
         """ε-DP by basic composition (claim C3); `dither.compose` reads the event and finds less at δ > 0."""
         return PureDP(self.count * self.each.epsilon, adjacency=self.adjacency)
 
-    def release(self, value: Numbers, *, candidates: Sequence[Any] | None = None) -> Release:
+    def release(self, value: Numbers, *, candidates: Iterable[Any] | None = None) -> Release:
         """The positions of the winners in the order of their rounds, or the winners if `candidates` are given."""
         scores = Scores.of(value)
         self.each._check_count(len(scores))
-        if candidates is not None and len(candidates) != len(scores):
-            raise ParameterError(f"there are {len(scores)} scores for {len(candidates)} candidates. Give one each.")
+        named = _one_each(candidates, len(scores))
         possible = len(scores) if scores.entrants is None else len(scores.entrants)
         if possible < self.count:
             raise ParameterError(f"there must be at least count={self.count} candidates that may win. Ask for fewer.")
-        winners = self._winners(scores)
-        return Release(
-            winners if candidates is None else [candidates[i] for i in winners], self.event, self.guarantee, self
-        )
+        return Release([named[i] for i in self._winners(scores)], self.event, self.guarantee, self)
 
     def _winners(self, scores: Scores) -> list[int]:
         race = Race(self.each.noise, self.each.scale)
@@ -324,6 +319,22 @@ class TopK(Mechanism):
 
     def _interval(self, value: Any, level: Any) -> Interval:
         return self.each._interval(value, level)
+
+
+def _one_each(candidates: Iterable[Any] | None, count: int) -> Sequence[Any]:
+    """What each position stands for, checked before anything is drawn: itself unless candidates are given."""
+    if candidates is None:
+        return range(count)
+    is_unordered = isinstance(candidates, Set) and not isinstance(candidates, KeysView)
+    if is_unordered or not isinstance(candidates, Iterable):
+        raise ParameterError("candidates must be a list, in the order of the scores: a set has none. Sort them first.")
+    try:
+        named = candidates if isinstance(candidates, Sequence) else list(candidates)
+    except TypeError:  # an array of no dimension
+        raise ParameterError("candidates must be a list, in the order of the scores.") from None
+    if len(named) != count:
+        raise ParameterError(f"there are {count} scores for {len(named)} candidates. Give one each.")
+    return named
 
 
 def check_monotone(monotone: bool, adjacency: Adjacency | None) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -163,8 +162,12 @@ class SparseVector(Mechanism):
         """Draw the noise of the threshold and wait for questions. The whole cost is spent here."""
         return SparseVectorSession(self)
 
-    def release(self, value: Sequence[Any]) -> Release:
+    def release(self, value: Any) -> Release:
         """Ask each value in turn until the session stops; the answers, as `SparseVectorSession.ask` gives them."""
+        if isinstance(value, np.ndarray) and value.ndim != 1:
+            raise ParameterError(
+                "the values must be a list or an array of one dimension, one number for each question."
+            )
         steps = [_in_steps(self.grid, x) for x in (value if isinstance(value, list | tuple | np.ndarray) else [value])]
         session, answers = self.start(), []
         for x in steps:
