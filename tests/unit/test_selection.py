@@ -17,7 +17,7 @@ from dither.errors import ParameterError
 from dither.events import Selection
 from dither.exact import Ball, ball, precision
 from dither.measures import ProfileOf, PureDP
-from dither.mechanisms import Exponential, MetricExponential, NoisyMax, SparseVector, TopK
+from dither.mechanisms import Exponential, MetricExponential, NoisyMax, RandomizedResponse, SparseVector, TopK
 from dither.mechanisms.pieces import Pieces
 from dither.mechanisms.selection_error import _loses, worst_quantile
 from dither.noise import DiscreteLaplace
@@ -470,3 +470,29 @@ def test_a13_a_sensitivity_that_is_none_is_refused(sensitivity: Any) -> None:
                 build()
     with pytest.raises(TypeError, match="sensitivity"):
         Exponential(epsilon=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Exponential(sensitivity=1, epsilon=0.1)",
+        "Exponential(sensitivity=3, epsilon=1.5, monotone=True, candidates=4)",
+        "NoisyMax(sensitivity=1, epsilon=0.1, monotone=True)",
+        "NoisyMax(sensitivity=0.5, epsilon=2, candidates=7, noise='laplace')",
+        "TopK(count=3, sensitivity=1, epsilon=1)",
+        "TopK(count=2, sensitivity=1, epsilon=1, monotone=True, noise='exponential')",
+        "SparseVector(threshold=10.5, epsilon=1, max_above=2, sensitivity=0.3)",
+        "SparseVector(threshold=0, epsilon=1, max_above=1, sensitivity=1, monotone=True, answer_epsilon=0.5)",
+        "RandomizedResponse(answers=['no', 'yes'], keep=0.5)",
+        "RandomizedResponse(answers=[0, 1, 2], epsilon=1)",
+    ],
+)
+def test_a_short_repr_builds_the_same_again(text: str) -> None:
+    built = eval(text)
+    assert repr(built) == text
+
+
+def test_a_short_repr_of_what_is_long() -> None:
+    many = RandomizedResponse(answers=range(1000), epsilon="0.1", adjacency=REPLACE_ONE)
+    assert repr(many) == "RandomizedResponse(answers=<1000 answers>, epsilon=0.1, adjacency='replace one record')"
+    assert many == RandomizedResponse(answers=range(1000), keep=many.keep, adjacency=REPLACE_ONE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -21,6 +21,7 @@ from dither.measures import Guarantee, ProfileOf
 from dither.measures.certified import at_most, exactly_above, exactly_below
 from dither.measures.finite_pairs import Finite
 from dither.measures.pairs import Pair, TwoPoint
+from dither.mechanisms.additive import described
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.noise import Bernoulli, UniformBelow
@@ -30,6 +31,7 @@ __all__ = ["Frequencies", "RandomizedResponse"]
 _KEEP_BITS = 62
 _CHUNK = 1 << 16
 _BISECTIONS = 50
+_SHOWN_ANSWERS = 8
 
 FloatArray: TypeAlias = NDArray[np.float64]
 _Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
@@ -46,7 +48,7 @@ class Frequencies:
     count: int
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class RandomizedResponse(Mechanism):
     """Each of the answers is kept with probability p = `keep`, else replaced by a uniform one of the d = `answers`.
 
@@ -68,6 +70,7 @@ class RandomizedResponse(Mechanism):
     answers: tuple[Hashable, ...]
     keep: Fraction
     adjacency: Adjacency | None
+    _budget: Fraction | None = field(compare=False)
 
     def __init__(
         self,
@@ -86,7 +89,13 @@ class RandomizedResponse(Mechanism):
         set_(self, "keep", rational(keep, "keep") if epsilon is None else _keep(len(self.answers), epsilon))
         check.between(0, 1, keep=self.keep)
         set_(self, "adjacency", _one_answer_each(adjacency))
+        set_(self, "_budget", None if epsilon is None else rational(epsilon, "epsilon"))
         _ = self.event
+
+    def __repr__(self) -> str:
+        count, budget = len(self.answers), self._budget
+        answers = list(self.answers) if count <= _SHOWN_ANSWERS else f"<{count} answers>"
+        return described(self, answers=answers, epsilon=budget, keep=self.keep if budget is None else None)
 
     @property
     def event(self) -> Event:

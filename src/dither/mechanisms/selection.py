@@ -15,6 +15,7 @@ from dither.exact import Ball, Number, ball, check, rational
 from dither.measures import Guarantee, ProfileOf, PureDP
 from dither.measures.certified import above
 from dither.measures.pairs import BoundedRange
+from dither.mechanisms.additive import described
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.pieces import Pieces
 from dither.mechanisms.released import Interval, Release
@@ -31,7 +32,7 @@ __all__ = ["Exponential", "NoiseName", "NoisyMax", "TopK", "calibrated", "check_
 NoiseName: TypeAlias = Literal["gumbel", "exponential", "laplace"]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class _Selecting(Mechanism):
     """Noise of scale b on each score, and the largest wins. b = 2Δ/ε, or Δ/ε for `monotone` scores.
 
@@ -67,6 +68,20 @@ class _Selecting(Mechanism):
         set_(self, "adjacency", adjacency)
         Race("gumbel", self.scale)  # refuses what cannot be raced
         _ = self.event  # and here, what cannot be said
+
+    def __repr__(self) -> str:
+        return described(self, **self._shown)
+
+    @property
+    def _shown(self) -> dict[str, object]:
+        """What a short repr says."""
+        monotone = self.monotone or None
+        return {
+            "sensitivity": self.sensitivity,
+            "epsilon": self.epsilon,
+            "monotone": monotone,
+            "candidates": self.candidates,
+        }
 
     @property
     @abstractmethod
@@ -153,7 +168,7 @@ class _Selecting(Mechanism):
         raise ParameterError("a selected candidate has no interval. Use error(beta): how far it is from the best.")
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Exponential(_Selecting):
     """The exponential mechanism: Pr[y] ∝ w(y)·e^{q(y)/b}, drawn exactly (McSherry and Talwar 2007; claim C12).
 
@@ -200,7 +215,7 @@ class Exponential(_Selecting):
         return error_distribution(self._noise, self.scale, known)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class NoisyMax(_Selecting):
     """Report noisy max: `noise` of scale b on every score, and only the position of the largest is told (claim C14).
 
@@ -237,11 +252,15 @@ class NoisyMax(_Selecting):
         )
 
     @property
+    def _shown(self) -> dict[str, object]:
+        return {**super()._shown, "noise": repr(self.noise) if self.noise != "exponential" else None}
+
+    @property
     def _noise(self) -> str:
         return self.noise
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class TopK(Mechanism):
     """The best `count` candidates, best first: the winner is taken out and the rest race again.
 
@@ -280,6 +299,11 @@ class TopK(Mechanism):
         )  # fmt: skip
         object.__setattr__(self, "each", each)
         object.__setattr__(self, "adjacency", adjacency)
+
+    def __repr__(self) -> str:
+        noise = repr(self.each.noise) if self.each.noise != "gumbel" else None
+        epsilon = self.count * self.each.epsilon
+        return described(self, **{"count": self.count, **self.each._shown, "epsilon": epsilon, "noise": noise})
 
     @property
     def event(self) -> Event:

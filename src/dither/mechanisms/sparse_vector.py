@@ -19,6 +19,7 @@ from dither.events import SparseVector as SparseVectorEvent
 from dither.exact import Ball, Number, ball, check, rational
 from dither.measures import Guarantee, PureDP
 from dither.measures.certified import above, exactly_above
+from dither.mechanisms.additive import described
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.mechanisms.selection import check_monotone
@@ -30,7 +31,7 @@ _SPLIT_DIGITS = 1 << 20
 _LARGEST_COUNT = 10**9
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class SparseVector(Mechanism):
     """Says of each value whether it is above `threshold`, noisily, until c = `max_above` of them were.
 
@@ -38,7 +39,8 @@ class SparseVector(Mechanism):
     values (all move in the same direction between neighbours; an `adjacency` that replaces is refused with them); above
     means value + ν ≥ T + ρ. The cost is ε = ε₁ + ε₂, however many values are below. ε₁ : ε₂ = 1 : (2c)^{2/3}, or
     1 : c^{2/3}, has the smallest variance of the comparison (Lyu, Su and Li 2017, Algorithm 7 and section 4.2). With
-    `answer_epsilon` = ε₃, each value above is told with fresh noise Lap(cΔ/ε₃), at ε₃ in all.
+    `answer_epsilon` = ε₃, each value above is told with fresh noise Lap(cΔ/ε₃), at ε₃ in all; as a float of
+    the grid, also where the value is an integer, since the noise is chosen before any value is seen.
 
     Noise and values live on a public dyadic grid. Proof: sparse_vector.md.
 
@@ -91,6 +93,17 @@ class SparseVector(Mechanism):
         for name, value in values.items():
             object.__setattr__(self, name, value)
         _ = self.event
+
+    def __repr__(self) -> str:
+        return described(
+            self,
+            threshold=self.threshold,
+            epsilon=self.comparison_epsilon,
+            max_above=self.max_above,
+            sensitivity=self.sensitivity,
+            monotone=self.monotone or None,
+            answer_epsilon=self.answer_epsilon,
+        )
 
     # ------------------------------------------------------------------- cost
 
