@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import pytest
 from flint import arb, ctx
 
-from dither.accounting import compose
+from dither.accounting import compose, of_pairs
 from dither.events import (
     Event,
     FixedSizeSampled,
     GaussianNoise,
+    LaplaceNoise,
     PoissonSampled,
     Repeated,
     Stated,
 )
 from dither.measures import ProfileOf
 from dither.measures.finite_pairs import Finite, finite
+from dither.measures.pairs import TwoPoint
 from tests.oracle import compositions as oracle
 from tests.oracle.points import stream
 
@@ -95,3 +98,23 @@ def test_mixed_orders_of_random_pairs() -> None:
         pair = Finite(tuple(points.masses(3)), tuple(points.masses(3)))
         for times in (1, 2, 3):
             check_all_orders(pair, times, points.size(-1.5, 0.7))
+
+
+def test_a_delta_below_all_floats_is_not_zero() -> None:
+    """All 2000 losses at their largest have the probability 2^-2000: positive, and below every float."""
+    low, high = compose([Repeated(LaplaceNoise(Fraction(1)), 2000)]).delta_bracket(1900)
+    assert low == 0 < high < 1e-300
+    assert compose([Repeated(LaplaceNoise(Fraction(1)), 2000)]).delta(2000) == 0
+
+
+@pytest.mark.parametrize("times", [2300, 2430, 2500, 2590, 3500])
+def test_deltas_at_the_end_of_the_floats_are_bracketed(times: int) -> None:
+    """Of `times` answers at most one was false: δ(ε) lies between e^-1010 and e^-650."""
+    odds = Fraction(3)
+    epsilon = Fraction((times - 2.5) * math.log(odds))
+    with ctx.workprec(oracle.BITS):
+        truth = oracle.responses(odds, times)(oracle.real(epsilon))
+    low, high = of_pairs([(TwoPoint(odds=odds), times)], relative_width=0.1).delta_bracket(epsilon)
+    with ctx.workprec(oracle.BITS):
+        assert arb(low) <= truth <= arb(high), (low, truth, high)
+    assert high > 0

@@ -18,6 +18,8 @@ __all__ = ["Reading", "nothing", "read_above", "read_below"]
 
 _FARTHEST = 300.0
 _POSITION = 2.0**-49
+_LARGEST_LOG = 700.0  # of a scale that floats hold with all their digits
+_UNDERFLOW = 64 * 5e-324  # what a few roundings of numbers without all their digits may hide
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,16 +75,18 @@ def nothing(*, above: bool) -> Reading:
 
 def read_above(composed: Composed, centre: float) -> Reading:
     """Upper bounds on δ around `centre`."""
-    first, sums, rounding, scale = _sums(composed, centre)
-    noise = composed.spread * _length(composed) * scale
+    first, sums, rounding, scale = _sums(composed, centre, above=True)
+    with np.errstate(invalid="ignore", over="ignore"):
+        noise = composed.spread * _length(composed) * scale
     missing = composed.right * _beyond(composed)
-    values = (sums + rounding) * (1 + composed.relative) + noise + missing
+    with np.errstate(invalid="ignore", over="ignore"):
+        values = (sums + rounding) * (1 + composed.relative) + noise + missing
     return Reading(first, composed.step, _capped(values, composed.infinity), 1.0, above=True)
 
 
 def read_below(composed: Composed, centre: float) -> Reading:
     """Lower bounds on δ around `centre`."""
-    first, sums, rounding, scale = _sums(composed, centre)
+    first, sums, rounding, scale = _sums(composed, centre, above=False)
     noise = composed.spread * _length(composed) * scale
     tilt = composed.tilt
     # max over t ≥ 0 of e^{−λt}(1 − e^{−t}) = λ^λ/(1+λ)^{1+λ}
@@ -94,7 +98,7 @@ def read_below(composed: Composed, centre: float) -> Reading:
     return Reading(first, composed.step, values + infinity, infinity, above=False)
 
 
-def _sums(composed: Composed, centre: float) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+def _sums(composed: Composed, centre: float, *, above: bool) -> tuple[float, FloatArray, FloatArray, FloatArray]:
     """Σ_{x>ε} P[X = x](1 − e^{ε−x}) at lattice points ε, a bound on its rounding, and e^{log_scale − λε}."""
     step, tilt, size = composed.step, composed.tilt, len(composed.masses)
     reach = _FARTHEST / (1 + tilt)
@@ -106,9 +110,18 @@ def _sums(composed: Composed, centre: float) -> tuple[float, FloatArray, FloatAr
     twice = weighted * _geometric(centre - first, -step, size - begin)
     tail, scaled = (np.cumsum(values[::-1])[::-1][: end - begin] for values in (weighted, twice))
     scaled = scaled * _geometric(first - centre, step, end - begin)
-    scale = math.exp(min(max(composed.log_scale - tilt * centre, -745.0), 709.0))
+    scale = _scale(composed.log_scale - tilt * centre, above=above)
     rounding = UNIT * (size + 64 + 8 * (1 + tilt) * (abs(centre) + abs(first) + step * size)) * scale
-    return first, scale * np.maximum(tail - scaled, 0.0), rounding * (tail + scaled), scale * falling[: end - begin]
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums = scale * np.maximum(tail - scaled, 0.0)
+        return first, sums, rounding * (tail + scaled), scale * falling[: end - begin]
+
+
+def _scale(log: float, *, above: bool) -> float:
+    """e^log; where floats lose its digits, the nearest scale on the safe side."""
+    if above:
+        return math.exp(max(log, -_LARGEST_LOG)) if log <= _LARGEST_LOG else math.inf
+    return math.exp(min(log, _LARGEST_LOG)) if log >= -_LARGEST_LOG else 0.0
 
 
 def _geometric(start: float, ratio: float, count: int) -> FloatArray:
@@ -135,5 +148,6 @@ def _beyond(composed: Composed) -> float:
 
 
 def _capped(values: FloatArray, infinity: float) -> FloatArray:
-    lowest = np.minimum.accumulate(np.nan_to_num(values, nan=1.0, posinf=1.0)) * (1 + 8 * UNIT)
+    """At most 1, and never 0: an underflow is not privacy. Where no loss reaches, nothing is read from here."""
+    lowest = np.minimum.accumulate(np.nan_to_num(values, nan=1.0, posinf=1.0)) * (1 + 8 * UNIT) + _UNDERFLOW
     return np.minimum(lowest + infinity * (1 + 8 * UNIT), 1.0)
