@@ -65,7 +65,7 @@ MUTATIONS = [
         "mechanisms/gaussian.py",
         "self.distance_squared / (2 * self.variance)",
         "self.distance_squared / (4 * self.variance)",
-        _CONTRACT,
+        _ADDITIVE,
     ),
     Mutation(
         "mechanisms/gaussian.py", "ball(variance - Fraction(1, 12))", "ball(variance - Fraction(1, 2))", _ADDITIVE

@@ -130,6 +130,12 @@ def test_rho_is_kept_exactly_with_the_rounding(sensitivity: str, dimension: int,
         assert math.floor(Fraction(sensitivity) ** 2) / (2 * m._integers.law.variance) <= Fraction(rho)  # type: ignore[attr-defined]
 
 
+def test_integers_too_coarse_for_a_profile_cost_rho() -> None:
+    assert Gaussian(sensitivity=1, rho=1000).event == Stated("ZCDP", (Fraction(1000),), None)
+    narrow = Gaussian(sensitivity_squared=2, sigma="0.01", dimension=2)
+    assert narrow.release([1, 2]).guarantee == dp.ZCDP(10_000)
+
+
 @pytest.mark.parametrize("steps", [1, 2, 3, 7])
 @pytest.mark.parametrize("multiple", [2, 5, 1000])
 def test_a_coarser_lattice_of_laplace_noise_costs_more(steps: int, multiple: int) -> None:
@@ -322,6 +328,32 @@ def test_c26_an_n_that_is_no_number_of_people_is_refused(n: Any) -> None:
     ):
         with nothing_drawn(), pytest.raises(ParameterError, match="n must be"):
             build()
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        Gaussian(sensitivity=1, sigma=0.3),
+        Gaussian(sensitivity=1, sigma="1/3", dimension=3),
+        Gaussian(sensitivity="0.7", sigma=12345.678),
+        Gaussian(sensitivity_squared="1/3", rho="1/7"),
+        Gaussian(sensitivity=1, epsilon=0.3, delta="1e-6"),
+        Gaussian(sensitivity=1, epsilon="1/2", delta="1e-6", calibration="S1"),
+        Laplace(sensitivity="1/3", scale="2/7"),
+        Laplace(sensitivity=1, epsilon=0.3, dimension=2),
+        Staircase(sensitivity="1/3", epsilon=0.7),
+    ],
+    ids=str,
+)
+def test_what_is_printed_builds_the_same_again(m: Mechanism) -> None:
+    names = {"Gaussian": Gaussian, "Laplace": Laplace, "Staircase": Staircase}
+    assert eval(repr(m), names) == m
+
+
+def test_the_given_sigma_is_kept() -> None:
+    assert repr(Gaussian(sensitivity=1, sigma=0.3)) == "Gaussian(sensitivity_squared=1, sigma=0.3)"
+    assert Gaussian(sensitivity=1, sigma=0.3).sigma == 0.3
+    assert Fraction(Gaussian(sensitivity=1, sigma="1/3").sigma) > Fraction(1, 3), "rounded up where no float says it"
 
 
 HUGE = Fraction(10**400)

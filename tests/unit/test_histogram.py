@@ -266,6 +266,16 @@ def test_counts_that_are_none_are_refused(counts: Any) -> None:
         found.release(counts if isinstance(counts, dict) else (["a", "b"], counts))
 
 
+def test_it_prints_what_builds_it_again() -> None:
+    histogram = Histogram(bins=["yes", "no"], epsilon="1/3")
+    says = "Histogram(epsilon='1/3', noise='laplace', bins=['yes', 'no'], max_bins=1, adjacency="
+    assert repr(histogram) == says + "'add or remove one record')"
+    assert eval(says + "ADD_REMOVE)") == histogram
+    assert "noise='gaussian', bins=3," in repr(Histogram(bins=3, epsilon=1, delta="1e-6", noise="gaussian"))
+    many = Histogram(bins=[f"name {i}" for i in range(10**5)], epsilon=1)
+    assert "bins=[100000 names]" in repr(many)
+
+
 @pytest.mark.slow
 def test_a_million_bins_in_a_second() -> None:
     counts = np.arange(1_000_000)

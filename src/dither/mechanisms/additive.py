@@ -30,6 +30,7 @@ from dither.noise.law import SymmetricLaw, integer_array
 __all__ = ["Additive", "Noising", "described", "exactly_one", "failure", "moved", "numeric"]
 
 _ROOM = 1 << 62
+_MOST_NAMES = 10
 
 
 @dataclass(frozen=True)
@@ -248,15 +249,21 @@ def _not_finite() -> NotANumberError:
 
 
 def described(mechanism: Mechanism, **shown: object) -> str:
-    """The call that would build the mechanism again, without what was left unsaid."""
-    words = {
-        name: in_words(value) if isinstance(value, Fraction) else value
-        for name, value in shown.items()
-        if value is not None
-    }
+    """The call that would build the mechanism again, without what was left unsaid; the adjacency in words."""
+    words = {name: _written(value) for name, value in shown.items() if value is not None}
     if mechanism.adjacency is not None:
         words["adjacency"] = repr(str(mechanism.adjacency))
     return f"{type(mechanism).__name__}({', '.join(f'{name}={value}' for name, value in words.items())})"
+
+
+def _written(value: object) -> str:
+    """As Python reads it back: a ratio is text, since 1/3 would be a float. Long tuples say only how long they are."""
+    if isinstance(value, tuple):
+        return repr(list(value)) if len(value) <= _MOST_NAMES else f"[{len(value)} names]"
+    if not isinstance(value, Fraction):
+        return repr(value)
+    words = in_words(value)
+    return repr(words) if "/" in words else words
 
 
 def failure(delta: Number | None, n: int | None, allow_large: bool) -> Fraction | None:

@@ -140,15 +140,20 @@ class Gaussian(Additive):
             epsilon=self.epsilon,
             delta=self.delta,
             rho=self.rho,
-            sigma=Fraction(repr(self.sigma)) if bare else None,
+            sigma=_root_above(self.variance) if bare else None,
             calibration=self.calibration if self.calibration != "exact" else None,
             dimension=self.dimension if self.dimension > 1 else None,
         )
 
     @property
     def sigma(self) -> float:
-        """σ of continuous noise, rounded up; the laws drawn from differ from it by what their lattice asks for."""
-        return above(lambda: sqrt(self.variance))
+        """σ of continuous noise; the laws drawn from differ from it by what their lattice asks for.
+
+        The float whose shortest decimal is σ, or else σ rounded up.
+        """
+        rounded = above(lambda: sqrt(self.variance))
+        below = math.nextafter(rounded, 0)
+        return below if Fraction(repr(below)) ** 2 == self.variance else rounded
 
     @cached_property
     def guarantee(self) -> Guarantee:

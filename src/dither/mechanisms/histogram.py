@@ -100,9 +100,8 @@ class Histogram(Mechanism):
         return failure(delta, n, allow_large)
 
     def __repr__(self) -> str:
-        bins = self.bins if not isinstance(self.bins, tuple) else f"[{len(self.bins)} names]"
         return described(
-            self, epsilon=self.epsilon, delta=self.delta, noise=self.noise, bins=bins, max_bins=self.max_bins
+            self, epsilon=self.epsilon, delta=self.delta, noise=self.noise, bins=self.bins, max_bins=self.max_bins
         )
 
     # -------------------------------------------------------------------- cost
