@@ -218,7 +218,11 @@ class FixedSize(Pair):
     def tails(self, losses: FloatArray) -> Tails:
         first = int(np.searchsorted(losses, 0.0))
         below, above = self._sides[0].tails(losses[:first]), self._sides[1].tails(losses[first:])
-        p = below.p - float(self.infinity)
+        p = below.p
+        if self.infinity:
+            # P[ℓ < L < ∞] of the base and the (1−γ) of its infinite losses that is finite here: a sum, no difference.
+            inner = _inner_of_add(losses[:first], float(self.rate), float(1 - self.rate))
+            p = self.base.tails(inner).p + float((1 - self.rate) * self.base.infinity)
         return Tails(
             np.concatenate([p, above.p]),
             np.concatenate([below.scaled_q, above.scaled_q]),
