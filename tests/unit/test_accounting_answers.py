@@ -19,7 +19,7 @@ from dither.accounting.textbook import advanced, basic, optimal_homogeneous, ren
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.errors import AdjacencyMismatch, NotANumberError, ParameterError
 from dither.exact import Ball, ball, precision
-from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
+from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
 from dither.measures.finite_pairs import Finite
 from dither.measures.inverse import root_bracket
 from dither.measures.pairs import Gaussian, Laplace, pure, response
@@ -194,7 +194,7 @@ def test_an_error_says_its_epsilon() -> None:
 
 def test_filters_refuse_and_say_both_figures() -> None:
     used = BasicFilter(1).charge(PureDP("0.7")).charge(PureDP("0.3"))
-    assert used.spent == ApproxDP(1, 0)
+    assert used.spent == (1, 0)
     with pytest.raises(OverBudget, match=r"costs epsilon 0\.1 .*only 0 .*of 1"):
         used.charge(PureDP("0.1"))
     concentrated = ZCDPFilter("0.1").charge(GAUSSIAN)
@@ -205,6 +205,17 @@ def test_filters_refuse_and_say_both_figures() -> None:
     with pytest.raises(OverBudget, match="order"):
         renyi.charge(ZCDP("0.01"))
     assert BasicOdometer().charge(PureDP(3)).charge(LAPLACE).epsilon == Fraction(151, 50)
+
+
+def test_only_a_promise_is_a_guarantee() -> None:
+    """What was spent depends on the answers: it is a number, and nothing that could be composed or converted."""
+    basic_filter, odometer = BasicFilter(1).charge(PureDP("0.5")), BasicOdometer().charge(PureDP("0.5"))
+    concentrated = ZCDPFilter(1).charge(GAUSSIAN)
+    assert basic_filter.spent == odometer.spent == (Fraction(1, 2), 0)
+    assert concentrated.spent == Fraction(1, 800)
+    for spent in (basic_filter.spent, odometer.spent, concentrated.spent):
+        assert not isinstance(spent, Guarantee)
+    assert (basic_filter.promise, concentrated.promise) == (ApproxDP(1, 0), ZCDP(1))
 
 
 def test_what_a_filter_cannot_charge_is_refused() -> None:

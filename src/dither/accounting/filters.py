@@ -8,9 +8,10 @@ tight rule does not hold in general. What does:
   2021), the `ZCDPFilter` and the `RenyiFilter`: stopped when a fixed budget would be passed, the whole keeps that
   budget. Sums of ρ also cover Gaussian noise, exactly as concentrated as it is.
 
-A filter refuses what would pass its budget before anything is charged, and says both figures. An odometer never
-refuses: `spent` of a filter is a running sum, and it is a valid guarantee at a time that was fixed in advance or
-when the budget is; read at a time chosen by looking at answers, only the basic sum is.
+A filter refuses what would pass its budget before anything is charged, and says both figures. Its `promise`, fixed
+in advance, is the guarantee of everything that passes. `spent` is a plain number: what the releases that happened to
+be chosen add up to, ex post. It depends on the answers, so it is no guarantee of the mechanism, however small it is;
+an odometer, which never refuses, has no other figure and promises nothing.
 All sums are exact rationals. Filters are frozen: `charge` gives the filter after the release.
 """
 
@@ -38,7 +39,7 @@ class OverBudget(DitherError, ValueError):
 
 @dataclass(frozen=True)
 class BasicOdometer:
-    """A running sum of ε and δ that never refuses; valid at any time, however it was chosen."""
+    """A running sum of ε and δ that never refuses: what was realised, ex post, not a guarantee of the mechanism."""
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
@@ -58,9 +59,9 @@ class BasicOdometer:
         )
 
     @property
-    def spent(self) -> ApproxDP:
-        """What was spent so far."""
-        return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """(ε, δ) of the releases so far: realised, ex post, not a guarantee of the mechanism."""
+        return self.epsilon, self.delta
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,8 @@ class BasicFilter:
         return replace(self, odometer=after)
 
     @property
-    def spent(self) -> ApproxDP:
-        """What was spent so far."""
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """(ε, δ) of the releases so far: realised, ex post. The guarantee is `promise`."""
         return self.odometer.spent
 
     @property
@@ -131,9 +132,9 @@ class ZCDPFilter:
         return replace(self, used=self.used + cost, adjacency=adjacency, releases=self.releases + 1)
 
     @property
-    def spent(self) -> ZCDP:
-        """What was spent so far."""
-        return ZCDP(self.used, adjacency=self.adjacency)
+    def spent(self) -> Fraction:
+        """ρ of the releases so far: realised, ex post. The guarantee is `promise`."""
+        return self.used
 
     @property
     def promise(self) -> ZCDP:
