@@ -194,7 +194,7 @@ def test_an_error_says_its_epsilon() -> None:
 
 def test_filters_refuse_and_say_both_figures() -> None:
     used = BasicFilter(1).charge(PureDP("0.7")).charge(PureDP("0.3"))
-    assert used.spent == (1, 0)
+    assert used.spent == (Fraction(1), Fraction(0))
     with pytest.raises(OverBudget, match=r"costs epsilon 0\.1 .*only 0 .*of 1"):
         used.charge(PureDP("0.1"))
     concentrated = ZCDPFilter("0.1").charge(GAUSSIAN)
@@ -211,11 +211,30 @@ def test_only_a_promise_is_a_guarantee() -> None:
     """What was spent depends on the answers: it is a number, and nothing that could be composed or converted."""
     basic_filter, odometer = BasicFilter(1).charge(PureDP("0.5")), BasicOdometer().charge(PureDP("0.5"))
     concentrated = ZCDPFilter(1).charge(GAUSSIAN)
-    assert basic_filter.spent == odometer.spent == (Fraction(1, 2), 0)
+    assert basic_filter.spent == odometer.spent == (Fraction(1, 2), Fraction(0))
     assert concentrated.spent == Fraction(1, 800)
-    for spent in (basic_filter.spent, odometer.spent, concentrated.spent):
-        assert not isinstance(spent, Guarantee)
+    found: list[object] = [basic_filter.spent, odometer.spent, concentrated.spent]
+    assert not any(isinstance(spent, Guarantee) for spent in found)
     assert (basic_filter.promise, concentrated.promise) == (ApproxDP(1, 0), ZCDP(1))
+
+
+def test_a_renyi_filter_charges_whatever_has_a_divergence() -> None:
+    stated = events.Stated("RenyiDP", (Fraction(2), Fraction(1, 4)))
+    costs: list[tuple[Guarantee | events.Event, Fraction]] = [
+        (GaussianDP(1), Fraction(1)),
+        (events.GaussianNoise(Fraction(1)), Fraction(1)),
+        (events.Repeated(events.GaussianNoise(Fraction(4)), 3), Fraction(3, 4)),
+        (stated, Fraction(1, 4)),
+        (RenyiDP({2: "0.25"}), Fraction(1, 4)),
+    ]
+    for thing, cost in costs:
+        assert RenyiFilter(2, 10).charge(thing).used == cost
+    used = RenyiFilter(2, 10).charge(PureDP(1)).used
+    assert 0 < Fraction(PureDP(1).renyi(2)) <= used <= 1
+    unknowns: list[Guarantee] = [ApproxDP(1, "1e-6"), TVStable("0.1")]
+    for unknown in unknowns:
+        with pytest.raises(OverBudget, match=type(unknown).__name__):
+            RenyiFilter(2, 10).charge(unknown)
 
 
 def test_what_a_filter_cannot_charge_is_refused() -> None:

@@ -25,7 +25,7 @@ from dither.accounting.dominate import Spending, parts_of_all
 from dither.adjacency import Adjacency, common
 from dither.errors import DitherError
 from dither.exact import Number, ball, check, in_words, precision, rational, upper
-from dither.measures import ZCDP, ApproxDP, RenyiDP
+from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint
@@ -160,17 +160,16 @@ class RenyiFilter:
         check.nonnegative(divergence=self.divergence)
         RenyiDP({self.order: self.divergence})  # refuses orders of 1 or less
 
-    def charge(self, guarantee: RenyiDP | ZCDP) -> Self:
-        """The filter after a release with this Rényi curve, or `OverBudget`."""
+    def charge(self, thing: Spending) -> Self:
+        """The filter after a release whose Rényi divergence of this order is known, or `OverBudget`."""
         order, budget = rational(self.order), rational(self.divergence)
-        cost = _renyi_cost(guarantee, order)
-        if cost is None or self.used + cost > budget:
-            shown = "an unknown divergence" if cost is None else f"a divergence of {in_words(cost)}"
+        cost = _renyi_cost(thing, order)
+        if self.used + cost > budget:
             raise OverBudget(
-                f"this release costs {shown} of order {in_words(order)}, but only "
+                f"this release costs a divergence of {in_words(cost)} of order {in_words(order)}, but only "
                 f"{in_words(budget - self.used)} of {in_words(budget)} is left."
             )
-        adjacency = _joined(self, guarantee)
+        adjacency = _joined(self, thing)
         return replace(self, used=self.used + cost, adjacency=adjacency, releases=self.releases + 1)
 
     @property
@@ -179,13 +178,38 @@ class RenyiFilter:
         return RenyiDP({self.order: self.divergence}, adjacency=self.adjacency)
 
 
-def _renyi_cost(guarantee: RenyiDP | ZCDP, order: Fraction) -> Fraction | None:
-    """The divergence of that order: exact where it is stated, else rounded up; None if it is unknown."""
+def _renyi_cost(thing: Spending, order: Fraction) -> Fraction:
+    """The divergence of that order: exact where it is stated, else rounded up; `OverBudget` if it is unknown.
+
+    Of an event it is that of its pairs, added up: what is ρ-concentrated has at most ρ·order.
+    """
+    if isinstance(thing, Guarantee):
+        return _renyi_cost_of(thing, order)
+    total = Fraction(0)
+    for pair, count in parts_of_all([thing])[0]:
+        if isinstance(pair, Renyi):
+            each = _renyi_cost_of(RenyiDP(dict(pair.points)), order)
+        else:
+            each = order * _zcdp_cost(pair)
+        total += count * each
+    return total
+
+
+def _renyi_cost_of(guarantee: Guarantee, order: Fraction) -> Fraction:
     if isinstance(guarantee, ZCDP):
         return order * guarantee.rho
-    stated = dict(guarantee.points).get(order)
+    if isinstance(guarantee, GaussianDP):
+        return order * guarantee.mu_squared / 2
+    stated = dict(guarantee.points).get(order) if isinstance(guarantee, RenyiDP) else None
+    if stated is not None:
+        return stated
     bound = guarantee.renyi(order)
-    return stated if stated is not None else Fraction(bound) if bound < float("inf") else None
+    if bound == float("inf"):
+        raise OverBudget(
+            f"the divergence of order {in_words(order)} of a {type(guarantee).__name__} is not bounded, or not known. "
+            "Charge a RenyiDP that states it."
+        )
+    return Fraction(bound)
 
 
 def pure_cost(thing: Spending) -> tuple[Fraction, Fraction]:
