@@ -237,6 +237,18 @@ def test_a_renyi_filter_charges_whatever_has_a_divergence() -> None:
             RenyiFilter(2, 10).charge(unknown)
 
 
+def test_nothing_starts_below_zero() -> None:
+    """Less than nothing spent would be a larger budget."""
+    for start in (
+        lambda: BasicOdometer(epsilon=Fraction(-1)),
+        lambda: BasicOdometer(delta=Fraction(-1)),
+        lambda: ZCDPFilter(1, used=Fraction(-1)),
+        lambda: RenyiFilter(2, 1, used=Fraction(-1)),
+    ):
+        with pytest.raises(ParameterError, match="-1"):
+            start()
+
+
 def test_what_a_filter_cannot_charge_is_refused() -> None:
     with pytest.raises(OverBudget, match="no bound"):
         BasicFilter(1, "1e-6").charge(GAUSSIAN)

@@ -46,6 +46,11 @@ class BasicOdometer:
     adjacency: Adjacency | None = None
     releases: int = 0
 
+    def __post_init__(self) -> None:
+        _exact_fields(self, "epsilon", "delta")
+        check.nonnegative(epsilon=self.epsilon, releases=self.releases)
+        check.probability(delta=self.delta)
+
     def charge(self, thing: Spending) -> Self:
         """The odometer after `thing`."""
         epsilon, delta = pure_cost(thing)
@@ -117,8 +122,8 @@ class ZCDPFilter:
     releases: int = 0
 
     def __post_init__(self) -> None:
-        _exact_fields(self, "rho")
-        check.nonnegative(rho=self.rho)
+        _exact_fields(self, "rho", "used")
+        check.nonnegative(rho=self.rho, used=self.used, releases=self.releases)
 
     def charge(self, thing: Spending) -> Self:
         """The filter after `thing`, or `OverBudget`."""
@@ -156,8 +161,8 @@ class RenyiFilter:
     releases: int = 0
 
     def __post_init__(self) -> None:
-        _exact_fields(self, "order", "divergence")
-        check.nonnegative(divergence=self.divergence)
+        _exact_fields(self, "order", "divergence", "used")
+        check.nonnegative(divergence=self.divergence, used=self.used, releases=self.releases)
         RenyiDP({self.order: self.divergence})  # refuses orders of 1 or less
 
     def charge(self, thing: Spending) -> Self:
