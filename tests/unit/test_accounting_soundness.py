@@ -118,3 +118,20 @@ def test_deltas_at_the_end_of_the_floats_are_bracketed(times: int) -> None:
     with ctx.workprec(oracle.BITS):
         assert arb(low) <= truth <= arb(high), (low, truth, high)
     assert high > 0
+
+
+@pytest.mark.filterwarnings("ignore::dither.accounting.WideBracket")
+@pytest.mark.parametrize("rate", ["1e-3", "1e-9", "1e-15", "1e-18", "1e-30"])
+def test_the_largest_loss_of_rare_samples_is_bracketed(rate: str) -> None:
+    """ln(1 + γ(e − 1)) is far below 1 here, and so is the room for rounding."""
+    share = Fraction(rate)
+    event = PoissonSampled(LaplaceNoise(Fraction(1)), share)
+    low, high = compose([Repeated(event, 3)]).bracket(0)
+    with ctx.workprec(oracle.BITS):
+        truth = 3 * (1 + oracle.real(share) * (arb(1).exp() - 1)).log()
+        assert arb(low) <= truth <= arb(high)
+
+
+def test_nothing_is_claimed_from_below_where_only_bounds_are_known() -> None:
+    event = PoissonSampled(Stated("RenyiDP", (Fraction(2), Fraction(10))), HALF)
+    assert compose([Repeated(event, 3)]).bracket(0) == (0, math.inf)

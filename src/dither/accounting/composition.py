@@ -37,6 +37,7 @@ from dither.errors import ParameterError
 from dither.exact import Number, ball, check, lower, precision, rational, upper
 from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.pairs import Gaussian, Pair, TwoPoint
+from dither.measures.subsampled_pairs import FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst
 
 __all__ = ["RELATIVE_WIDTH", "Composition", "WideBracket", "compose", "forget", "of_pairs"]
 
@@ -44,6 +45,8 @@ RELATIVE_WIDTH = 1e-4
 """How wide a bracket may be, relative to its upper end, before the lattice is refined."""
 
 _COARSER = 30.0
+_MIXTURES = (FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst)
+_SUPPORT_SLACK = 2.0**-44
 
 
 class WideBracket(UserWarning):
@@ -230,10 +233,14 @@ def _epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
 
 
 def _without_delta(groups: Groups) -> Bracket:
+    """The largest losses. Supports are rounded outwards, those of mixtures also by an absolute amount."""
     best = Bracket(0.0, 0.0)
+    is_exact = all(pair.is_exact for pair, _ in groups)
+    slack = _SUPPORT_SLACK * sum(times for pair, times in groups if isinstance(pair, _MIXTURES))
     for each in _directions(groups):
         top = math.inf if any(pair.infinity for pair, _ in each) else _largest(each)
-        best = Bracket(max(best.lower, top * (1 - 2.0**-40)), max(best.upper, top))
+        low = top * (1 - 2.0**-40) - slack if is_exact else 0.0
+        best = Bracket(max(best.lower, low), max(best.upper, top))
     return best
 
 
