@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
@@ -19,7 +22,8 @@ from dither.mechanisms import (
     SparseVector,
     TopK,
 )
-from tests.contract.mechanism_case import Case
+from dither.noise.race import Race, Scores
+from tests.contract.mechanism_case import Case, Errors
 
 __all__ = ["CASES"]
 
@@ -57,6 +61,100 @@ def bounded_range(width: float) -> Callable[[float], float]:
     return delta
 
 
+def _worst(mechanism: Mechanism, bound: float, draws: int) -> Errors:
+    """q_max − q(Y), where the three others are a little more than `bound` below the best."""
+    assert isinstance(mechanism, Exponential | NoisyMax)
+    scores = Scores.of([0.0, *[-bound * (1 + 1e-9)] * 3])
+    race = Race(mechanism._noise, mechanism.scale)  # what release runs, without the words around it
+    return np.array([-scores.values[race.winner(scores)] for _ in range(draws)])
+
+
+Law = Callable[[Any], list[float]]
+
+
+def permute_and_flip(scale: float) -> Law:
+    """By its definition: in a random order, each is taken with probability e^{−gap/b}, or the next one is asked."""
+
+    def law(scores: tuple[float, ...]) -> list[float]:
+        kept = [math.exp((q - max(scores)) / scale) for q in scores]
+        chances, orders = [0.0] * len(scores), list(itertools.permutations(range(len(scores))))
+        for order in orders:
+            left = 1 / len(orders)
+            for i in order:
+                chances[i] += left * kept[i]
+                left *= 1 - kept[i]
+        return chances
+
+    return law
+
+
+def _pdf(x: float) -> float:
+    return math.exp(-abs(x)) / 2
+
+
+def _cdf(x: float) -> float:
+    return math.exp(x) / 2 if x < 0 else 1 - math.exp(-x) / 2
+
+
+def laplace_winner(scale: float) -> Law:
+    """Pr[Lap + qᵢ is the largest], by numerical integration."""
+
+    def law(scores: tuple[float, ...]) -> list[float]:
+        def density(x: float, i: int) -> float:
+            others = [_cdf((x - q) / scale) for j, q in enumerate(scores) if j != i]
+            return _pdf((x - scores[i]) / scale) / scale * math.prod(others)
+
+        ends = [min(scores) - 60 * scale, *sorted(set(scores)), max(scores) + 60 * scale]
+        return [
+            sum(quad(density, a, b, args=(i,), epsabs=1e-14)[0] for a, b in itertools.pairwise(ends))
+            for i in range(len(scores))
+        ]
+
+    return law
+
+
+def worst_profile(law: Law, pairs: Sequence[tuple[Any, Any]]) -> Callable[[float], float]:
+    """The largest δ(ε) of some neighbours, both ways round: a lower bound on the truth over all of them."""
+
+    @functools.cache
+    def laws() -> list[tuple[list[float], list[float]]]:
+        return [(law(a), law(b)) for one, other in pairs for a, b in ((one, other), (other, one))]
+
+    def delta(epsilon: float) -> float:
+        # A part in 10^9 less, for the rounding of this oracle.
+        found = max(sum(max(0.0, p - math.exp(epsilon) * q) for p, q in zip(*each, strict=True)) for each in laws())
+        return max(0.0, found - 1e-12) * (1 - 1e-9)
+
+    return delta
+
+
+def _moved(reach: float) -> list[tuple[Any, Any]]:
+    """Scores of three candidates, and each way to move all of them by the sensitivity, or none."""
+    return [
+        (scores, tuple(q + reach * move for q, move in zip(scores, moves, strict=True)))
+        for scores in ((0.0, 0.0, 0.0), (2.0, 1.0, 0.0), (40.0, 0.0, 0.0))
+        for moves in ((1, -1, -1), (-1, 1, 1), (-1, 1, -1), (1, 0, 0))
+    ]
+
+
+def sparse_law(first: float, second: float) -> Law:
+    """Above at which question, or never, T = 0 and c = 1: Laplace noise of scale b₁ on T and b₂ on each value."""
+
+    def law(values: tuple[float, ...]) -> list[float]:
+        def integrand(rho: float, upto: int) -> float:
+            below = math.prod(_cdf((rho - q) / second) for q in values[:upto])
+            last = _cdf((values[upto] - rho) / second) if upto < len(values) else 1.0
+            return _pdf(rho / first) / first * below * last
+
+        ends = [-60 * first, *sorted({0.0, *values}), 60 * first]
+        return [
+            sum(quad(integrand, a, b, args=(upto,), epsabs=1e-14)[0] for a, b in itertools.pairwise(ends))
+            for upto in range(len(values) + 1)
+        ]
+
+    return law
+
+
 def _selection(make: Callable[..., Mechanism], **more: Any) -> list[Callable[[], object]]:
     return [
         *_refused(make, ("sensitivity", "epsilon"), sensitivity=1, epsilon=1, **more),
@@ -66,6 +164,13 @@ def _selection(make: Callable[..., Mechanism], **more: Any) -> list[Callable[[],
         lambda: make(sensitivity=1, epsilon=1, candidates=2.5, **more),
         lambda: make(sensitivity=1e300, epsilon=1e-300, **more),
     ]
+
+
+_NOISY_MAX_PROFILES = {
+    "gumbel": bounded_range(0.7),
+    "exponential": worst_profile(permute_and_flip(4 / 0.7), _moved(2)),
+    "laplace": worst_profile(laplace_winner(4 / 0.7), _moved(2)),
+}
 
 
 def _noisy_max(noise: Any) -> Case:
@@ -78,14 +183,31 @@ def _noisy_max(noise: Any) -> Case:
             lambda: NoisyMax(sensitivity=1, epsilon=1, noise="cauchy"),  # type: ignore[arg-type]
         ],
         refused_values=[*_BAD_SCORES, [1.0, 2.0, 3.0]],
-        profile=bounded_range(0.7) if noise == "gumbel" else None,
-        slack=1e-7,
+        profile=_NOISY_MAX_PROFILES[noise],
+        slack=1e-7 if noise == "gumbel" else math.inf,
+        epsilons=(0.0, 0.1, 0.5, 0.69, 1.0),
+        worst_errors=_worst,
+        quieter=lambda: NoisyMax(sensitivity="1.8", epsilon="0.7", noise=noise, candidates=4),
     )
+
+
+def metric_law(distance: Callable[[int, int], float], points: int, scale: float) -> Callable[[Any], list[float]]:
+    """Pr[y] ∝ e^{−d(x, y)/α}."""
+
+    def law(x: int) -> list[float]:
+        weights = [math.exp(-distance(x, y) / scale) for y in range(points)]
+        return [weight / sum(weights) for weight in weights]
+
+    return law
 
 
 def _around(x: int, y: int) -> int:
     return min((x - y) % 7, (y - x) % 7)
 
+
+# ε₁ : ε₂ = 1 : 2^{2/3} and scales 1/ε₁, 2/ε₂; the share is rounded to a multiple of 2^-20.
+_SHARE = round(2**20 / (1 + 2 ** (2 / 3))) / 2**20
+_SPARSE_SCALES = (1 / _SHARE, 2 / (1 - _SHARE))
 
 CASES: list[Case] = [
     Case(
@@ -96,6 +218,8 @@ CASES: list[Case] = [
         refused_values=[*_BAD_SCORES, [1.0, 2.0, 3.0]],
         profile=bounded_range(1.0),
         slack=1e-7,
+        worst_errors=_worst,
+        quieter=lambda: Exponential(sensitivity="0.9", epsilon=1, candidates=4, adjacency=ADD_REMOVE),
     ),
     Case(
         name="exponential, monotone, from a scale",
@@ -105,6 +229,8 @@ CASES: list[Case] = [
         refused_values=_BAD_SCORES,
         profile=bounded_range(1.5),
         slack=1e-7,
+        worst_errors=_worst,
+        quieter=lambda: Exponential(sensitivity=3, scale="1.8", monotone=True, candidates=4),
     ),
     *(_noisy_max(noise) for noise in ("exponential", "laplace", "gumbel")),
     Case(
@@ -134,6 +260,9 @@ CASES: list[Case] = [
             lambda: MetricExponential(points=[0, 1, 2], distance=lambda x, y: (x - y) ** 2, sensitivity=1, epsilon=1),
         ],
         refused_values=[7, -1, "a", None, math.nan],
+        profile=worst_profile(metric_law(_around, 7, 1.0), [(0, 1)]),
+        slack=math.inf,
+        epsilons=(0.0, 0.5, 0.99, 1.0),
     ),
     Case(
         name="metric, on a line",
@@ -143,6 +272,8 @@ CASES: list[Case] = [
         value=0,
         refused_builds=_refused(MetricExponential, ("scale",), points=[0, 1], distance=_around, sensitivity=1, scale=1),
         refused_values=[9],
+        profile=worst_profile(metric_law(lambda x, y: abs(x - y), 5, 4.0), [(0, 2), (0, 1), (1, 3), (2, 4)]),
+        slack=math.inf,
     ),
     *(
         Case(
@@ -162,6 +293,23 @@ CASES: list[Case] = [
             profile=lambda epsilon, d=d: max(0.0, 0.25 + 0.75 / d - math.exp(epsilon) * 0.75 / d),  # type: ignore[misc]
         )
         for d in (2, 3, 20)
+    ),
+    Case(
+        name="sparse vector, until one is above",
+        make=lambda: SparseVector(threshold=0, epsilon=1),
+        value=[-3, 1, 40],
+        refused_builds=_refused(SparseVector, ("sensitivity", "epsilon"), threshold=0, epsilon=1, sensitivity=1),
+        refused_values=[[math.nan], np.array(3.0), [[1]]],
+        profile=worst_profile(
+            sparse_law(*_SPARSE_SCALES),
+            [
+                ((0.0, -6.0), (1.0, -7.0)),
+                ((0.0,) * 8 + (-6.0,), (1.0,) * 8 + (-7.0,)),
+                ((0.0, 0.0, 0.0), (1.0, 1.0, -1.0)),
+            ],
+        ),
+        slack=math.inf,
+        epsilons=(0.0, 0.1, 0.5, 0.7),
     ),
     *(
         Case(
