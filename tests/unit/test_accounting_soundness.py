@@ -19,7 +19,7 @@ from dither.events import (
     Repeated,
     Stated,
 )
-from dither.measures import ProfileOf
+from dither.measures import ZCDP, ProfileOf
 from dither.measures.finite_pairs import Finite, finite
 from dither.measures.pairs import TwoPoint
 from tests.oracle import compositions as oracle
@@ -135,3 +135,36 @@ def test_the_largest_loss_of_rare_samples_is_bracketed(rate: str) -> None:
 def test_nothing_is_claimed_from_below_where_only_bounds_are_known() -> None:
     event = PoissonSampled(Stated("RenyiDP", (Fraction(2), Fraction(10))), HALF)
     assert compose([Repeated(event, 3)]).bracket(0) == (0, math.inf)
+
+
+HUGE = Fraction(10) ** 300
+
+
+@pytest.mark.filterwarnings("ignore::dither.accounting.WideBracket")
+@pytest.mark.parametrize("times", [1, 2, 10**18])
+@pytest.mark.parametrize(
+    "event",
+    [
+        GaussianNoise(1 / HUGE, HUGE),
+        GaussianNoise(HUGE, 1 / HUGE),
+        LaplaceNoise(1 / HUGE, HUGE),
+        LaplaceNoise(HUGE, 1 / HUGE),
+        LaplaceNoise(Fraction(10**9)),
+    ],
+    ids=str,
+)
+def test_extreme_sizes_get_a_valid_bound(event: Event, times: int) -> None:
+    """Perhaps a trivial one; basic composition where it says something."""
+    whole = compose([Repeated(event, times)])
+    low, high = whole.bracket(1e-6)
+    assert 0 <= low <= high
+    least, most = whole.delta_bracket(1)
+    assert 0 <= least <= most <= 1
+    assert whole.upper_epsilon(1e-6) >= low
+    if isinstance(event, LaplaceNoise):
+        assert whole.bracket(0).upper > 0
+
+
+def test_a_level_next_to_one_has_a_type_two_error() -> None:
+    for level in ("0.99999999999999999999999", "0." + "9" * 390):
+        assert 0 <= ZCDP(1).beta(level) <= 1 - Fraction(level)

@@ -47,6 +47,8 @@ RELATIVE_WIDTH = 1e-4
 _COARSER = 30.0
 _MIXTURES = (FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst)
 _SUPPORT_SLACK = 2.0**-44
+_TOO_EXTREME = (OverflowError, ZeroDivisionError)
+"""Sizes or counts that floats cannot hold: then the sum of the largest losses, or nothing, is what is certain."""
 
 
 class WideBracket(UserWarning):
@@ -83,7 +85,11 @@ class Composition:
         check.probability(delta=exact)
         if self.is_closed(exact):
             return _epsilon(self.groups, exact, self.relative_width).upper
-        return min(_upper_of_all(self.groups, exact, self.relative_width), _epsilon_if_pure(self.groups, exact))
+        basic = _epsilon_if_pure(self.groups, exact)
+        try:
+            return min(_upper_of_all(self.groups, exact, self.relative_width), basic)
+        except _TOO_EXTREME:
+            return basic
 
     def is_closed(self, delta: Fraction) -> bool:
         """Whether ε(δ) is known without a lattice: a single pair, or δ = 0."""
@@ -221,6 +227,13 @@ def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
 
 @lru_cache(maxsize=256)
 def _epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
+    try:
+        return _found_epsilon(groups, delta, relative)
+    except _TOO_EXTREME:
+        return Bracket(0.0, _epsilon_if_pure(groups, delta))
+
+
+def _found_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
     if delta == 1 or not groups:
         return Bracket(0.0, 0.0)
     if _is_single(groups):
@@ -272,6 +285,13 @@ def _worst_direction(groups: Groups, delta: Fraction, relative: float) -> Bracke
 
 @lru_cache(maxsize=256)
 def _delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
+    try:
+        return _found_delta(groups, epsilon, relative)
+    except _TOO_EXTREME:
+        return Bracket(0.0, 1.0)
+
+
+def _found_delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
     if not groups:
         return Bracket(0.0, 0.0)
     if _is_single(groups):
@@ -305,9 +325,12 @@ def _curve(groups: Groups, relative: float) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(1), np.zeros(1)
     epsilons = np.zeros(1)
     readings = []
-    for each in _directions(groups):
-        plan: Plan = plan_for_epsilon(each, 0.0)
-        readings.append(plan.read(plan.step_for(relative * plan.saddle.deviation), above=True))
+    try:
+        for each in _directions(groups):
+            plan: Plan = plan_for_epsilon(each, 0.0)
+            readings.append(plan.read(plan.step_for(relative * plan.saddle.deviation), above=True))
+    except _TOO_EXTREME:
+        return epsilons, np.ones(1)
     first = readings[0]
     points = first.first + first.step * np.arange(len(first.values))
     epsilons = np.concatenate([[0.0], points[points > 0]])

@@ -42,6 +42,8 @@ def root_bracket(
     # At a sharp bend of the profile the guess may be poor: close the gap by halving.
     while high - low > _CLOSE * high and math.isfinite(high):
         middle = (low + high) / 2
+        if not low < middle < high:  # neighbours, at the very end of the floats
+            break
         if is_enough(middle):
             high = middle
         elif is_too_small(middle):

@@ -55,7 +55,7 @@ def _log_moment(a: Fraction, b: Fraction, m: Fraction, swapped: bool) -> Ball:
 
 def out_of_reach(alpha: Fraction, m: FloatArray, curve: Curve, free_m: bool) -> tuple[float, float, bool]:
     """About the largest b out of reach, the m whose inequality it breaks, and whether that is the second one."""
-    log_a, log_rest = math.log(alpha.numerator) - math.log(alpha.denominator), math.log1p(-float(alpha))
+    log_a, log_rest = (math.log(size.numerator) - math.log(size.denominator) for size in (alpha, 1 - alpha))
     if not log_rest > _SMALLEST:
         return 0.0, float(m[0]), False
     with np.errstate(all="ignore"):
