@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from inspect import signature
 from itertools import permutations
 from typing import Any
 
@@ -12,10 +14,13 @@ import pytest
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
-from dither.mechanisms import Gaussian, Histogram, Laplace, Mechanism, Staircase
+from dither.events import from_json, to_json
+from dither.mechanisms import Gaussian, Histogram, Laplace, Mechanism, RandomizedResponse, Staircase
 from dither.noise import entropy
 from tests.contract.additive_cases import BAD_NUMBERS
 from tests.contract.entropy_use import nothing_drawn
+from tests.contract.mechanism_case import Case
+from tests.contract.mechanism_cases import CASES
 
 MAKERS: dict[str, Callable[[Any], Mechanism]] = {
     "Laplace, epsilon": lambda sensitivity: Laplace(sensitivity=sensitivity, epsilon=1),
@@ -125,3 +130,76 @@ def test_d47_a_delta_that_is_no_probability_is_refused(delta: Any) -> None:
     for make in makers:
         with nothing_drawn(), pytest.raises(ParameterError):
             make()
+
+
+# ------------------------------------------------------------------ every mechanism of the contract
+
+SENSITIVITIES = ("sensitivity", "sensitivity_squared")
+BUDGETS = ("epsilon", "delta", "rho", "sigma", "scale", "keep", "answer_epsilon")
+every_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def call_of(case: Case) -> tuple[type[Mechanism], dict[str, Any]]:
+    """The class of the mechanism, and the arguments with which the case builds it."""
+    kind, calls = type(case.make()), []
+    build = kind.__init__
+
+    def recording(self: Mechanism, **given: Any) -> None:
+        calls.append(given)
+        build(self, **given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kind, "__init__", recording)
+        case.make()
+    return kind, calls[0]
+
+
+def refused(case: Case, names: Sequence[str], values: Sequence[Any]) -> int:
+    """How many of these arguments the case gives; each of the values in its place must be refused, nothing drawn."""
+    kind, given = call_of(case)
+    assert type(kind(**given)) is kind, "the control: what was given is accepted"
+    found = [name for name in names if given.get(name) is not None]
+    for name in found:
+        for value in values:
+            with nothing_drawn(), pytest.raises(ParameterError):
+                kind(**{**given, name: value})
+    return len(found)
+
+
+@every_case
+def test_a12_every_mechanism_refuses_a_product_that_overflows(case: Case) -> None:
+    assert refused(case, SENSITIVITIES, [10**309, 1e308 * 10, Fraction(10) ** 309, "1e999"]) == has_one(case)
+
+
+@every_case
+def test_a13_every_mechanism_refuses_a_sensitivity_that_is_none(case: Case) -> None:
+    assert refused(case, SENSITIVITIES, BAD_NUMBERS) == has_one(case)
+
+
+def has_one(case: Case) -> int:
+    """Whether the case says a sensitivity: counts and answers of one person have theirs by definition."""
+    kind, given = call_of(case)
+    if any(name in given for name in SENSITIVITIES):
+        return 1
+    parameters = signature(kind).parameters
+    if "sensitivity" in parameters:  # it has a default: then that is put to the test
+        for value in BAD_NUMBERS:
+            with nothing_drawn(), pytest.raises(ParameterError):
+                kind(**{**given, "sensitivity": value})
+    else:
+        assert kind in (Histogram, RandomizedResponse)
+    return 0
+
+
+@every_case
+def test_d47_every_mechanism_refuses_a_budget_that_is_none(case: Case) -> None:
+    values = [float("nan"), -5, "1e999", 1e999, -float("inf"), True, "nan", "", 10**400]
+    assert refused(case, BUDGETS, values) >= 1
+
+
+@every_case
+def test_d47_the_event_of_every_mechanism_is_refused_with_a_key_twice(case: Case) -> None:
+    text = to_json(case.make().event)
+    for name, value in json.loads(text).items():
+        with pytest.raises(ParameterError, match="appears twice"):
+            from_json(f"{text[:-1]},{json.dumps(name)}:{json.dumps(value)}}}")
