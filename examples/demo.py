@@ -94,8 +94,8 @@ def show_selection() -> None:
 def main() -> None:
     """Print the demo."""
     print(styled("dither", "1") + ": differential privacy you can check")
-    print(styled("This demo shows mechanisms, accounting and noise on numbers in hand. Datasets and the ledger are", "33"))
-    print(styled("not there yet; nothing below reads a table or keeps account of what is spent.", "33"))
+    print(styled("This demo shows mechanisms, accounting and noise on numbers in hand. Datasets and the ledger", "33"))
+    print(styled("are not there yet; nothing below reads a table or keeps account of what is spent.", "33"))
     show_count()
     show_calibration()
     show_composition()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -274,20 +273,3 @@ def test_it_prints_what_builds_it_again() -> None:
     assert "noise='gaussian', bins=3," in repr(Histogram(bins=3, epsilon=1, delta="1e-6", noise="gaussian"))
     many = Histogram(bins=[f"name {i}" for i in range(10**5)], epsilon=1)
     assert "bins=[100000 names]" in repr(many)
-
-
-@pytest.mark.slow
-def test_a_million_bins_in_a_second() -> None:
-    counts = np.arange(1_000_000)
-    for histogram, value in (
-        (Histogram(bins=1_000_000, epsilon=1), counts),
-        (Histogram(bins=1_000_000, epsilon=1, delta="1e-6", noise="gaussian"), counts),
-        (Histogram(epsilon=1, delta="1e-6"), (counts, counts)),
-    ):
-        histogram.release(value)
-        times = []
-        for _ in range(3):
-            start = time.process_time()
-            histogram.release(value)
-            times.append(time.process_time() - start)
-        assert min(times) < 1

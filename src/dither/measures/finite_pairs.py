@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, check, precision, rational, upper
+from dither.exact import Ball, Number, ball, check, once, precision, rational, upper
 from dither.measures.pairs import POSITION_ERROR, Atoms, FloatArray, Pair, Tails
 
 __all__ = ["Finite", "finite"]
@@ -39,7 +38,7 @@ class Finite(Pair):
         parts = ((ball(p) - odds * ball(q)).nonnegative_part() for p, q in zip(self.p, self.q, strict=True) if p)
         return sum(parts, Ball(0))
 
-    @cached_property
+    @once
     def _sorted(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Losses in increasing order, and the masses of P and Q from each of them on; 0 beyond the last."""
         ratios: dict[Fraction, list[Fraction]] = {}

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from flint import ctx
 from scipy.special import erfcx
 
 from dither.errors import ParameterError, PrecisionError
-from dither.exact import Ball, ball, check, precision, upper
+from dither.exact import Ball, ball, check, once, precision, upper
 from dither.measures.pairs import ERFCX_ERROR, POSITION_ERROR, Atoms, FloatArray, Pair, Tails
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace"]
@@ -47,7 +47,7 @@ class DiscreteLaplace(Pair):
             best = best.max(p - epsilon.exp() * a ** (shift - m) / (1 + a))
         return best
 
-    @cached_property
+    @once
     def _top(self) -> float:
         return float(self.sensitivity / self.scale)
 

@@ -20,14 +20,13 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, ndtri
 
-from dither.exact import Ball, ball, check, lower, precision, rational, upper
+from dither.exact import Ball, ball, check, lower, once, precision, rational, upper
 from dither.measures.inverse import root_bracket
 
 __all__ = [
@@ -217,7 +216,7 @@ class Gaussian(Pair):
                 break
         return epsilon
 
-    @cached_property
+    @once
     def _mu(self) -> float:
         return math.sqrt(self.squared_mu)
 
@@ -267,7 +266,7 @@ class Laplace(Pair):
         inside = -((epsilon - top) / 2).expm1()
         return inside.max(-epsilon.expm1()).max(Ball(0))
 
-    @cached_property
+    @once
     def _top(self) -> float:
         return float(self.largest)
 
@@ -289,7 +288,7 @@ class Laplace(Pair):
     def support(self) -> tuple[float, float]:
         return self._support
 
-    @cached_property
+    @once
     def _support(self) -> tuple[float, float]:
         with precision(_BITS):
             return _around(ball(self.largest))
@@ -333,7 +332,7 @@ class TwoPoint(Pair):
         kept = ((odds - epsilon.exp()) / (1 + odds)).max(-epsilon.expm1()).max(Ball(0))
         return ball(self.leak) + ball(1 - self.leak) * kept
 
-    @cached_property
+    @once
     def _numbers(self) -> tuple[float, float, float]:
         """ε₀ and the probabilities of the true answer and of the other, each to a few ulp."""
         top = math.log(self.odds) if self.odds is not None else float(self.loss or 0)
@@ -366,7 +365,7 @@ class TwoPoint(Pair):
     def support(self) -> tuple[float, float]:
         return self._support
 
-    @cached_property
+    @once
     def _support(self) -> tuple[float, float]:
         with precision(_BITS):
             return _around(self.largest)
@@ -409,7 +408,7 @@ class BoundedRange(Pair):
         inside = ((epsilon - eta) / 2).expm1() ** 2 / -(-eta).expm1()
         return inside.max(everything)
 
-    @cached_property
+    @once
     def _eta(self) -> float:
         return float(self.width)
 

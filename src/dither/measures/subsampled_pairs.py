@@ -15,12 +15,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.exact import Ball, ball, check
+from dither.exact import Ball, ball, check, once
 from dither.measures.pairs import POSITION_ERROR, Atoms, FloatArray, Pair, Tails
 
 __all__ = ["FixedSize", "Mixture", "PoissonAdd", "PoissonRemove", "Worst", "either", "fixed_size", "poisson"]
@@ -54,7 +53,7 @@ class PoissonRemove(Pair):
             return everything.union(everything + gamma * abs(u))
         return (gamma * self.base.profile(u.log())).max(everything)
 
-    @cached_property
+    @once
     def _rates(self) -> tuple[float, float]:
         return float(self.rate), float(1 - self.rate)
 
@@ -132,7 +131,7 @@ class PoissonAdd(Pair):
             return Ball(0).union(left.abs_upper())
         return left * self.base.profile((gamma * w / left).log())
 
-    @cached_property
+    @once
     def _rates(self) -> tuple[float, float]:
         return float(self.rate), float(1 - self.rate)
 
@@ -203,7 +202,7 @@ class FixedSize(Pair):
         if not self.base.is_symmetric:
             raise ParameterError("base must be the same in both directions. Give either(pair) instead.")
 
-    @cached_property
+    @once
     def _sides(self) -> tuple[PoissonAdd, PoissonRemove]:
         return PoissonAdd(self.base, self.rate), PoissonRemove(self.base, self.rate)
 

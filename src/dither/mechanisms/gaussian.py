@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Event, GaussianNoise, Stated
-from dither.exact import Ball, Number, ball, check, in_words, rational
+from dither.exact import Ball, Number, ball, check, in_words, once, rational
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, ProfileOf
 from dither.measures.certified import above, sqrt
 from dither.measures.moment_pairs import Concentrated
@@ -155,7 +154,7 @@ class Gaussian(Additive):
         below = math.nextafter(rounded, 0)
         return below if Fraction(repr(below)) ** 2 == self.variance else rounded
 
-    @cached_property
+    @once
     def guarantee(self) -> Guarantee:
         """The promise in the words in which it was asked for, whatever is released.
 
@@ -172,7 +171,7 @@ class Gaussian(Additive):
             Either(tuple(_pair(noising.guarantee) for noising in self._noisings)), adjacency=self.adjacency
         )
 
-    @cached_property
+    @once
     def event(self) -> Event:
         """Continuous Gaussian noise that is at least as easy to see through as what is drawn, for every kind of value.
 
@@ -195,11 +194,11 @@ class Gaussian(Additive):
 
     # ------------------------------------------------------------- two lattices
 
-    @cached_property
+    @once
     def _parts(self) -> tuple[_OnLattice, ...]:
         return (self._on_grid,) if self._on_integers is None else (self._on_integers, self._on_grid)
 
-    @cached_property
+    @once
     def _integers(self) -> Noising | None:
         if self._on_integers is None:
             return None
@@ -207,14 +206,14 @@ class Gaussian(Additive):
         event = GaussianNoise(part.variance, part.distance_squared, Fraction(1), part.coordinates, self.adjacency)
         return Noising(DiscreteGaussian(part.variance), None, event, part.guarantee(self.adjacency))
 
-    @cached_property
+    @once
     def _reals(self) -> Noising:
         part = self._on_grid
         assert part.mu_squared is not None
         event = self._continuous(part.mu_squared)
         return Noising(DiscreteGaussian(part.variance), self._grid, event, part.guarantee(self.adjacency))
 
-    @cached_property
+    @once
     def _on_integers(self) -> _OnLattice | None:
         """Noise on ℤ. Integers move by ⌊Δ₂²⌋ at most, in squared length; on the line the exact pair is known."""
         square = math.floor(self.sensitivity_squared)
@@ -233,7 +232,7 @@ class Gaussian(Additive):
     def _grid(self) -> Grid:
         return Grid.for_scale(self.sigma)
 
-    @cached_property
+    @once
     def _on_grid(self) -> _OnLattice:
         """Noise on the grid of real numbers, with the rounding of each coordinate in its sensitivity."""
         grid = self._grid

@@ -8,7 +8,6 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.events import Event, Stated
-from dither.exact import Number, check, rational
+from dither.exact import Number, check, once, rational
 from dither.measures import ApproxDP, Guarantee
 from dither.measures.certified import exactly_above
 from dither.mechanisms.additive import Noising, described, failure, moved, numeric
@@ -112,7 +111,7 @@ class Histogram(Mechanism):
         assert self.adjacency is not None
         return self.max_bins * (2 if self.adjacency.change == "replace" else 1)
 
-    @cached_property
+    @once
     def mechanism(self) -> Laplace | Gaussian:
         """What adds the noise to each count."""
         if self.noise == "laplace":
@@ -125,7 +124,7 @@ class Histogram(Mechanism):
             adjacency=self.adjacency,
         )
 
-    @cached_property
+    @once
     def _discovery(self) -> Discovery | None:
         if self.bins is not None:
             return None
@@ -144,7 +143,7 @@ class Histogram(Mechanism):
             return self.mechanism.guarantee
         return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
 
-    @cached_property
+    @once
     def event(self) -> Event:
         """The noise for known bins; for discovered ones the guarantee, as no leaf says what a threshold does."""
         if self._discovery is None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from dither.adjacency import Adjacency, checked
 from dither.events import Event, LaplaceNoise
-from dither.exact import Ball, Number, ball, check, rational
+from dither.exact import Ball, Number, ball, check, once, rational
 from dither.measures import PureDP
 from dither.mechanisms.additive import Additive, Noising, described, exactly_one
 from dither.noise import DiscreteLaplace, Grid
@@ -79,7 +78,7 @@ class Laplace(Additive):
         """ε-DP, whatever is released."""
         return PureDP(self._loss, adjacency=self.adjacency)
 
-    @cached_property
+    @once
     def event(self) -> Event:
         """Noise on the coarsest lattice that is used; it covers the finer one too.
 
@@ -93,7 +92,7 @@ class Laplace(Additive):
         whole = Fraction(math.floor(self.sensitivity))
         return LaplaceNoise(whole / self._loss, whole, whole / self._common, self.adjacency)
 
-    @cached_property
+    @once
     def _common(self) -> int:
         """m: the largest divisor of ⌊Δ⌋ to a multiple of which K can be rounded at no cost to speak of."""
         whole = max(math.floor(self.sensitivity), 1)
@@ -106,7 +105,7 @@ class Laplace(Additive):
         promises = (noising.guarantee for noising in self._noisings)
         return max(promise.stated_epsilon for promise in promises if isinstance(promise, PureDP))
 
-    @cached_property
+    @once
     def _integers(self) -> Noising | None:
         steps = math.floor(self.sensitivity)
         if not steps:
@@ -115,7 +114,7 @@ class Laplace(Additive):
         event = LaplaceNoise(scale, Fraction(steps), Fraction(1), self.adjacency)
         return Noising(DiscreteLaplace(scale), None, event, PureDP(steps / scale, adjacency=self.adjacency))
 
-    @cached_property
+    @once
     def _reals(self) -> Noising:
         """Noise of scale t on the grid, in steps. Its event is continuous noise, which dominates it.
 

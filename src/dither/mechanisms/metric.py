@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Event, Selection, Stated
-from dither.exact import Ball, Number, ball, check, precision, rational
+from dither.exact import Ball, Number, ball, check, once, precision, rational
 from dither.measures import Guarantee, ProfileOf, PureDP
 from dither.measures.certified import above, exactly_above
 from dither.measures.pairs import BoundedRange
@@ -76,7 +75,7 @@ class MetricExponential(Mechanism):
         Race("gumbel", self.scale)
         _ = self.event
 
-    @cached_property
+    @once
     def factor(self) -> int:
         """1 if every point sees the same distances, so that the normaliser is constant; else 2."""
         return 1 if len({tuple(sorted(row)) for row in self.distances}) == 1 else 2

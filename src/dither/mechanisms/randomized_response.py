@@ -6,7 +6,6 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +15,7 @@ from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Event
 from dither.events import RandomizedResponse as ResponseEvent
-from dither.exact import Ball, Number, ball, check, precision, rational
+from dither.exact import Ball, Number, ball, check, once, precision, rational
 from dither.measures import Guarantee, ProfileOf
 from dither.measures.certified import at_most, exactly_above, exactly_below
 from dither.measures.finite_pairs import Finite
@@ -187,11 +186,11 @@ class RandomizedResponse(Mechanism):
             known.take(codes[start : start + _CHUNK], out=out[start : start + _CHUNK], mode="clip")
         return out
 
-    @cached_property
+    @once
     def _code_of(self) -> dict[Hashable, int]:
         return {answer: code for code, answer in enumerate(self.answers)}
 
-    @cached_property
+    @once
     def _table(self) -> tuple[NDArray[Any], NDArray[np.intp]] | None:
         """The answers in order and their positions, where NumPy can hold them: all bool, all int, or all text."""
         kinds = {type(answer) for answer in self.answers}

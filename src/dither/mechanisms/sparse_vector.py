@@ -7,7 +7,6 @@ import os
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,7 +15,7 @@ from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Composed, Event, LaplaceNoise, Repeated
 from dither.events import SparseVector as SparseVectorEvent
-from dither.exact import Ball, Number, ball, check, rational
+from dither.exact import Ball, Number, ball, check, once, rational
 from dither.measures import Guarantee, PureDP
 from dither.measures.certified import above, exactly_above
 from dither.mechanisms.additive import described
@@ -112,31 +111,31 @@ class SparseVector(Mechanism):
         """How many times Δ/ε₂ the noise on a value is: 2c, or c for monotone values."""
         return (1 if self.monotone else 2) * self.max_above
 
-    @cached_property
+    @once
     def _split(self) -> tuple[Fraction, Fraction]:
         """(ε₁, ε₂): any split that adds up is private, so the best one may be rounded."""
         share = Fraction(round(_SPLIT_DIGITS / (1 + self._factor ** (2 / 3))) or 1, _SPLIT_DIGITS)
         return share * self.comparison_epsilon, (1 - share) * self.comparison_epsilon
 
-    @cached_property
+    @once
     def grid(self) -> Grid:
         """The public grid: at least 2^40 steps to the smaller scale."""
         return Grid.for_scale(min(self.sensitivity / self._split[0], self._factor * self.sensitivity / self._split[1]))
 
-    @cached_property
+    @once
     def _steps(self) -> int:
         """The sensitivity in steps, after rounding to the grid."""
         return self.grid.l1_steps(self.sensitivity)
 
-    @cached_property
+    @once
     def _threshold_noise(self) -> DiscreteLaplace:
         return DiscreteLaplace(self._steps / self._split[0])
 
-    @cached_property
+    @once
     def _query_noise(self) -> DiscreteLaplace:
         return DiscreteLaplace(self._factor * self._steps / self._split[1])
 
-    @cached_property
+    @once
     def _answer_noise(self) -> DiscreteLaplace | None:
         if self.answer_epsilon is None:
             return None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Event, StaircaseNoise
-from dither.exact import Ball, Number, check, rational
+from dither.exact import Ball, Number, check, once, rational
 from dither.measures import PureDP
 from dither.mechanisms.additive import Additive, Noising, described
 from dither.noise import Grid
@@ -68,12 +67,12 @@ class Staircase(Additive):
         """The noise on real numbers; on the integers only the place of the steps differs, and the cost is the same."""
         return self._reals.event
 
-    @cached_property
+    @once
     def _integers(self) -> Noising | None:
         steps = math.floor(self.sensitivity)
         return self._noising_of(steps, None) if steps else None
 
-    @cached_property
+    @once
     def _reals(self) -> Noising:
         """The noise is about Δ e^{−ε/2} wide: its grid is made for Δ 2^{−⌈ε⌉}."""
         grid = Grid.for_scale(self.sensitivity / (1 << math.ceil(self.epsilon)))
