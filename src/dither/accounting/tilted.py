@@ -149,7 +149,8 @@ def _convolve(tilted: Sequence[_Tilted], size: int) -> tuple[FloatArray, float]:
     modulus ≤ 1 (see `growth`), so the whole product is negligible too.
     """
     gamma = FFT_ERROR * math.log2(size)
-    norms = [math.sqrt(float(np.sum(one.weights * one.weights))) * (1 + 2.0**-20) for one in tilted]
+    # A law that is longer than the circle is folded, and what is folded is what is transformed.
+    norms = [float(np.linalg.norm(_wrapped(one.weights, size))) * (1 + 2.0**-20) for one in tilted]
     ordinary = gamma * math.fsum(one.count * norm for one, norm in zip(tilted, norms, strict=True))
     errors = _Errors(gamma, max(_NEGLIGIBLE, 2.0**-10 * ordinary), min(norms))
     places = _screened(tilted, size, errors.negligible) if len(tilted) >= _MANY else None
