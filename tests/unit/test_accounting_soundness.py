@@ -10,6 +10,8 @@ import pytest
 from flint import arb, ctx
 
 from dither.accounting import compose, of_pairs
+from dither.accounting.calibrate import gaussian_scale, most_repetitions
+from dither.errors import ParameterError
 from dither.events import (
     Event,
     FixedSizeSampled,
@@ -18,8 +20,9 @@ from dither.events import (
     PoissonSampled,
     Repeated,
     Stated,
+    TestAndRelease,
 )
-from dither.measures import ZCDP, ProfileOf
+from dither.measures import ZCDP, ApproxDP, ProfileOf
 from dither.measures.finite_pairs import Finite, finite
 from dither.measures.pairs import TwoPoint
 from tests.oracle import compositions as oracle
@@ -168,3 +171,18 @@ def test_extreme_sizes_get_a_valid_bound(event: Event, times: int) -> None:
 def test_a_level_next_to_one_has_a_type_two_error() -> None:
     for level in ("0.99999999999999999999999", "0." + "9" * 390):
         assert 0 <= ZCDP(1).beta(level) <= 1 - Fraction(level)
+
+
+def test_calibration_looks_around_the_sensitivity() -> None:
+    small, large = (gaussian_scale(epsilon=1, delta="1e-6", sensitivity=size) for size in (1, 10**13))
+    assert large == pytest.approx(small * 1e13, rel=1e-9)
+
+
+def test_an_infinite_cost_fits_no_budget() -> None:
+    assert most_repetitions(ApproxDP(1, HALF), epsilon=Fraction(10) ** 301, delta=0) == 0
+
+
+@pytest.mark.parametrize("test", [LaplaceNoise(Fraction(1), HALF), GaussianNoise(Fraction(1), HALF)], ids=str)
+def test_a_tested_distance_has_a_sensitivity_of_one(test: Event) -> None:
+    with pytest.raises(ParameterError, match="at least 1"):
+        TestAndRelease(test, Fraction(3), LaplaceNoise(Fraction(1)))

@@ -88,11 +88,11 @@ def smallest_scale(
     check.positive(start=first)
 
     def excess(log_scale: float, width: float) -> float:
-        if not abs(log_scale) < math.log(_LARGEST_SCALE):
+        if not abs(log_scale - math.log(first)) < math.log(_LARGEST_SCALE):
             raise Uncalibrated(
-                f"no scale up to {_LARGEST_SCALE} keeps epsilon={float(budget.epsilon)} at "
-                f"delta={float(budget.delta)}, or every scale does. Raise the budget, or check that the cost falls "
-                "with the scale."
+                f"no scale within a factor of {_LARGEST_SCALE} of start={float(first)} keeps "
+                f"epsilon={float(budget.epsilon)} at delta={float(budget.delta)}, or every scale "
+                "does. Raise the budget, or check that the cost falls with the scale."
             )
         return budget.excess(events_at(rational(math.exp(log_scale))), width)
 
@@ -195,7 +195,8 @@ def most_repetitions(thing: Event | Spending, *, epsilon: Number, delta: Number 
 
     def fits(times: int, width: float) -> bool:
         many = of_pairs([(pair, count * times) for pair, count in pairs], adjacency=adjacency, relative_width=width)
-        return Fraction(min(many.upper_epsilon(budget.delta), 1e300)) <= budget.epsilon
+        upper = many.upper_epsilon(budget.delta)
+        return math.isfinite(upper) and Fraction(upper) <= budget.epsilon
 
     high = 1
     while fits(high, _WIDTHS[0]):
