@@ -81,6 +81,11 @@ class TestAndRelease(Composite):
         self._check_parts()
         if not isinstance(self.test, LaplaceNoise | GaussianNoise):
             raise ParameterError(f"test must be Laplace or Gaussian noise, got {type(self.test).__name__}.")
+        size = self.test.sensitivity if isinstance(self.test, LaplaceNoise) else self.test.sensitivity_squared
+        if size < 1:
+            raise ParameterError(
+                f"test must state a sensitivity of at least 1, that of a distance between datasets; got '{self.test}'."
+            )
 
     @property
     def parts(self) -> tuple[Event, ...]:
