@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dither.audit import claims
-from dither.audit.claims import Figure, Row
+from dither.audit.claims import Figure, Point, Row
 from dither.audit.claims.claim import Claim, at_most, claim, counterexample, equal, exceeds, refused
 from dither.errors import ParameterError
 from dither.exact import Ball, precision
@@ -206,3 +206,17 @@ def test_refused() -> None:
         raise ParameterError("no")
 
     assert (refused(refuse), refused(lambda: None)) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("id", "quantity"),
+    [
+        ("C12", "ε on an interval"),
+        ("C12", "scale that it uses, monotone scores"),
+        ("C15", "t with Pr[noise > tλ] = e^{−t}"),
+        ("C30", "ε, c = 2"),
+        ("C30", "ε, monotone"),
+    ],
+)
+def test_a_claim_looks_at_all_of_its_cases(id: str, quantity: str) -> None:
+    assert quantity in {each.quantity for each in claims.find(id).evidence() if isinstance(each, Point)}

@@ -147,6 +147,15 @@ def c30(per_answer: Fraction = Fraction(2)) -> Iterator[Evidence]:
         here, there = [0] * below + [-6], [1] * below + [-7]
         loss = grid.largest_loss([_stops_at_the_end(first, second, here)], [_stops_at_the_end(first, second, there)])
         yield at_most("ε", ball(promised), loss, b1=first, b2=second, below=below)
+        # c = 2 (the second above comes last) and monotone values, which drop the 2.
+        twice = [_stops_at_the_end(first, second, v, above=v[-1:]) for v in (here, there)]
+        promised_twice = Fraction(1, first) + 2 * per_answer / second
+        yield at_most("ε, c = 2", ball(promised_twice), grid.largest_loss(twice[:1], twice[1:]), b1=first, b2=second)
+        risen = [_stops_at_the_end(first, second, values) for values in ([0] * below + [-7], [1] * below + [-6])]
+        promised = Fraction(1, first) + per_answer / 2 / second
+        yield at_most("ε, monotone", ball(promised), grid.largest_loss(risen[:1], risen[1:]), b1=first, b2=second)
+    monotone = compose([SparseVector(Fraction(1), Fraction(4), max_above=2, monotone=True)]).epsilon(0)
+    yield equal("ε that accounting states, c = 2, monotone", ball(1 + per_answer / 4), monotone)
     event = SparseVector(Fraction(1), Fraction(4), max_above=3)
     stated = compose([event]).epsilon(0)
     yield equal("ε that accounting states, c = 3", ball(1 + per_answer * 3 / 4), stated)
@@ -154,13 +163,15 @@ def c30(per_answer: Fraction = Fraction(2)) -> Iterator[Evidence]:
     yield equal("ε that the mechanism states", Ball(1), compose([built.event]).epsilon(0))
 
 
-def _stops_at_the_end(first: int, second: int, values: Sequence[int]) -> Ball:
-    """Pr[all values but the last are below T + ρ, and the last is not], T = 0; noise on ℤ of scales b₁ and b₂."""
+def _stops_at_the_end(first: int, second: int, values: Sequence[int], above: Sequence[int] = ()) -> Ball:
+    """Pr[all values but the last are below T + ρ, that and those of `above` are not], T = 0; noise on ℤ, b₁ and b₂."""
     threshold, noise = DiscreteLaplace(first), DiscreteLaplace(second)
     reach = 120 * first
     total = Ball(0)
     for rho in range(-reach, reach + 1):
         chance = threshold.pmf(rho) * noise.tail(rho - values[-1] - 1)
+        for value in above:
+            chance *= noise.tail(rho - value - 1)
         for value in set(values[:-1]):
             chance *= noise.cdf(rho - value - 1) ** values[:-1].count(value)
         total += chance

@@ -13,9 +13,10 @@ from dither.exact import Ball, ball
 from dither.measures import multiplicative_distance
 from dither.measures.pairs import BoundedRange
 from dither.mechanisms import Exponential, MetricExponential, NoisyMax, RandomizedResponse
+from dither.mechanisms.pieces import Pieces
 from dither.mechanisms.selection_error import error_distribution
-from dither.noise import DiscreteLaplace, Geometric
-from dither.noise.race import Scores
+from dither.noise import DiscreteLaplace
+from dither.noise.race import NOISES, Scores
 
 __all__ = ["c9", "c11", "c12", "c13", "c14", "c15", "c16"]
 
@@ -111,11 +112,15 @@ def c12(general: Fraction = Fraction(2), monotone: Fraction = Fraction(1)) -> It
         yield at_most("range of the losses", ball(epsilon), _odds_range(epsilon / general), ε=epsilon, candidates=count)
         built = Exponential(sensitivity=1, epsilon=epsilon)
         yield equal("scale that the mechanism uses", ball(general / epsilon), ball(built.scale), ε=epsilon)
+        built = Exponential(sensitivity=1, epsilon=epsilon, monotone=True)
+        yield equal("scale that it uses, monotone scores", ball(monotone / epsilon), ball(built.scale), ε=epsilon)
     weights, scores = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], (5, 3, 0)
     for moves in product((-1, 0, 1), repeat=3):
         moved = [q + move for q, move in zip(scores, moves, strict=True)]
         laws = [_weighted(weights, each, 1 / general) for each in (scores, moved)]
         yield at_most("ε with base weights", Ball(1), grid.largest_loss(*laws), move=moves)
+        laws = [_points_of_pieces(each, 1 / general) for each in (scores, moved)]
+        yield at_most("ε on an interval", Ball(1), grid.largest_loss(*laws), move=moves)
     yield Figure("δ(ε/2) of bounded range over that of ε-DP, ε = 1", _bounded_range_gain(Fraction(1)))
 
 
@@ -133,6 +138,14 @@ def _odds_range(rate: Fraction) -> Ball:
 
 def _weighted(weights: Sequence[Fraction], scores: Sequence[int], rate: Fraction) -> Law:
     return grid.normalised([ball(w) * ball(rate * q).exp() for w, q in zip(weights, scores, strict=True)])
+
+
+def _points_of_pieces(scores: Sequence[int], rate: Fraction) -> Law:
+    """Pr[one grid point] in each of three pieces of [0, 1], as the mechanism lays them."""
+    laid = Pieces.of([Fraction(i, 6) for i in (0, 2, 3, 6)], list(scores)).scores
+    each = [ball(-rate * laid.gap(i)).exp() for i in range(3)]
+    total = sum((ball(laid.weight(i)) * each[i] for i in range(3)), Ball(0))
+    return [weight / total for weight in each]
 
 
 def _bounded_range_gain(epsilon: Fraction) -> Ball:
@@ -213,13 +226,14 @@ def _winner_loss(noise: str, scale: Fraction, scores: Sequence[int], moves: Sequ
     "e^{−t}",
 )
 def c15(union: Fraction = Fraction(1)) -> Iterator[Evidence]:
-    """Exactly 1 − (1 − e^{−t}/d)^d for the maximum; the tail from the law that is drawn, on its lattice."""
+    """Exactly 1 − (1 − e^{−t}/d)^d for the maximum; the tail from the law that noisy max draws, F(V) with uniform V."""
     for count, t in product((1, 2, 10, 1000, 10**6), (Fraction(0), Fraction(1), Fraction(3), Fraction(10))):
         exact = 1 - (1 - ball(-t).exp() / count) ** count
         yield at_most("Pr[max > λ(ln d + t)]", ball(union) * ball(-t).exp(), exact, d=count, t=t)
-    for scale, steps in product((3, 50), (1, 10, 500)):
-        tail = Geometric(scale).tail(steps - 1)
-        yield equal("Pr[noise ≥ tλ]", ball(union) * ball(Fraction(-steps, scale)).exp(), tail, λ=scale, steps=steps)
+    drawn = NOISES["exponential"]
+    for t in (Fraction(1, 100), Fraction(1), Fraction(10), Fraction(700)):
+        # F falls, so F(V) > t where V < e^{−t}: with probability e^{−t} if and only if F(e^{−t}) = t.
+        yield equal("t with Pr[noise > tλ] = e^{−t}", ball(t), drawn.at(ball(union) * ball(-t).exp()), t=t)
 
 
 @claim(
