@@ -213,7 +213,9 @@ def test_candidates_and_weights() -> None:
 
 
 @pytest.mark.parametrize(
-    "candidates", [{"a", "b"}, frozenset("ab"), 5, ["a"], np.array(3), (x for x in "abc")], ids=str
+    "candidates",
+    [{"a", "b"}, frozenset("ab"), 5, ["a"], np.array(3), (x for x in "abc")],
+    ids=["set", "frozenset", "number", "too few", "one number", "generator"],
 )
 def test_candidates_without_an_order_are_refused_before_anything_is_drawn(candidates: Any) -> None:
     mechanisms: list[Any] = [
