@@ -9,7 +9,6 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -318,4 +317,4 @@ def _no_order() -> ParameterError:
     )
 
 
-_SAYS_ITS_VALUE = (bool, int, float, complex, str, bytes, Fraction, Decimal, date, time, timedelta, UUID)
+_SAYS_ITS_VALUE = (bool, int, float, complex, str, bytes, Fraction, Decimal, date, time, timedelta)

@@ -253,7 +253,7 @@ class NoisyMax(_Selecting):
 
     @property
     def _shown(self) -> dict[str, object]:
-        return {**super()._shown, "noise": repr(self.noise) if self.noise != "exponential" else None}
+        return {**super()._shown, "noise": self.noise if self.noise != "exponential" else None}
 
     @property
     def _noise(self) -> str:
@@ -301,7 +301,7 @@ class TopK(Mechanism):
         object.__setattr__(self, "adjacency", adjacency)
 
     def __repr__(self) -> str:
-        noise = repr(self.each.noise) if self.each.noise != "gumbel" else None
+        noise = self.each.noise if self.each.noise != "gumbel" else None
         epsilon = self.count * self.each.epsilon
         return described(self, **{"count": self.count, **self.each._shown, "epsilon": epsilon, "noise": noise})
 
