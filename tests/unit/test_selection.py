@@ -496,5 +496,5 @@ def test_a_short_repr_builds_the_same_again(text: str) -> None:
 
 def test_a_short_repr_of_what_is_long() -> None:
     many = RandomizedResponse(answers=range(1000), epsilon="0.1", adjacency=REPLACE_ONE)
-    assert repr(many) == "RandomizedResponse(answers=<1000 answers>, epsilon=0.1, adjacency='replace one record')"
+    assert repr(many) == "RandomizedResponse(answers=[1000 names], epsilon=0.1, adjacency='replace one record')"
     assert many == RandomizedResponse(answers=range(1000), keep=many.keep, adjacency=REPLACE_ONE)

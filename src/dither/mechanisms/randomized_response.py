@@ -30,7 +30,6 @@ __all__ = ["Frequencies", "RandomizedResponse"]
 _KEEP_BITS = 62
 _CHUNK = 1 << 16
 _BISECTIONS = 50
-_SHOWN_ANSWERS = 8
 
 FloatArray: TypeAlias = NDArray[np.float64]
 _Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
@@ -92,9 +91,8 @@ class RandomizedResponse(Mechanism):
         _ = self.event
 
     def __repr__(self) -> str:
-        count, budget = len(self.answers), self._budget
-        answers = list(self.answers) if count <= _SHOWN_ANSWERS else f"<{count} answers>"
-        return described(self, answers=answers, epsilon=budget, keep=self.keep if budget is None else None)
+        keep = self.keep if self._budget is None else None
+        return described(self, answers=tuple(self.answers), epsilon=self._budget, keep=keep)
 
     @property
     def event(self) -> Event:
