@@ -18,7 +18,18 @@ from typing import Final
 from dither.errors import AdjacencyMismatch, ParameterError
 from dither.exact import check
 
-__all__ = ["ADD_REMOVE", "EDGE", "REPLACE_ONE", "VERTEX", "Adjacency", "checked", "common", "name", "person"]
+__all__ = [
+    "ADD_REMOVE",
+    "EDGE",
+    "REPLACE_ONE",
+    "VERTEX",
+    "Adjacency",
+    "check_monotone",
+    "checked",
+    "common",
+    "name",
+    "person",
+]
 
 _PROTECTED = ("record", "person", "vertex", "edge")
 _CHANGES = ("replace", "add or remove")
@@ -82,6 +93,21 @@ def checked(adjacency: Adjacency | None) -> Adjacency | None:
             f"adjacency must come from dither.adjacency, such as ADD_REMOVE, got the type {type(adjacency).__name__}."
         )
     return adjacency
+
+
+def check_monotone(monotone: bool, adjacency: Adjacency | None) -> None:
+    """Refuse what is not True or False, and the saving of monotone scores where a record may be replaced.
+
+    A replaced record raises one count and lowers another: with half the noise that costs up to twice ε.
+    """
+    if not isinstance(monotone, bool):
+        raise ParameterError(f"monotone must be True or False, got monotone={monotone!r}.")
+    known = checked(adjacency)
+    if monotone and known is not None and known.change == "replace":
+        raise ParameterError(
+            f"monotone=True needs a change that adds or removes, but '{known}' raises one count and lowers another. "
+            "Leave monotone out, or say adjacency=ADD_REMOVE."
+        )
 
 
 def name(adjacency: Adjacency | None) -> str:

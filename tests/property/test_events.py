@@ -3,11 +3,13 @@
 from dataclasses import fields
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dither import events
 from dither.adjacency import ADD_REMOVE, EDGE, REPLACE_ONE, VERTEX, Adjacency, person
+from dither.errors import ParameterError
 from dither.events import Event
 
 exact = st.fractions(Fraction(1, 10**9), 10**9, max_denominator=10**12)
@@ -18,6 +20,7 @@ small = st.integers(1, 10**6)
 def leaves(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
     """Any leaf under one adjacency."""
     where = st.just(adjacency)
+    monotone = st.just(False) if adjacency is not None and adjacency.change == "replace" else st.booleans()
     step = st.one_of(st.none(), exact)
     lattice = st.tuples(exact, small).map(lambda pair: {"step": pair[0], "sensitivity": pair[0] * pair[1]})
     square = st.tuples(exact, small).map(
@@ -35,11 +38,11 @@ def leaves(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
             exact,
             st.sampled_from(["gumbel", "exponential", "laplace"]),
             exact,
-            st.booleans(),
+            monotone,
             st.one_of(st.none(), small),
             where,
         ),
-        st.builds(events.SparseVector, exact, exact, small, exact, st.booleans(), where),
+        st.builds(events.SparseVector, exact, exact, small, exact, monotone, where),
         st.builds(events.SmoothNoise, st.sampled_from(["laplace", "gaussian"]), exact, exact, adjacency=where),
         st.builds(events.SmoothNoise, st.just("polynomial"), exact, exact, exact.map(lambda x: 1 + x), where),
         st.builds(events.Stated, st.just("ApproxDP"), st.tuples(exact, share), where),
@@ -85,8 +88,12 @@ def test_there_and_back(event: Event) -> None:
 
 @given(leaves(None), share, st.integers(0, 50), st.integers(50, 99))
 def test_sampled_events_say_their_adjacency(leaf: Event, rate: Fraction, sample: int, population: int) -> None:
-    poisson, fixed = events.PoissonSampled(leaf, rate), events.FixedSizeSampled(leaf, sample, population)
-    assert poisson.adjacency == ADD_REMOVE
-    assert fixed.adjacency == REPLACE_ONE
-    for event in (poisson, fixed):
+    sampled: list[Event] = [events.PoissonSampled(leaf, rate)]
+    if getattr(leaf, "monotone", False):
+        with pytest.raises(ParameterError, match="monotone"):
+            events.FixedSizeSampled(leaf, sample, population)
+    else:
+        sampled.append(events.FixedSizeSampled(leaf, sample, population))
+    for event, adjacency in zip(sampled, (ADD_REMOVE, REPLACE_ONE), strict=False):
+        assert event.adjacency == adjacency
         assert events.from_json(events.to_json(event)) == event

@@ -6,10 +6,11 @@ import math
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
+import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dither.accounting import compose, of_pairs
+from dither.accounting import WideBracket, compose, composition, of_pairs
 from dither.accounting.calibrate import gaussian_scale, most_repetitions
 from dither.errors import ParameterError
 from dither.events import (
@@ -24,7 +25,8 @@ from dither.events import (
 )
 from dither.measures import ZCDP, ApproxDP, ProfileOf
 from dither.measures.finite_pairs import Finite, finite
-from dither.measures.pairs import TwoPoint
+from dither.measures.pairs import Gaussian, Laplace, Pair, TwoPoint
+from dither.measures.subsampled_pairs import fixed_size
 from tests.oracle import compositions as oracle
 from tests.oracle.points import stream
 
@@ -171,6 +173,41 @@ def test_extreme_sizes_get_a_valid_bound(event: Event, times: int) -> None:
 def test_a_level_next_to_one_has_a_type_two_error() -> None:
     for level in ("0.99999999999999999999999", "0." + "9" * 390):
         assert 0 <= ZCDP(1).beta(level) <= 1 - Fraction(level)
+
+
+def test_a_type_two_error_is_rounded_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Close to where a supporting line crosses 0, the rounding of its two terms is many ulp of their difference."""
+    whole = compose([LaplaceNoise(Fraction(1))])
+    for points in stream("type two errors", 400):
+        epsilon, delta = float(points.size(-3, 1)), float(points.probability(-6))
+        monkeypatch.setattr(composition, "_curve", lambda *_, e=epsilon, d=delta: (np.array([e]), np.array([d])))
+        level = (1 - Fraction(delta)) / Fraction(math.exp(epsilon)) * (1 - points.size(-15, -12))
+        found = whole.beta(level)
+        with ctx.workprec(oracle.BITS):
+            odds, rest = arb(epsilon).exp(), 1 - arb(delta)
+            truth = (rest - odds * oracle.real(level)).max((rest - oracle.real(level)) / odds).max(arb(0))
+            assert not arb(found) > truth, (epsilon, delta, level)
+
+
+def test_beta_of_noise_beyond_the_floats_is_a_valid_bound() -> None:
+    for event in (GaussianNoise(HUGE, 1 / HUGE), GaussianNoise(HUGE), GaussianNoise(1 / HUGE)):
+        assert 0 <= compose([event]).beta("0.3") <= 0.7
+    assert compose([GaussianNoise(HUGE, 1 / HUGE), LaplaceNoise(Fraction(1))]).bracket(1e-6).upper >= 1
+
+
+def test_a_wide_bracket_on_delta_is_not_silent() -> None:
+    odd = finite(["0.5", "0.3", "0.2"], ["0.3", "0.35", "0.35"])
+    with pytest.warns(WideBracket, match="delta at epsilon=1"):
+        low, high = of_pairs([(odd, 30)], relative_width=1e-13).delta_bracket(1)
+    assert low < high
+
+
+@pytest.mark.parametrize("times", [10**5, 10**6])
+@pytest.mark.parametrize("pair", [Laplace(Fraction(1)), Gaussian(Fraction(1))], ids=lambda pair: type(pair).__name__)
+def test_small_samples_many_times_have_a_narrow_bracket(pair: Pair, times: int) -> None:
+    """Most of the loss is an atom at 0: the lattice must meet it, and the sketch must see what lies around it."""
+    low, high = of_pairs([(fixed_size(pair, Fraction(1, 1000)), times)], relative_width=1e-3).bracket("1e-6")
+    assert 0 < high - low <= 1e-3 * high
 
 
 def test_calibration_looks_around_the_sensitivity() -> None:

@@ -27,6 +27,8 @@ from dither.events import (
 
 LAPLACE = LaplaceNoise(Fraction(2))
 HALF = Fraction(1, 2)
+MONOTONE = Selection(Fraction(2), monotone=True)
+SCALES = {"threshold_scale": 1, "query_scale": 1}
 
 
 @pytest.mark.parametrize(
@@ -95,6 +97,11 @@ BAD: list[tuple[type[Any], dict[str, Any], str]] = [
     (RandomizedResponse, {"keep": HALF, "answers": True}, "answers must be a whole number"),
     (Selection, {"scale": 1, "noise": "gauss"}, "noise must be one of"),
     (Selection, {"scale": 1, "monotone": 1}, "monotone must be True or False"),
+    (Selection, {"scale": 1, "monotone": True, "adjacency": REPLACE_ONE}, "monotone=True needs a change that adds"),
+    (SparseVector, {**SCALES, "monotone": 1}, "monotone must be True or False"),
+    (SparseVector, {**SCALES, "monotone": True, "adjacency": person("id", change="replace")}, "monotone=True needs"),
+    (FixedSizeSampled, {"event": MONOTONE, "sample": 1, "population": 2}, "monotone=True needs"),
+    (FixedSizeSampled, {"event": Repeated(MONOTONE, 2), "sample": 1, "population": 2}, "monotone=True needs"),
     (Selection, {"scale": 1, "candidates": 0}, "candidates must be at least 1"),
     (SparseVector, {"threshold_scale": 1, "query_scale": 1, "max_above": 0}, "max_above must be at least 1"),
     (SmoothNoise, {"noise": "laplace", "smoothness": 1, "scale": 1, "exponent": 2}, "exponent belongs to"),

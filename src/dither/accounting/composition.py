@@ -44,7 +44,12 @@ __all__ = ["RELATIVE_WIDTH", "Composition", "WideBracket", "compose", "forget", 
 RELATIVE_WIDTH = 1e-4
 """How wide a bracket may be, relative to its upper end, before the lattice is refined."""
 
+_OF_DELTA = 10.0
+"""How much wider a bracket on δ may be: where ε moves by a little, δ moves by more."""
+
 _COARSER = 30.0
+_UP, _DOWN = 1 + 2.0**-50, 1 - 2.0**-50
+_LEAST_SEEN = 1e-300  # below, floats have no narrower bracket to offer
 _MIXTURES = (FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst)
 _SUPPORT_SLACK = 2.0**-44
 _TOO_EXTREME = (OverflowError, ZeroDivisionError)
@@ -99,7 +104,9 @@ class Composition:
         """(lower, upper) around the smallest δ for which the whole is (ε, δ)-DP."""
         exact = rational(epsilon, "epsilon")
         check.nonnegative(epsilon=exact)
-        return _delta(self.groups, exact, 10 * self.relative_width)
+        found = _delta(self.groups, exact, _OF_DELTA * self.relative_width)
+        self._warn(found, f"delta at epsilon={float(exact)}", _OF_DELTA)
+        return found
 
     def delta(self, epsilon: Number) -> float:
         """The smallest δ for which the whole is (ε, δ)-DP, never below the truth."""
@@ -118,15 +125,19 @@ class Composition:
         check.probability(alpha=exact)
         level = math.nextafter(float(exact), 2.0)
         epsilons, deltas = _curve(self.groups, self.relative_width)
-        rest = 1 - deltas
-        best = float(np.max(np.maximum(rest - np.exp(epsilons) * level, np.exp(-epsilons) * (rest - level))))
-        return max(math.nextafter(best * (1 - 2.0**-48), 0.0), 0.0)
+        # Each term is moved to the safe side by more than its own rounding: their difference may be far smaller.
+        rest, taken = (1 - deltas) * _DOWN, level * _UP
+        with np.errstate(over="ignore"):
+            steep = rest - np.exp(epsilons) * _UP * taken
+        flat = np.exp(-epsilons) * np.maximum(rest - taken, 0.0)
+        return max(float(np.max(np.maximum(steep, flat))) * _DOWN, 0.0)
 
-    def _warn(self, found: Bracket, what: str) -> None:
+    def _warn(self, found: Bracket, what: str, factor: float = 1.0) -> None:
         is_exact = all(group.pair.is_exact for group in self.groups)
-        if is_exact and not found.is_within(self.relative_width) and math.isfinite(found.upper):
+        width = factor * self.relative_width
+        if is_exact and not found.is_within(width) and _LEAST_SEEN < found.upper < math.inf:
             warnings.warn(
-                f"{what} is between {found.lower} and {found.upper}: certain, but wider than {self.relative_width} "
+                f"{what} is between {found.lower} and {found.upper}: certain, but wider than {width} "
                 "relative. Give a larger relative_width, or fewer different events.",
                 WideBracket,
                 stacklevel=3,

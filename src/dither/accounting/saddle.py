@@ -99,11 +99,21 @@ def _unit_nodes(count: int) -> FloatArray:
     return nodes
 
 
+def _nodes(low: float, high: float, count: int) -> FloatArray:
+    """Losses inside [low, high], dense at both ends and around 0, where most losses of a small sample lie."""
+    width = max(high - low, 1e-9 * (1 + abs(low)))
+    nodes = _unit_nodes(count) * width + low
+    if not (low < 0 < high and math.isfinite(width)) or count < _NODES:
+        return nodes
+    near = np.geomspace(1e-6, 0.5, count // 4)
+    inside: FloatArray = np.unique(np.concatenate([nodes, low * near, [0.0], high * near]))
+    return inside
+
+
 def sketch(pair: Pair, count: int, right: float, among: int = 1) -> Sketch:
     """The sketch of `count` copies of one of `among` pairs, ignoring losses beyond a probability of about `right`."""
     low, high = span(pair, _LEFT_MASS / count, right)
-    width = max(high - low, 1e-9 * (1 + abs(low)))
-    nodes = _unit_nodes(_NODES if among < _MANY else _FEWER_NODES) * width + low
+    nodes = _nodes(low, high, _NODES if among < _MANY else _FEWER_NODES)
     tails = pair.tails(nodes) if pair.is_exact else _tails_of_bound(pair, nodes)
     p = -np.diff(tails.p, append=0.0)
     q = -np.diff(tails.scaled_q * np.exp(np.clip(-nodes, -700, 700)), append=0.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, common
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, check_monotone, common
 from dither.errors import AdjacencyMismatch, ParameterError
 from dither.events.leaves import GaussianNoise, LaplaceNoise, Leaf, Noun, check_count
 from dither.exact import check, in_words
@@ -132,7 +132,8 @@ class FixedSizeSampled(Composite):
     """`event` was run on `sample` records drawn without replacement from the `population`.
 
     Neighbours replace a record: if the event leaves its adjacency unsaid, that is what it becomes. Records are
-    drawn one by one, so adjacencies that may change several of them are refused.
+    drawn one by one, so adjacencies that may change several of them are refused; so are monotone scores, which a
+    replaced record does not have.
     """
 
     event: Event
@@ -144,6 +145,8 @@ class FixedSizeSampled(Composite):
         check_count(max(1, self.sample), population=self.population)
         self._check_parts()
         _check_change(self.event, "replace", "fixed-size sampling")
+        for _, inside in walk(self.event):
+            check_monotone(getattr(inside, "monotone", False), self.adjacency)
 
     @property
     def parts(self) -> tuple[Event, ...]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import TypeAlias
 
-from dither.adjacency import Adjacency, checked
+from dither.adjacency import Adjacency, check_monotone, checked
 from dither.errors import ParameterError
 from dither.exact import check, in_words, rational
 
@@ -45,11 +45,6 @@ class Noun:
     def _one_of(self, name: str, *allowed: str) -> None:
         if getattr(self, name) not in allowed:
             raise ParameterError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
-
-    def _flags(self, *names: str) -> None:
-        for name in names:
-            if not isinstance(getattr(self, name), bool):
-                raise ParameterError(f"{name} must be True or False, got {getattr(self, name)!r}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +188,8 @@ class Selection(Noun):
 
     `noise` is "gumbel" (the exponential mechanism, Pr[y] ∝ e^{q(y)/b}, of bounded range), "exponential"
     (permute-and-flip) or "laplace". Each score has sensitivity Δ = `sensitivity`; with `monotone` a change of
-    the data moves all scores in the same direction. `candidates` is their public number, where there is one.
-    The cost is Δ/b for monotone scores and 2Δ/b otherwise (claims C12, C14).
+    the data moves all scores in the same direction, which a replaced record does not. `candidates` is their public
+    number, where there is one. The cost is Δ/b for monotone scores and 2Δ/b otherwise (claims C12, C14).
     """
 
     scale: Fraction
@@ -207,7 +202,7 @@ class Selection(Noun):
     def __post_init__(self) -> None:
         self._exact("scale", "sensitivity")
         self._one_of("noise", "gumbel", "exponential", "laplace")
-        self._flags("monotone")
+        check_monotone(self.monotone, self.adjacency)
         check.positive(scale=self.scale, sensitivity=self.sensitivity)
         if self.candidates is not None:
             check_count(1, candidates=self.candidates)
@@ -226,9 +221,9 @@ class SparseVector(Noun):
     """Questions were compared with a noisy threshold until `max_above` of them came out above.
 
     Laplace noise: of `threshold_scale` on the threshold, drawn once; of `query_scale`, fresh, on each answer.
-    Answers have `sensitivity` Δ; with `monotone` all move in the same direction. Only above/below was said,
-    never a value (claim C30; variant SVT1 of Lyu, Su and Li 2017, whose cost is Δ/threshold_scale +
-    2·max_above·Δ/query_scale, the 2 dropped for monotone answers).
+    Answers have `sensitivity` Δ; with `monotone` all move in the same direction, which they do not when a record is
+    replaced. Only above/below was said, never a value (claim C30; variant SVT1 of Lyu, Su and Li 2017, whose cost is
+    Δ/threshold_scale + 2·max_above·Δ/query_scale, the 2 dropped for monotone answers).
     """
 
     threshold_scale: Fraction
@@ -240,7 +235,7 @@ class SparseVector(Noun):
 
     def __post_init__(self) -> None:
         self._exact("threshold_scale", "query_scale", "sensitivity")
-        self._flags("monotone")
+        check_monotone(self.monotone, self.adjacency)
         check.positive(threshold_scale=self.threshold_scale, query_scale=self.query_scale, sensitivity=self.sensitivity)
         check_count(1, max_above=self.max_above)
 

@@ -88,7 +88,15 @@ def _write_fields(noun: Any) -> dict[str, Any]:
 
 
 def from_json(text: str) -> Event:
-    """The event that `text` says. What `to_json` could not have written raises `ParameterError`."""
+    """The event that `text` says; anything else raises `ParameterError`.
+
+    Read strictly: no unknown, repeated or missing fields, no bare decimals, no event that could not be built. The same
+    event may still be spelled otherwise (spaces, the order of fields, "2/4" for "1/2"): what is hashed or compared
+    should be ``to_json(from_json(text))``, which is the same for equal events.
+
+    >>> to_json(from_json(' {"scale": "2/4", "kind": "LaplaceNoise", "dither_event": 1}'))
+    '{"dither_event":1,"kind":"LaplaceNoise","scale":"1/2","sensitivity":"1"}'
+    """
     if not isinstance(text, str):
         raise ParameterError(f"an event is read from JSON text, got the type {type(text).__name__}.")
     if len(text) > _LONGEST_TEXT:

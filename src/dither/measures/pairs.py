@@ -43,6 +43,7 @@ __all__ = [
     "approximate",
     "pure",
     "response",
+    "whole_steps",
 ]
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -56,6 +57,7 @@ ERFCX_ERROR = 2.0**-48
 _ROOT_TWO = math.sqrt(2)
 _SMALL = 1e-6
 _NEWTON_STEPS = 30
+_LEAST_MU = 1e-140
 _LEAST_ERFCX = -25.0  # e^{x²}erfc(x) overflows a little further left
 _BITS = 128
 _MOST_BITS = 1 << 13
@@ -221,6 +223,8 @@ class Gaussian(Pair):
         return math.sqrt(self.squared_mu)
 
     def tails(self, losses: FloatArray) -> Tails:
+        if not self._mu > _LEAST_MU:
+            raise OverflowError("the squares of losses over μ are beyond the floats")
         centre = losses / self._mu
         above_p, above_q = centre - self._mu / 2, centre + self._mu / 2
         density = np.exp(-above_p * above_p / 2)
@@ -298,7 +302,7 @@ class Laplace(Pair):
         return Atoms(self._top, 2 * self._top)
 
     def shrunk(self, step: float) -> Laplace:
-        steps = _whole(2 * self._top / step)
+        steps = whole_steps(2 * self._top / step)
         return self if steps < 1 else Laplace(min(self.largest, Fraction(step) * steps / 2))
 
 
@@ -376,7 +380,7 @@ class TwoPoint(Pair):
         return Atoms(top, 2 * top) if top > 0 else None
 
     def shrunk(self, step: float) -> TwoPoint:
-        steps = _whole(2 * self._numbers[0] / step)
+        steps = whole_steps(2 * self._numbers[0] / step)
         smaller = Fraction(step) * steps / 2
         with precision(_BITS):
             is_smaller = steps >= 1 and ball(smaller) < self.largest
@@ -433,7 +437,7 @@ class BoundedRange(Pair):
         return _around(ball(self.width))
 
 
-def _whole(ratio: float) -> int:
+def whole_steps(ratio: float) -> int:
     """The ratio rounded down, unless it is a whole number up to rounding."""
     return math.floor(ratio * (1 + 2.0**-45))
 

@@ -256,7 +256,9 @@ class FixedSize(Pair):
 
     @property
     def atoms(self) -> Atoms | None:
-        return _atoms_at_the_ends(self.base, self.support)
+        """The slope of the profile jumps at 0: an atom of mass (1−γ)·TV sits there, half way between the ends."""
+        ends = _atoms_at_the_ends(self.base, self.support)
+        return None if ends is None else Atoms(ends.anchor, ends.spacing / 2)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from dither.adjacency import Adjacency, checked
+from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
 from dither.events import Event, Repeated, Selection
 from dither.exact import Ball, Number, ball, check, rational
@@ -27,7 +27,7 @@ from dither.mechanisms.selection_error import (
 )
 from dither.noise.race import NOISES, Numbers, Race, Scores
 
-__all__ = ["Exponential", "NoiseName", "NoisyMax", "TopK", "calibrated", "check_monotone"]
+__all__ = ["Exponential", "NoiseName", "NoisyMax", "TopK", "calibrated"]
 
 NoiseName: TypeAlias = Literal["gumbel", "exponential", "laplace"]
 
@@ -359,21 +359,6 @@ def _one_each(candidates: Iterable[Any] | None, count: int) -> Sequence[Any]:
     if len(named) != count:
         raise ParameterError(f"there are {count} scores for {len(named)} candidates. Give one each.")
     return named
-
-
-def check_monotone(monotone: bool, adjacency: Adjacency | None) -> None:
-    """Refuse what is not True or False, and the saving of monotone scores where a record may be replaced.
-
-    A replaced record raises one count and lowers another: with half the noise that costs up to twice ε.
-    """
-    if not isinstance(monotone, bool):
-        raise ParameterError(f"monotone must be True or False, got monotone={monotone!r}.")
-    known = checked(adjacency)
-    if monotone and known is not None and known.change == "replace":
-        raise ParameterError(
-            f"monotone=True needs a change that adds or removes, but '{known}' raises one count and lowers another. "
-            "Leave monotone out, or say adjacency=ADD_REMOVE."
-        )
 
 
 def calibrated(sensitivity: Fraction, epsilon: Number | None, scale: Number | None, *, factor: int) -> Fraction:

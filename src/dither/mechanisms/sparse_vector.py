@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dither.adjacency import Adjacency
+from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
 from dither.events import Composed, Event, LaplaceNoise, Repeated
 from dither.events import SparseVector as SparseVectorEvent
@@ -21,7 +21,6 @@ from dither.measures.certified import above, exactly_above
 from dither.mechanisms.additive import described
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
-from dither.mechanisms.selection import check_monotone
 from dither.noise import DiscreteLaplace, Grid
 
 __all__ = ["SparseVector", "SparseVectorSession"]
