@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 from dither.audit.claims import grid
@@ -11,6 +12,7 @@ from dither.audit.claims.claim import Evidence, Figure, at_most, claim, countere
 from dither.exact import Ball, ball
 from dither.measures import ApproxDP, GaussianDP, PureDP, hockey_stick
 from dither.measures.pairs import Gaussian, approximate
+from dither.mechanisms import Gaussian as GaussianMechanism
 from dither.mechanisms import Histogram
 
 __all__ = ["c22", "c23", "c24", "c26", "c27"]
@@ -103,11 +105,16 @@ def c26(records: Fraction = Fraction(1)) -> Iterator[Evidence]:
         there = {f"record {i}": Fraction(1, n) for i in range(n - 1)} | {"another": Fraction(1, n)}
         exact = max(hockey_stick(here, there, epsilon), hockey_stick(there, here, epsilon))
         yield equal("δ(ε)", ball(records / n), exact, n=n, ε=epsilon)
-    for delta, n in (("0.01", 100), ("1e-6", 10**6), ("0.5", 3)):
-        for allowed in (False, True):
-            build = lambda d=delta, m=n, a=allowed: Histogram(epsilon=1, delta=d, n=m, allow_large_delta=a)  # noqa: E731
-            yield equal("δ ≥ 1/n refused", int(not allowed), refused(build), δ=delta, n=n, allowed=allowed)
-    yield equal("δ < 1/n refused", 0, refused(lambda: Histogram(epsilon=1, delta="0.0099", n=100)), δ="0.0099", n=100)
+    built: dict[str, Callable[..., object]] = {
+        "histogram": partial(Histogram, epsilon=1),
+        "Gaussian noise": partial(GaussianMechanism, sensitivity=1, epsilon=1),
+    }
+    for name, build in built.items():
+        for (delta, n), allowed in product((("0.01", 100), ("1e-6", 10**6), ("0.5", 3)), (False, True)):
+            no = refused(partial(build, delta=delta, n=n, allow_large_delta=allowed))
+            yield equal("δ ≥ 1/n refused", int(not allowed), no, by=name, δ=delta, n=n, allowed=allowed)
+        no = refused(partial(build, delta="0.0099", n=100))
+        yield equal("δ < 1/n refused", 0, no, by=name, δ="0.0099", n=100)
 
 
 @claim(
