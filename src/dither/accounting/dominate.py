@@ -25,6 +25,7 @@ from dither.measures.finite_pairs import Finite
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint, approximate, pure
+from dither.measures.staircase_pairs import Staircase
 from dither.measures.subsampled_pairs import either, fixed_size, poisson
 
 __all__ = ["Parts", "Spending", "adjacency_of", "parts", "parts_of_all"]
@@ -92,7 +93,7 @@ def _(event: events.GaussianNoise) -> Parts:
 
 @parts.register
 def _(event: events.StaircaseNoise) -> Parts:
-    return ((pure(event.epsilon), 1),)
+    return ((Staircase(event.epsilon, 2 * event.fraction), 1),)
 
 
 @parts.register

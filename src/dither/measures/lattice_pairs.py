@@ -17,7 +17,7 @@ from scipy.special import erfcx
 
 from dither.errors import ParameterError, PrecisionError
 from dither.exact import Ball, ball, check, once, precision, upper
-from dither.measures.pairs import ERFCX_ERROR, POSITION_ERROR, Atoms, FloatArray, Pair, Tails
+from dither.measures.pairs import ERFCX_ERROR, POSITION_ERROR, Atoms, FloatArray, Pair, Tails, whole_steps
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace"]
 
@@ -46,6 +46,16 @@ class DiscreteLaplace(Pair):
             p = 1 - a ** (m + 1) / (1 + a)
             best = best.max(p - epsilon.exp() * a ** (shift - m) / (1 + a))
         return best
+
+    def tail(self, n: int) -> Ball:
+        """P[X > n]."""
+        wide = (-ball((n + 1 if n >= 0 else -n) / self.scale)).exp() / (1 + ball(-1 / self.scale).exp())
+        return wide if n >= 0 else 1 - wide
+
+    def log_tail(self, n: FloatArray) -> FloatArray:
+        """ln P[X > n] for an array of whole numbers."""
+        wide = -np.where(n >= 0, n + 1, -n) / float(self.scale) - math.log1p(math.exp(-1 / float(self.scale)))
+        return np.where(n >= 0, wide, np.log1p(-np.exp(wide)))
 
     @once
     def _top(self) -> float:
@@ -80,7 +90,7 @@ class DiscreteLaplace(Pair):
         return Atoms(self._top, float(2 / self.scale))
 
     def shrunk(self, step: float) -> DiscreteLaplace:
-        steps = math.floor(float(2 / self.scale) / step * (1 + 2.0**-45))
+        steps = whole_steps(float(2 / self.scale) / step)
         if steps < 1:
             return self
         return DiscreteLaplace(max(self.scale, 2 / (Fraction(step) * steps)), self.sensitivity)
@@ -124,15 +134,19 @@ class DiscreteGaussian(Pair):
         n = np.floor(np.clip(losses * variance / shift - shift / 2, -limit, limit))
         z = n / sigma
         with np.errstate(divide="ignore"):
-            p = np.exp(self._log_tail(n))
-            scaled_q = np.exp(np.minimum(losses + self._log_tail(n + shift), 0.0))
+            p = np.exp(self.log_tail(n))
+            scaled_q = np.exp(np.minimum(losses + self.log_tail(n + shift), 0.0))
         error = ERFCX_ERROR + POSITION_ERROR * (8 + np.abs(losses) + z * z + (z + shift / sigma) ** 2)
         if not self._is_summed:
             error = error + 2e-3 * ((np.abs(z) + shift / sigma + 1) ** 4 + 3) / variance**2
         return Tails(p, np.minimum(scaled_q, p), error)
 
-    def _log_tail(self, n: FloatArray) -> FloatArray:
-        """ln T(n); T(n) = 1 − T(−n−1) for n < 0."""
+    def tail(self, n: int) -> Ball:
+        """T(n) = P[X > n]."""
+        return _ball_tail(self.variance, n)
+
+    def log_tail(self, n: FloatArray) -> FloatArray:
+        """ln T(n) for an array of whole numbers; T(n) = 1 − T(−n−1) for n < 0."""
         mirrored = np.where(n < 0, -n - 1, n)
         if self._is_summed:
             table = _table(self.variance)
@@ -194,16 +208,29 @@ def _ball_tail_at(variance: Fraction, n: int, bits: int) -> Ball:
         return 1 - _ball_tail_at(variance, -n - 1, bits)
     if variance >= _LARGEST_SUMMED:
         return _midpoint_tail(variance, n)
-    return _ball_sum(variance, n + 1) / (1 + 2 * _ball_total(variance, bits))
+    sums = _ball_sums(variance, bits)
+    above = sums[n] if n < len(sums) else _ball_sum(variance, n + 1)
+    return above / (1 + 2 * sums[0])
 
 
 def _ball_tail(variance: Fraction, n: int) -> Ball:
     return _ball_tail_at(variance, n, ctx.prec)
 
 
-@lru_cache(maxsize=64)
-def _ball_total(variance: Fraction, bits: int) -> Ball:
-    return _ball_sum(variance, 1)
+@lru_cache(maxsize=8)
+def _ball_sums(variance: Fraction, bits: int) -> list[Ball]:
+    """Σ_{x > n} e^{−x²/2σ²} for n = 0, 1, ..., up to 14 standard deviations, the smallest terms added first."""
+    square, last = ball(1 / (2 * variance)), 14 * (math.isqrt(int(variance)) + 1)
+    term = (-square).exp()
+    ratio, factor = (-3 * square).exp(), (-2 * square).exp()
+    sums = []
+    for _ in range(last):
+        sums.append(term)
+        term, ratio = term * ratio, ratio * factor
+    total = _ball_sum(variance, last + 1)
+    for n in reversed(range(last)):
+        total = sums[n] = sums[n] + total
+    return sums
 
 
 def _ball_sum(variance: Fraction, first: int) -> Ball:
@@ -212,7 +239,7 @@ def _ball_sum(variance: Fraction, first: int) -> Ball:
     term = (-square * first * first).exp()
     ratio, factor = (-square * (2 * first + 1)).exp(), (-2 * square).exp()
     total, small = term, term * Ball(2) ** -160
-    while not (ratio < 0.9 and term < small):
+    while not term * ratio <= small * (1 - ratio):
         term = term * ratio
         ratio = ratio * factor
         total = total + term

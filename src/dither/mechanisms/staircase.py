@@ -64,8 +64,14 @@ class Staircase(Additive):
 
     @property
     def event(self) -> Event:
-        """The noise on real numbers; on the integers only the place of the steps differs, and the cost is the same."""
-        return self._reals.event
+        """Stairs that cost at least as much as those of the integers and those of real numbers, which differ a little.
+
+        The nearer the split is to ½, from either side, the higher the cost (proof in `measures.staircase_pairs`).
+        """
+        events = (noising.event for noising in self._noisings)
+        splits = [event.fraction for event in events if isinstance(event, StaircaseNoise)]
+        worst = min(max(Fraction(1, 2), min(splits)), max(splits))
+        return StaircaseNoise(self.epsilon, worst, self.sensitivity, self.adjacency)
 
     @once
     def _integers(self) -> Noising | None:
@@ -81,7 +87,8 @@ class Staircase(Additive):
     def _noising_of(self, steps: int, grid: Grid | None) -> Noising:
         law = StaircaseLaw.best(steps, self.epsilon)
         step = Fraction(1) if grid is None else grid.step
-        event = StaircaseNoise(self.epsilon, Fraction(law.step, steps), steps * step, self.adjacency)
+        # Half a step inwards: rounded to the lattice, noise on the line with that split is the law of this lattice.
+        event = StaircaseNoise(self.epsilon, Fraction(2 * law.step - 1, 2 * steps), steps * step, self.adjacency)
         return Noising(law, grid, event, self.guarantee)
 
     def _check_integers(self, size: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,16 +9,16 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from flint import arb_series
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, lower, once, precision, rational
+from dither.exact import Ball, Number, ball, once, precision, rational
+from dither.exact.powers import PowerDecay
 from dither.exact.sums import tail_sum
 from dither.noise.blocks import Arm, Floats
 from dither.noise.law import WORKING_BITS, SymmetricLaw, lattice_scale
 from dither.noise.rejection import RejectionLaw
 
-__all__ = ["PowerDecay", "PowerLaw", "tail_exponent"]
+__all__ = ["PowerDecayLaw", "PowerLaw", "tail_exponent", "whole_power"]
 
 _LEAST_EXCESS = Fraction(1, 100)  # of the tail's exponent over 1; less would put most of the law beyond 2^1000
 _LARGEST_EXPONENT = 10**6
@@ -38,22 +37,8 @@ def tail_exponent(value: Number, name: str, least: int) -> Fraction:
     return exponent
 
 
-class PowerDecay(SymmetricLaw, RejectionLaw):
+class PowerDecayLaw(PowerDecay, SymmetricLaw, RejectionLaw):
     """A law P[X = x] ∝ g(|x|), g(i) = (1 + (i/c)^α)^{−β} with αβ > 1; the letters are those of power_law.md."""
-
-    @property
-    @abstractmethod
-    def _alpha(self) -> Fraction:
-        """α > 1."""
-
-    @property
-    @abstractmethod
-    def _beta(self) -> Fraction:
-        """β > 0."""
-
-    @abstractmethod
-    def _core(self) -> Ball:
-        """c, the distance at which the tail begins."""
 
     def _pmf(self, x: int) -> Ball:
         """P[X = x]."""
@@ -67,19 +52,7 @@ class PowerDecay(SymmetricLaw, RejectionLaw):
         """Σ g(|x|) over all integers."""
         return 1 + 2 * tail_sum(self, 1)
 
-    # ------------------------------------------------------ shape (both sides)
-
-    def _power(self, i: int) -> Ball:
-        """(i/c)^α."""
-        return (i / self._core()) ** ball(self._alpha) if i else ball(0)
-
-    def weight(self, i: int) -> Ball:
-        """g(i) = (1 + (i/c)^α)^{−β}."""
-        return (1 + self._power(i)) ** ball(-self._beta)
-
-    def tail_bound(self, i: int) -> Ball:
-        """At least the sum of g(n) over n ≥ i: as g decreases, g(i) + ∫_i^∞ g."""
-        return self.weight(i) + self.integral(i)
+    # ---------------------------------------------------------------- sampling
 
     def ratio(self, near: Floats, offset: Floats) -> Floats | None:
         """((m^{−α} + (u/m)^α) / (m^{−α} + (v/m)^α))^β, u = near/c, v = (near + offset)/c, m = max(1, u).
@@ -91,12 +64,12 @@ class PowerDecay(SymmetricLaw, RejectionLaw):
         alpha, twice_beta = self._whole_exponents
         u, v = near * self._inverse_core, (near + offset) * self._inverse_core
         m: Floats = _at_least_one(u)
-        floor = _whole_power(1 / m, alpha)
-        quotient: Floats = (floor + _whole_power(u / m, alpha)) / (floor + _whole_power(v / m, alpha))
+        floor = whole_power(1 / m, alpha)
+        quotient: Floats = (floor + whole_power(u / m, alpha)) / (floor + whole_power(v / m, alpha))
         if twice_beta % 2 == 0:
-            return _whole_power(quotient, twice_beta // 2)
+            return whole_power(quotient, twice_beta // 2)
         root: Floats = _root(quotient)
-        return _whole_power(root, twice_beta)
+        return whole_power(root, twice_beta)
 
     @once
     def _whole_exponents(self) -> tuple[int, int] | None:
@@ -115,48 +88,12 @@ class PowerDecay(SymmetricLaw, RejectionLaw):
     def _arms(self) -> Sequence[Arm]:
         return (Arm(self, sign=1, first=0), Arm(self, sign=-1, first=1))
 
-    # ---------------------------------------------------------- smooth function
 
-    def integral(self, i: int) -> Ball:
-        """∫ g over [i, ∞) = (c/α) B(1/(1 + (i/c)^α); β − 1/α, 1/α), an incomplete beta function.
-
-        Near the peak it is the whole integral less (c/α) B(1 − …; 1/α, β − 1/α), as 1 − … would lose digits.
-        """
-        power, beta = self._power(i), self._beta
-        far, near = ball(beta - 1 / self._alpha), ball(1 / self._alpha)
-        unit = self._core() / ball(self._alpha)
-        if not power * ball(beta) <= 1:
-            return unit * (1 / (1 + power)).beta_lower(far, near)
-        whole = far.gamma() * near.gamma() / ball(beta).gamma()
-        return unit * (whole - (power / (1 + power)).beta_lower(near, far))
-
-    def taylor(self, i: int, length: int) -> list[Ball]:
-        """g(i + h) = e^{−β ln(1 + ((i + h)/c)^α)} in powers of h."""
-        core, alpha = self._core(), self._alpha
-        place = arb_series([i / core, 1 / core], length)
-        power = place ** int(alpha) if alpha.denominator == 1 else (place.log() * ball(alpha)).exp()
-        series = ((1 + power).log() * ball(-self._beta)).exp()
-        return [series[j] for j in range(length)]
-
-    def radius(self, i: int) -> int:
-        """A share of max(i, c) that keeps `disc_integral` below six times the integral."""
-        size = max(i, int(lower(self._core())))
-        radius = size * 3 // (5 * self._alpha * max(self._beta, Fraction(1)))
-        return radius if self._alpha.denominator == 1 else min(radius, i - 1)
-
-    def disc_integral(self, i: int, radius: int) -> Ball:
-        """(2 − (1 + ρ/max(i, c))^α)^{−β} ∫_i^∞ g, see power_law.md; no bound if a disc reaches a singularity."""
-        rest = 2 - (1 + radius / ball(i).max(self._core())) ** ball(self._alpha)
-        if not rest > 0 or (self._alpha.denominator > 1 and radius >= i):
-            return Ball.pos_inf()
-        return rest ** ball(-self._beta) * self.integral(i)
-
-
-def _whole_power(x: Floats, exponent: int) -> Floats:
+def whole_power(x: Floats, exponent: int) -> Floats:
     """x^exponent by exponent − 1 multiplications or fewer, for exponent ≥ 1."""
     if exponent == 1:
         return x
-    root = _whole_power(x * x, exponent // 2)
+    root = whole_power(x * x, exponent // 2)
     return root * x if exponent % 2 else root
 
 
@@ -169,7 +106,7 @@ def _root(x: Any) -> Any:
 
 
 @dataclass(frozen=True, init=False)
-class PowerLaw(PowerDecay):
+class PowerLaw(PowerDecayLaw):
     """Integer noise, P[X = x] ∝ 1/(1 + |x/s|^γ), with s = `scale` and γ = `gamma` > 1.
 
     The noise of smooth sensitivity with pure privacy (C19; Nissim, Raskhodnikova and Smith 2007).

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 from dither.exact import Ball, Number, ball
 from dither.noise.law import lattice_scale
-from dither.noise.power_law import PowerDecay, tail_exponent
+from dither.noise.power_law import PowerDecayLaw, tail_exponent
 
 __all__ = ["StudentT"]
 
 
 @dataclass(frozen=True, init=False)
-class StudentT(PowerDecay):
+class StudentT(PowerDecayLaw):
     """Integer noise, P[X = x] ∝ (1 + (x/s)²/ν)^{−(ν+1)/2}, with s = `scale` and ν = `degrees` > 0.
 
     The noise of smooth sensitivity with lighter tails (Bun and Steinke 2019). It has a mean for ν > 1 and

@@ -1,0 +1,82 @@
+"""A function that falls like a power of the distance, with all that summing it needs.
+
+The noise of `dither.noise` and the pairs of `dither.measures` that fall like that are both made of it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+from flint import arb_series
+
+from dither.exact.balls import Ball, ball, lower
+
+__all__ = ["PowerDecay"]
+
+
+class PowerDecay(ABC):
+    """g(i) = (1 + (i/c)^α)^{−β} with αβ > 1: a `Decay` of `dither.exact.sums`.
+
+    Proofs and letters are those of noise/power_law.md. Subclasses are hashable, and say α, β and c.
+    """
+
+    @property
+    @abstractmethod
+    def _alpha(self) -> Fraction:
+        """α > 1."""
+
+    @property
+    @abstractmethod
+    def _beta(self) -> Fraction:
+        """β > 0."""
+
+    @abstractmethod
+    def _core(self) -> Ball:
+        """c, the distance at which the tail begins."""
+
+    def _power(self, i: int) -> Ball:
+        """(i/c)^α."""
+        return (i / self._core()) ** ball(self._alpha) if i else ball(0)
+
+    def weight(self, i: int) -> Ball:
+        """g(i) = (1 + (i/c)^α)^{−β}."""
+        return (1 + self._power(i)) ** ball(-self._beta)
+
+    def tail_bound(self, i: int) -> Ball:
+        """At least the sum of g(n) over n ≥ i: as g decreases, g(i) + ∫_i^∞ g."""
+        return self.weight(i) + self.integral(i)
+
+    def integral(self, i: int) -> Ball:
+        """∫ g over [i, ∞) = (c/α) B(1/(1 + (i/c)^α); β − 1/α, 1/α), an incomplete beta function.
+
+        Near the peak it is the whole integral less (c/α) B(1 − …; 1/α, β − 1/α), as 1 − … would lose digits.
+        """
+        power, beta = self._power(i), self._beta
+        far, near = ball(beta - 1 / self._alpha), ball(1 / self._alpha)
+        unit = self._core() / ball(self._alpha)
+        if not power * ball(beta) <= 1:
+            return unit * (1 / (1 + power)).beta_lower(far, near)
+        whole = far.gamma() * near.gamma() / ball(beta).gamma()
+        return unit * (whole - (power / (1 + power)).beta_lower(near, far))
+
+    def taylor(self, i: int, length: int) -> list[Ball]:
+        """g(i + h) = e^{−β ln(1 + ((i + h)/c)^α)} in powers of h."""
+        core, alpha = self._core(), self._alpha
+        place = arb_series([i / core, 1 / core], length)
+        power = place ** int(alpha) if alpha.denominator == 1 else (place.log() * ball(alpha)).exp()
+        series = ((1 + power).log() * ball(-self._beta)).exp()
+        return [series[j] for j in range(length)]
+
+    def radius(self, i: int) -> int:
+        """A share of max(i, c) that keeps `disc_integral` below six times the integral."""
+        size = max(i, int(lower(self._core())))
+        radius = size * 3 // (5 * self._alpha * max(self._beta, Fraction(1)))
+        return radius if self._alpha.denominator == 1 else min(radius, i - 1)
+
+    def disc_integral(self, i: int, radius: int) -> Ball:
+        """(2 − (1 + ρ/max(i, c))^α)^{−β} ∫_i^∞ g, see power_law.md; no bound if a disc reaches a singularity."""
+        rest = 2 - (1 + radius / ball(i).max(self._core())) ** ball(self._alpha)
+        if not rest > 0 or (self._alpha.denominator > 1 and radius >= i):
+            return Ball.pos_inf()
+        return rest ** ball(-self._beta) * self.integral(i)
