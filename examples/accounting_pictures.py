@@ -3,15 +3,13 @@
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from dither.accounting import compose
 from dither.accounting.textbook import advanced, basic
 from dither.events import LaplaceNoise, Repeated
-from dither.plots.style import new_axes, strokes
+from dither.plots.style import new_axes, save, strokes
 
 SCALE = 50
 DELTA = "1e-6"
@@ -31,22 +29,17 @@ def composition() -> Figure:
         "bracket, upper end": [found.upper for found in brackets],
     }
     for (name, values), stroke in zip(curves.items(), strokes(len(curves)), strict=True):
-        style: dict[str, Any] = dict(stroke)
-        axes.loglog(TIMES, values, label=name, **style)
+        axes.loglog(TIMES, values, label=name, **stroke)
     axes.loglog(TIMES, [found.lower for found in brackets], "k+", markersize=6, label="bracket, lower end")
     axes.legend(fontsize=8, frameon=False)
     return figure
 
 
 def draw(folder: Path) -> list[Path]:
-    """Write the picture and say where it is. The same input gives the same picture."""
-    path = folder / "composition.svg"
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dither"}):
-        composition().savefig(path, metadata={"Date": None, "Creator": None})
-    return [path]
+    """Write the picture and say where it is."""
+    return [save(composition(), folder / "composition.svg")]
 
 
 if __name__ == "__main__":
     default = Path(__file__).resolve().parents[1] / "docs" / "img"
-    for picture in draw(Path(sys.argv[1]) if len(sys.argv) > 1 else default):
-        print(picture)
+    print(*draw(Path(sys.argv[1]) if len(sys.argv) > 1 else default), sep="\n")

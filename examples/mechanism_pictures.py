@@ -2,22 +2,19 @@
 
 import math
 import sys
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
 import dither as dp
+from dither.mechanisms.selection import NoiseName
 from dither.noise import DiscreteLaplace
-from dither.plots.style import new_axes
-from dither.plots.style import strokes as _strokes
+from dither.plots.style import new_axes, save, strokes
 
-
-def strokes(count: int) -> list[dict[str, Any]]:
-    """Line styles, as keyword arguments."""
-    return [dict(stroke) for stroke in _strokes(count)]
+SCORES = (0, 2, 4, 5, 7, 8)
+NOISES: tuple[NoiseName, ...] = ("exponential", "laplace", "gumbel")
 
 
 def laplace() -> Figure:
@@ -72,18 +69,71 @@ def histogram() -> Figure:
     return figure
 
 
+def exponential() -> Figure:
+    """The law of the selected candidate for three budgets."""
+    figure, axes = new_axes("Who is selected, scores 0, 2, 4, 5, 7, 8", "score", "probability")
+    for epsilon, stroke in zip((Fraction(1, 2), Fraction(1), Fraction(2)), strokes(3), strict=True):
+        law = dp.Exponential(sensitivity=1, epsilon=epsilon).error_distribution(SCORES)
+        points = [(max(SCORES) - error, float(p)) for error, p in zip(law.errors, law.probabilities, strict=True)]
+        axes.plot(*zip(*points, strict=True), marker="o", markersize=4, label=f"ε = {float(epsilon):g}", **stroke)
+    axes.legend(frameon=False)
+    return figure
+
+
+def noisy_max() -> Figure:
+    """The chance that the best loses to nine others, all x below it."""
+    figure, axes = new_axes("The best of ten loses, ε = 1", "distance of the other nine", "probability")
+    for noise, stroke in zip(NOISES, strokes(3), strict=True):
+        gaps = range(17)
+        law = [_loses(noise, gap) for gap in gaps]
+        axes.plot(gaps, law, label=f"{noise} noise", **stroke)
+    axes.legend(frameon=False)
+    return figure
+
+
+def _loses(noise: NoiseName, gap: int) -> float:
+    mechanism = dp.NoisyMax(sensitivity=1, epsilon=1, noise=noise)
+    return 0.9 if gap == 0 else float(mechanism.error_distribution([gap] + [0] * 9).probabilities[1])
+
+
+def randomized_response() -> Figure:
+    """The standard error of a frequency among 10 000 people, f = 0.1."""
+    figure, axes = new_axes("Standard error of a frequency of 10 %, 10,000 people", "ε", "standard error")
+    budgets = [k / 4 for k in range(1, 17)]
+    for answers, stroke in zip((2, 4, 16), strokes(3), strict=True):
+        axes.plot(budgets, [_standard_error(answers, x) for x in budgets], label=f"{answers} answers", **stroke)
+    axes.set_yscale("log")
+    axes.legend(frameon=False)
+    return figure
+
+
+def _standard_error(answers: int, epsilon: float) -> float:
+    keep = float(dp.RandomizedResponse(answers=range(answers), epsilon=epsilon).keep)
+    false = (1 - keep) / answers
+    true = keep + false
+    return float(np.sqrt((0.1 * true * (1 - true) + 0.9 * false * (1 - false)) / 10_000) / keep)
+
+
+def sparse_vector() -> Figure:
+    """How near the threshold an answer may be wrong, against the number of answers above."""
+    figure, axes = new_axes("Right beyond this distance, ε = 1, β = 5 %", "max_above", "distance")
+    counts = [1, 2, 4, 8, 16, 32]
+    for monotone, stroke in zip((False, True), strokes(2), strict=True):
+        errors = [dp.SparseVector(threshold=0, epsilon=1, max_above=c, monotone=monotone).error(0.05) for c in counts]
+        axes.plot(counts, errors, marker="o", markersize=4, label="monotone" if monotone else "any", **stroke)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.legend(frameon=False, title="values")
+    return figure
+
+
 def draw(folder: Path) -> list[Path]:
-    """Write the pictures and say where they are. The same input gives the same bytes."""
-    written = []
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dither"}):
-        for picture in (laplace, gaussian, staircase, histogram):
-            path = folder / f"{picture.__name__}.svg"
-            picture().savefig(path, metadata={"Date": None, "Creator": None})
-            written.append(path)
-    return written
+    """Write the pictures and say where they are."""
+    added = (laplace, gaussian, staircase, histogram)
+    chosen = (exponential, noisy_max, randomized_response, sparse_vector)
+    return [save(picture(), folder / f"{picture.__name__}.svg") for picture in (*added, *chosen)]
 
 
 if __name__ == "__main__":
     default = Path(__file__).resolve().parents[1] / "docs" / "mechanisms" / "img"
-    for picture in draw(Path(sys.argv[1]) if len(sys.argv) > 1 else default):
-        print(picture)
+    print(*draw(Path(sys.argv[1]) if len(sys.argv) > 1 else default), sep="\n")

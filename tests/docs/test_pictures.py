@@ -9,17 +9,32 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBER = re.compile(r"-?[0-9]+\.[0-9]+")
+FOLDERS = {
+    "accounting_pictures.py": "docs/img",
+    "guarantee_pictures.py": "docs/img",
+    "mechanism_pictures.py": "docs/mechanisms/img",
+}
 
 
 @pytest.mark.slow
-def test_the_committed_pictures_are_current(tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", FOLDERS)
+def test_the_committed_pictures_are_current(script: str, tmp_path: Path) -> None:
     """The same text, and every coordinate within a tenth of a point."""
-    subprocess.run([sys.executable, ROOT / "examples" / "guarantee_pictures.py", tmp_path], check=True)
+    subprocess.run([sys.executable, ROOT / "examples" / script, tmp_path], check=True)
     drawn = sorted(tmp_path.glob("*.svg"))
-    assert len(drawn) == 3
+    assert drawn
     for path in drawn:
-        new, old = path.read_text(), (ROOT / "docs" / "img" / path.name).read_text()
-        advice = f"{path.name} changed: run python examples/guarantee_pictures.py"
+        new, old = path.read_text(), (ROOT / FOLDERS[script] / path.name).read_text()
+        advice = f"{path.name} changed: run python examples/{script}"
         assert NUMBER.sub("", new) == NUMBER.sub("", old), advice
         pairs = zip(NUMBER.findall(new), NUMBER.findall(old), strict=True)
         assert all(abs(float(a) - float(b)) < 0.1 for a, b in pairs), advice
+
+
+def test_every_picture_is_drawn_by_a_script() -> None:
+    """Each is shown on a page, and named by a script."""
+    pages = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
+    scripts = "".join((ROOT / "examples" / script).read_text() for script in FOLDERS)
+    for picture in (ROOT / "docs").rglob("img/*.svg"):
+        assert f"img/{picture.name})" in pages, f"no page shows {picture.name}"
+        assert picture.stem in scripts, f"no script draws {picture.name}"
