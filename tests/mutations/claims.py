@@ -40,8 +40,26 @@ MUTATIONS = [
         ("measures/approximate.py", "ball(-self._loss).exp() * ball(rest)", "ball(self._loss).exp() * ball(rest)"),
         # D5, C10, C26: who is protected
         ("adjacency.py", "if other != first:", "if other is not None and other != first:"),
+        ("adjacency.py", 'known is not None and known.change == "replace"', "known is None"),
+        (
+            "accounting/dominate.py",
+            "return found, common(adjacency_of(thing) for thing in known)",
+            "return found, adjacency_of(known[0])",
+        ),
+        ("mechanisms/histogram.py", "return self.max_bins * (2 if", "return self.max_bins * (1 if"),
+        ("mechanisms/histogram.py", "return self.max_bins * (2 if", "return 1 * (2 if"),
+        ("mechanisms/histogram.py", "sensitivity_squared=self._moves", "sensitivity_squared=self._moves**2"),
+        ("mechanisms/gaussian.py", "failure(delta, n, allow_large_delta)", "failure(delta, None, allow_large_delta)"),
         ("mechanisms/additive.py", "not exact * int(n) < 1 and", "not exact * int(n) < 2 and"),
-        # C9, C11, C12, C14, C16: selection
+        # C9, C11, C12, C14, C16: selection; D6: a metric space
+        ("mechanisms/metric.py", "for row in self.distances}) == 1 else 2", "for row in self.distances}) == 1 else 1"),
+        ("mechanisms/metric.py", "ball(-distance / self.scale).exp()", "ball(-distance / self.scale / 2).exp()"),
+        ("mechanisms/laplace.py", "distance / amount if way", "2 * distance / amount if way"),
+        (
+            "mechanisms/laplace.py",
+            "scale = steps / self.epsilon + Fraction(1, 4 * steps)",
+            "scale = 2 * steps / self.epsilon",
+        ),
         (
             "mechanisms/randomized_response.py",
             "TwoPoint(odds=true / other)",
