@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dither import accounting, adjacency, events, measures, mechanisms, plots
+    from dither import accounting, adjacency, audit, events, measures, mechanisms, plots
     from dither.accounting import compose
     from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
     from dither.mechanisms import (
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
         Histogram,
         Laplace,
         MetricExponential,
+        NoAnswer,
         NoisyMax,
+        ProposeTestRelease,
         RandomizedResponse,
         Release,
         SparseVector,
@@ -39,7 +41,9 @@ _HOMES = {
     "Histogram": "mechanisms",
     "Laplace": "mechanisms",
     "MetricExponential": "mechanisms",
+    "NoAnswer": "mechanisms",
     "NoisyMax": "mechanisms",
+    "ProposeTestRelease": "mechanisms",
     "PureDP": "measures",
     "RandomizedResponse": "mechanisms",
     "Release": "mechanisms",
@@ -52,6 +56,7 @@ _HOMES = {
     "compose": "accounting",
     "accounting": None,
     "adjacency": None,
+    "audit": None,
     "events": None,
     "measures": None,
     "mechanisms": None,
@@ -67,7 +72,9 @@ __all__ = [
     "Histogram",
     "Laplace",
     "MetricExponential",
+    "NoAnswer",
     "NoisyMax",
+    "ProposeTestRelease",
     "PureDP",
     "RandomizedResponse",
     "Release",
@@ -78,6 +85,7 @@ __all__ = [
     "TopK",
     "accounting",
     "adjacency",
+    "audit",
     "compose",
     "events",
     "measures",
