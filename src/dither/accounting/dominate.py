@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import singledispatch
-from math import isqrt
+from math import floor, isqrt
 from typing import TypeAlias
 
 from dither import events
@@ -27,6 +27,7 @@ from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint, approximate, pure
 from dither.measures.staircase_pairs import Staircase
 from dither.measures.subsampled_pairs import either, fixed_size, poisson
+from dither.measures.tested_pairs import Tested
 
 __all__ = ["Parts", "Spending", "adjacency_of", "parts", "parts_of_all"]
 
@@ -119,14 +120,26 @@ def _(event: events.SparseVector) -> Parts:
 
 @parts.register
 def _(event: events.TestAndRelease) -> Parts:
-    """The test, the answer, and a leak where the test passes though the distance is 0 (claim C20).
+    """Whole distances with integer noise and one pair for the answer: both jointly (claim C20). Else part by part.
 
     If one of two neighbours is at a positive distance, the answer has its stated sensitivity between them. If
     both are at distance 0, each answers with probability at most P[noise > threshold].
     """
+    (test, _), *_, (answer, times) = found = (*parts(event.test), *parts(event.answer))
+    is_one = len(found) == 2 and times == 1 and answer.is_symmetric
+    if isinstance(test, DiscreteLaplace | DiscreteGaussian) and is_one and _is_whole_distance(event):
+        return ((Tested(test, floor(event.threshold), answer), 1),)
     with precision(128):
         leak = min(Fraction(upper(_passes(event))), Fraction(1))
-    return (*parts(event.test), *parts(event.answer), (approximate(Fraction(0), leak), 1))
+    return (*found, (approximate(Fraction(0), leak), 1))
+
+
+def _is_whole_distance(event: events.TestAndRelease) -> bool:
+    """Whether noise on the integers is compared with a threshold that may be rounded down to them."""
+    test = event.test
+    assert isinstance(test, events.LaplaceNoise | events.GaussianNoise), "the event has checked it"
+    size = test.sensitivity if isinstance(test, events.LaplaceNoise) else test.sensitivity_squared
+    return test.step == size == 1 and event.threshold >= 0
 
 
 def _passes(event: events.TestAndRelease) -> Ball:

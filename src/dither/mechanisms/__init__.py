@@ -5,6 +5,8 @@ from dither.mechanisms.histogram import Histogram
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.metric import MetricExponential
+from dither.mechanisms.no_answer import NoAnswer
+from dither.mechanisms.propose_test_release import ProposeTestRelease
 from dither.mechanisms.randomized_response import Frequencies, RandomizedResponse
 from dither.mechanisms.released import Release
 from dither.mechanisms.selection import Exponential, NoisyMax, TopK
@@ -21,7 +23,9 @@ __all__ = [
     "Laplace",
     "Mechanism",
     "MetricExponential",
+    "NoAnswer",
     "NoisyMax",
+    "ProposeTestRelease",
     "RandomizedResponse",
     "Release",
     "SparseVector",

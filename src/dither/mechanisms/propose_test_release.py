@@ -1,0 +1,233 @@
+"""Propose-test-release: noise for a proposed local sensitivity, if the data is far from any that exceeds it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dither.adjacency import Adjacency, checked
+from dither.errors import NotANumberError, ParameterError
+from dither.events import GaussianNoise, LaplaceNoise, TestAndRelease
+from dither.exact import Number, ball, check, once, rational
+from dither.measures import ApproxDP, ProfileOf
+from dither.measures.certified import at_most, below, exactly_above
+from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
+from dither.measures.pairs import Gaussian as GaussianPair
+from dither.measures.pairs import Laplace as LaplacePair
+from dither.measures.tested_pairs import Tested
+from dither.mechanisms.additive import Noising, described, failure
+from dither.mechanisms.gaussian import Gaussian
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.mechanism import Mechanism
+from dither.mechanisms.no_answer import NoAnswer
+from dither.mechanisms.released import Interval, Release
+from dither.mechanisms.tested_calibration import (
+    Split,
+    gaussian_textbook,
+    gaussian_tight,
+    laplace_textbook,
+    laplace_tight,
+)
+from dither.unit import Statistic, distance_to_sensitivity
+
+__all__ = ["ProposeTestRelease"]
+
+_RULES: dict[tuple[str, str], Callable[[Fraction, Fraction], Split]] = {
+    ("laplace", "tight"): laplace_tight,
+    ("laplace", "textbook"): laplace_textbook,
+    ("gaussian", "tight"): gaussian_tight,
+    ("gaussian", "textbook"): gaussian_textbook,
+}
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class ProposeTestRelease(Mechanism):
+    """f(D) + noise for the sensitivity η = `limit` that is proposed, if a private test allows it; else `NoAnswer`.
+
+    f = `statistic`. Let d(D) be the distance from D to the nearest dataset whose local sensitivity exceeds η: it moves
+    by at most 1 between neighbours. With noise X₁ on the integers and X₂ on a public grid,
+
+        d(D) + X₁ > T  →  f(D) + X₂,      otherwise  →  NoAnswer.
+
+    The whole costs (ε, δ) = (`epsilon`, `delta`), whatever comes out (claim C20; Dwork and Lei 2009).
+
+    * `noise` "laplace": X₁ of scale 1/ε₁, X₂ of scale η/ε₂; ε₁ + ε₂ = ε.
+    * `noise` "gaussian": X₁ of standard deviation σ₁, X₂ of ησ₂.
+    * `threshold` "tight": an answer is unsafe only where d = 0 before and after, so T is the smallest with
+      P[X₁ > T] ≤ δ, and test and answer are accounted for jointly (propose_test_release.md). The split makes
+      (distance that passes) × (noise) smallest; for Laplace noise that is ε₁ ≈ ε₂.
+    * `threshold` "textbook": ε₁ = ε₂ = ε/2 and T = 1 + ln(2/δ)/ε₁; for Gaussian noise, with ε below 2 and
+      2e^{ε₁}δ₁ + δ₁² = δ, σ₁ = σ₂ = √(2 ln(1.25/δ₁))/ε₁ and T = 1 + 2 ln(1.25/δ₁)/ε₁.
+
+    Measuring d by datasets whose *value* differs by more than η, as it is sometimes printed, is not private.
+
+    >>> from dither.unit import Median
+    >>> m = ProposeTestRelease(Median(bounds=(0, 1000)), limit=2, epsilon=1, delta=1e-6)
+    >>> m.guarantee
+    ApproxDP(epsilon=1, delta=1e-06, adjacency='replace one record')
+    >>> m.needed_distance(0.05), m.error(0.05)
+    (32, 11.84186...)
+    """
+
+    statistic: Statistic
+    limit: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    noise: str
+    threshold: str
+    adjacency: Adjacency | None
+
+    def __init__(
+        self,
+        statistic: Statistic,
+        *,
+        limit: Number,
+        epsilon: Number,
+        delta: Number,
+        noise: str = "laplace",
+        threshold: str = "tight",
+        n: int | None = None,
+        allow_large_delta: bool = False,
+    ) -> None:
+        if not isinstance(statistic, Statistic):
+            raise ParameterError(
+                "statistic must say its value, its adjacency and its sensitivity within a distance, as Median does; "
+                f"got the type {type(statistic).__name__}."
+            )
+        exact = {name: rational(x, name) for name, x in (("limit", limit), ("epsilon", epsilon))}
+        check.positive(**exact)
+        miss = failure(delta, n, allow_large_delta)
+        if miss is None or not miss < Fraction(1, 2):
+            raise ParameterError(f"delta must lie strictly between 0 and 1/2, got delta={delta}.")
+        if (noise, threshold) not in _RULES:
+            raise ParameterError(
+                "noise must be laplace or gaussian, and threshold tight or textbook; "
+                f"got noise={noise!r} and threshold={threshold!r}."
+            )
+        values = {**exact, "statistic": statistic, "delta": miss, "noise": noise, "threshold": threshold}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "adjacency", checked(statistic.adjacency))
+        if not at_most(lambda: self._pair.profile(ball(self.epsilon)), self.delta):
+            raise ParameterError(
+                f"the {threshold} threshold misses (epsilon, delta) on a lattice at epsilon={self.epsilon}, "
+                f'delta={self.delta}. Use threshold="tight", or another budget.'
+            )
+
+    def __repr__(self) -> str:
+        shown = described(
+            self,
+            limit=self.limit,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            noise=self.noise if self.noise != "laplace" else None,
+            threshold=self.threshold if self.threshold != "tight" else None,
+        )
+        return shown.replace("(", f"({self.statistic!r}, ", 1)
+
+    # ------------------------------------------------------------------- cost
+
+    @once
+    def split(self) -> Split:
+        """T and the two noises: ε₁ and ε₂, or σ₁² and 1/σ₂²."""
+        return _RULES[self.noise, self.threshold](self.epsilon, self.delta)
+
+    @once
+    def _test(self) -> Noising:
+        """The noise on the distance."""
+        share = self.split.test
+        if self.noise == "laplace":
+            mechanism: Laplace | Gaussian = Laplace(sensitivity=1, epsilon=share, adjacency=self.adjacency)
+        else:
+            mechanism = Gaussian(sensitivity=1, rho=1 / (2 * share), adjacency=self.adjacency)
+        noising = mechanism._integers
+        assert noising is not None, "a distance moves by 1"
+        return noising
+
+    @once
+    def _answer(self) -> Laplace | Gaussian:
+        """The answer, as if nothing had been tested."""
+        share = self.split.answer
+        if self.noise == "laplace":
+            return Laplace(sensitivity=self.limit, epsilon=share, adjacency=self.adjacency)
+        return Gaussian(sensitivity=self.limit, rho=share / 2, adjacency=self.adjacency)
+
+    @once
+    def event(self) -> TestAndRelease:
+        """The noise on the distance, the threshold, and the noise on the answer."""
+        return TestAndRelease(self._test.event, Fraction(self.split.threshold), self._answer.event_for(0.0))
+
+    @once
+    def _pair(self) -> Tested:
+        """Test and answer together, as the event states them."""
+        test, answer = self.event.test, self.event.answer
+        if isinstance(test, LaplaceNoise) and isinstance(answer, LaplaceNoise):
+            return Tested(
+                DiscreteLaplace(test.scale), self.split.threshold, LaplacePair(answer.sensitivity / answer.scale)
+            )
+        assert isinstance(test, GaussianNoise)
+        assert isinstance(answer, GaussianNoise)
+        pair = GaussianPair(answer.sensitivity_squared / answer.variance)
+        return Tested(DiscreteGaussian(test.variance), self.split.threshold, pair)
+
+    @property
+    def guarantee(self) -> ApproxDP:
+        """(ε, δ)-DP, whether there is an answer or not. The whole profile stands on the release."""
+        return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
+
+    # ---------------------------------------------------------------- release
+
+    def release(self, value: Any) -> Release:
+        """The noisy statistic of the data `value`, or `NoAnswer`.
+
+        Data that the statistic does not take is refused before anything is drawn.
+        """
+        distance = distance_to_sensitivity(self.statistic, value, self.limit)
+        exact = float(self.statistic.value(value))
+        if not math.isfinite(exact):
+            raise NotANumberError("the statistic must be finite. Give data on which it is.")
+        shown = self._answer._reals.add(exact) if self._passes(distance) else self.no_answer
+        return Release(shown, self.event, ProfileOf(self._pair, adjacency=self.adjacency), self)
+
+    def _passes(self, distance: float) -> bool:
+        # No dataset at all exceeds the limit: then none does for any neighbour either.
+        return math.isinf(distance) or int(distance) + self._test.law.sample() > self.split.threshold
+
+    @property
+    def no_answer(self) -> NoAnswer:
+        """What comes out if the test does not pass."""
+        return NoAnswer(self.limit, self.split.threshold)
+
+    # ------------------------------------------------------------------ error
+
+    def answer_probability(self, distance: int) -> float:
+        """The chance of an answer where the data is `distance` away from a local sensitivity above the limit.
+
+        Rounded down.
+        """
+        check.count(0, distance=distance)
+        return below(lambda: self._pair.passes(int(distance)))
+
+    def needed_distance(self, beta: Number = 0.05) -> int:
+        """The smallest distance at which there is an answer with probability 1 − `beta` or more."""
+        exact = rational(beta, "beta")
+        check.between(0, 1, beta=exact)
+        return max(self.split.threshold + 1 + self._test.law.quantile(1 - exact), 0)
+
+    @property
+    def expected_error(self) -> float:
+        """E|error| of the answer, if there is one; rounded up."""
+        return self._answer._expected(self._answer._reals)
+
+    def _error(self, beta: Fraction) -> float:
+        """For the answer, if there is one: its noise does not depend on the test."""
+        return exactly_above(self._answer._reals.reach(beta))
+
+    def _interval(self, value: Any, level: Fraction) -> Interval:
+        """Around an answer, as for the noise alone; everything, where there is none."""
+        if isinstance(value, NoAnswer):
+            return -math.inf, math.inf
+        return self._answer._interval(value, level)

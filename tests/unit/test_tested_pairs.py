@@ -1,0 +1,151 @@
+"""The joint profile of a test and its answer, against enumeration."""
+
+import functools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dither.accounting import compose
+from dither.errors import ParameterError
+from dither.events import GaussianNoise, LaplaceNoise, Repeated, Stated, TestAndRelease
+from dither.exact import Ball, ball, precision
+from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
+from dither.measures.pairs import Gaussian, Laplace, Pair
+from dither.measures.subsampled_pairs import PoissonRemove
+from dither.measures.tested_pairs import Tested
+from tests.oracle import tested as oracle
+
+Noise = DiscreteLaplace | DiscreteGaussian
+CASES: dict[str, tuple[Noise, int, Noise]] = {
+    "laplace": (DiscreteLaplace(Fraction(1)), 4, DiscreteLaplace(Fraction(5, 2), 3)),
+    "laplace, at once": (DiscreteLaplace(Fraction(1, 2)), 0, DiscreteLaplace(Fraction(2), 1)),
+    "gaussian": (DiscreteGaussian(Fraction(4)), 5, DiscreteGaussian(Fraction(9), 2)),
+    "gaussian, narrow": (DiscreteGaussian(Fraction(1, 3)), 2, DiscreteGaussian(Fraction(2), 1)),
+    "mixed": (DiscreteLaplace(Fraction(1)), 6, DiscreteGaussian(Fraction(16), 3)),
+}
+EPSILONS = [Fraction(x) for x in ("0", "0.7", "1.8", "4", "30")]
+
+
+def _weight(pair: Noise) -> oracle.Weight:
+    return oracle.laplace(pair.scale) if isinstance(pair, DiscreteLaplace) else oracle.gaussian(pair.variance)
+
+
+@functools.cache
+def _true(case: str, epsilon: Fraction) -> float:
+    test, threshold, answer = CASES[case]
+    found = oracle.delta(epsilon, _weight(test), threshold, _weight(answer), answer.sensitivity, 75, threshold + 26)
+    return float(found)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_profile_is_that_of_all_outcomes(case: str) -> None:
+    pair = Tested(*CASES[case])
+    for epsilon in EPSILONS:
+        with precision(128):
+            found = pair.profile(ball(epsilon))
+        assert float(found) == pytest.approx(_true(case, epsilon), rel=2e-9, abs=1e-15)
+        low, high = pair.delta_bracket(epsilon)
+        assert low <= float(found) <= high <= float(found) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("change", ["threshold", "test", "answer"])
+def test_what_is_a_little_weaker_costs_more(case: str, change: str) -> None:
+    """The oracle of a smaller threshold or of ten percent less noise exceeds the profile of the right one somewhere."""
+    test, threshold, answer = CASES[case]
+    if change == "threshold" and not threshold:
+        pytest.skip("a threshold below 0 is refused")
+    worse = Tested(
+        _quieter(test) if change == "test" else test,
+        threshold - (change == "threshold"),
+        _quieter(answer) if change == "answer" else answer,
+    )
+    assert any(_delta(worse, epsilon) > 1.001 * _true(case, epsilon) for epsilon in EPSILONS)
+
+
+def _quieter(pair: Noise) -> Noise:
+    if isinstance(pair, DiscreteLaplace):
+        return DiscreteLaplace(pair.scale * Fraction(9, 10), pair.sensitivity)
+    return DiscreteGaussian(pair.variance * Fraction(81, 100), pair.sensitivity)
+
+
+def _delta(pair: Pair, epsilon: Fraction) -> float:
+    return pair.delta(epsilon)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_floats_bound_it_from_both_sides(case: str) -> None:
+    pair = Tested(*CASES[case])
+    losses = np.linspace(-3, 5, 81)
+    dots, tails, leak = pair.dots(losses), pair.tails(losses), float(pair.infinity)
+    for i, loss in enumerate(losses.tolist()):
+        with precision(128):
+            exact = float(pair.profile(Ball(loss)))
+        assert dots[i] + leak >= exact * (1 - 1e-9)
+        assert tails.p[i] - tails.scaled_q[i] + leak <= exact * (1 + 1e-9)
+    at = float(EPSILONS[1])
+    assert pair.estimate(at) == pytest.approx(pair.delta(EPSILONS[1]), rel=0.05)
+
+
+def test_wide_noise_is_as_good() -> None:
+    """Thousands of distances: blocks must not change the answer, beside a look at each distance."""
+    pair = Tested(DiscreteGaussian(Fraction(40**2)), 190, Gaussian(Fraction(1, 36)))
+    for epsilon in (Fraction(1, 10), Fraction(1, 2), Fraction(1)):
+        with precision(128):
+            each = [pair._between(ball(epsilon), d, d) for d in range(1, 700)]
+            best = max(map(float, [*each, pair.answer.profile(ball(epsilon)), pair.passes(0)]))
+            assert float(pair.profile(ball(epsilon))) == pytest.approx(best, rel=1e-9)
+
+
+def test_bounds_of_blocks_hold_for_each_distance_inside() -> None:
+    for case in CASES:
+        pair = Tested(*CASES[case])
+        with precision(128):
+            for epsilon in (Ball(-0.5), Ball(0), Ball(0.7), Ball(2)):
+                for first, last in ((1, 5), (3, 9), (2, None), (6, None)):
+                    bound = pair._between(epsilon, first, last)
+                    inside = range(first, (last or 40) + 1)
+                    assert all(not pair._between(epsilon, d, d) > bound for d in inside)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_accounting_reads_the_event_as_this_pair(noise: str) -> None:
+    if noise == "laplace":
+        test, answer = LaplaceNoise(Fraction(2), step=Fraction(1)), LaplaceNoise(Fraction(6), Fraction(3))
+        pair = Tested(DiscreteLaplace(Fraction(2)), 26, Laplace(Fraction(1, 2)))
+    else:
+        test, answer = GaussianNoise(Fraction(36), step=Fraction(1)), GaussianNoise(Fraction(144), Fraction(4))  # type: ignore[assignment]
+        pair = Tested(DiscreteGaussian(Fraction(36)), 28, Gaussian(Fraction(1, 36)))
+    event = TestAndRelease(test, Fraction(26 if noise == "laplace" else 28), answer)
+    assert compose([event]).delta(1) == pair.delta(1)
+    one, several = compose([event]), compose([Repeated(event, 8)])
+    assert one.epsilon(1e-4) < several.epsilon(1e-4) <= 8 * one.epsilon(1e-4 / 8)
+    lower, upper = several.bracket(1e-4)
+    assert lower <= upper
+
+
+@pytest.mark.parametrize(
+    ("test", "answer"),
+    [
+        (LaplaceNoise(Fraction(2)), LaplaceNoise(Fraction(2))),
+        (LaplaceNoise(Fraction(2), Fraction(2), Fraction(1)), LaplaceNoise(Fraction(2))),
+        (LaplaceNoise(Fraction(2), step=Fraction(1)), Repeated(LaplaceNoise(Fraction(2)), 2)),
+        (GaussianNoise(Fraction(2)), Stated("PureDP", (Fraction(1),))),
+    ],
+    ids=str,
+)
+def test_other_tests_are_accounted_for_part_by_part(test: LaplaceNoise, answer: LaplaceNoise) -> None:
+    whole = compose([TestAndRelease(test, Fraction(30), answer)]).epsilon(1e-3)
+    assert compose([answer]).epsilon(1e-3) <= whole < math.inf
+
+
+def test_what_it_cannot_be_made_of_is_refused() -> None:
+    noise, answer = DiscreteLaplace(Fraction(1)), Laplace(Fraction(1))
+    with pytest.raises(ParameterError, match="sensitivity 1"):
+        Tested(DiscreteLaplace(Fraction(1), 2), 3, answer)
+    with pytest.raises(ParameterError, match="threshold"):
+        Tested(noise, -1, answer)
+    with pytest.raises(ParameterError, match="both directions"):
+        Tested(noise, 3, PoissonRemove(answer, Fraction(1, 2)))
