@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
 from dither.events import Event, Repeated, Selection
@@ -196,15 +199,18 @@ class Exponential(_Selecting):
         """Select by the scores `value`, with positive base `weights` that must be public. Else as for noisy max."""
         return self._select(Scores.of(value, weights), candidates)
 
-    def release_interval(self, edges: Numbers, scores: Numbers) -> Release:
+    def release_interval(
+        self, edges: Numbers, scores: Numbers, *, log2_density: NDArray[np.int64] | None = None
+    ) -> Release:
         """A point between the first and the last of `edges`, with density ∝ e^{q/b}; q is `scores`[i] on piece i.
 
         Piece i reaches from edges[i] to edges[i + 1]. The first and the last edge must be public; those between may
         be data, as for a median, and so may be their number: `candidates` plays no part. The point is one of a public
         dyadic grid of at least 2^40 steps, each with the score of the piece it lies in: the mechanism on a finite set,
-        exactly.
+        exactly. A point of piece i has the base weight 2^`log2_density`[i], 1 unless given; how it depends on the
+        place of the point must be public.
         """
-        pieces = Pieces.of(edges, scores)
+        pieces = Pieces.of(edges, scores, log2_density)
         winner = Race("gumbel", self.scale).winner(pieces.scores)
         return self._released(pieces.point_in(winner), self._event(None))
 

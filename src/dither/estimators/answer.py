@@ -1,0 +1,81 @@
+"""What an estimator gives back: a release that knows its interval and how its budget was split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dither.adjacency import Adjacency
+from dither.errors import ParameterError
+from dither.events import Composed, Event
+from dither.exact import Number, check, in_words, rational
+from dither.measures import PureDP
+from dither.mechanisms import Mechanism, Release
+from dither.mechanisms.released import Interval
+
+__all__ = ["Estimate", "Spent", "budget", "shares"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate(Release):
+    """A private estimate: it may be shown to anyone, with all that it carries."""
+
+    name: str = ""
+    """The estimator."""
+    split: Mapping[str, Fraction] = field(default_factory=dict)
+    """The part of ε that each step spent; together they are ε."""
+    found: Mapping[str, Any] = field(default_factory=dict)
+    """What the steps before the last released, such as the range to which the data were clamped."""
+    covers: str = ""
+    """What the interval holds with its probability."""
+    bars: Callable[[Fraction], Interval] | None = field(default=None, repr=False)
+    """The interval at a level, from released numbers alone."""
+
+    def interval(self, level: Number = 0.95) -> Interval:
+        """Bounds that hold what `covers` says with probability `level` or more."""
+        exact = rational(level, "level")
+        check.between(0, 1, level=exact)
+        if self.bars is None:
+            raise ParameterError(f"this {self.name} kept no budget for an interval. {self.covers}")
+        return self.bars(exact)
+
+    def certificate(self) -> dict[str, Any]:
+        """As for any release, under the name of the estimator, and with the split of the budget."""
+        # (Zero-argument super() knows no class with slots.)
+        split = {step: in_words(part) for step, part in self.split.items()}
+        return {**Release.certificate(self), "mechanism": f"stats.{self.name}", "split": split}
+
+
+@dataclass
+class Spent:
+    """The steps of one estimator, in order: what each was for, its share of ε, what it says it did."""
+
+    adjacency: Adjacency
+    split: dict[str, Fraction] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+
+    def record(self, step: str, epsilon: Fraction, event: Event) -> None:
+        """One more step."""
+        self.split[step] = self.split.get(step, Fraction(0)) + epsilon
+        self.events.append(event)
+
+    def estimate(self, name: str, value: Any, mechanism: Mechanism, **said: Any) -> Estimate:
+        """The release: its guarantee is the sum of the shares (claim C3)."""
+        event = self.events[0] if len(self.events) == 1 else Composed(tuple(self.events))
+        guarantee = PureDP(sum(self.split.values(), Fraction(0)), adjacency=self.adjacency)
+        return Estimate(value, event, guarantee, mechanism, name, dict(self.split), **said)
+
+
+def budget(epsilon: Number) -> Fraction:
+    """ε, exactly and positive."""
+    exact = rational(epsilon, "epsilon")
+    check.positive(epsilon=exact)
+    return exact
+
+
+def shares(epsilon: Fraction, **parts: int) -> dict[str, Fraction]:
+    """ε split in proportion to `parts`, without a remainder."""
+    whole = sum(parts.values())
+    return {step: epsilon * part / whole for step, part in parts.items()}
