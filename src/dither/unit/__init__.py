@@ -1,0 +1,19 @@
+"""Who is protected: how much a statistic of the data can change, globally, locally and smoothly."""
+
+from dither.unit.order import Maximum, Median, Minimum, Quantile
+from dither.unit.search import SMOOTH_EXCESS
+from dither.unit.smooth import distance_to_sensitivity, local_sensitivity, smooth_sensitivity
+from dither.unit.statistic import Profile, Statistic
+
+__all__ = [
+    "SMOOTH_EXCESS",
+    "Maximum",
+    "Median",
+    "Minimum",
+    "Profile",
+    "Quantile",
+    "Statistic",
+    "distance_to_sensitivity",
+    "local_sensitivity",
+    "smooth_sensitivity",
+]

@@ -1,0 +1,57 @@
+"""What a statistic must know about itself for noise to be fitted to the data at hand."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from dither.adjacency import Adjacency
+from dither.exact import Number
+
+__all__ = ["Profile", "Statistic"]
+
+
+@runtime_checkable
+class Statistic(Protocol):
+    """A function f of a dataset that knows how much it can change. A user's own class may implement it.
+
+    The local sensitivity of D is LS(D) = max |f(D) − f(D′)| over the neighbours D′ of D, under `adjacency`. At
+    distance t it is A^(t)(D) = max LS(D′) over all D′ that t steps to a neighbour lead to (Nissim, Raskhodnikova,
+    Smith 2007, definition 3.1 in the full version).
+
+    Privacy rests on three promises, which a class of one's own has to keep as well:
+    `sensitivity_within(D, 0)` is never below LS(D); `sensitivity_within(D, t)` is never above
+    `sensitivity_within(D′, t + 1)` for neighbours D and D′; and `global_sensitivity` is never below either.
+
+    A class may also offer `profile(data)`, a `Profile`: it then answers many questions about one dataset, and
+    finds the smooth sensitivity, in its own fast way.
+    """
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Which datasets are neighbours."""
+        ...
+
+    @property
+    def global_sensitivity(self) -> float:
+        """max LS over all datasets, never below the truth; `math.inf` if there is no bound."""
+        ...
+
+    def value(self, data: Any) -> float:
+        """f(D)."""
+        ...
+
+    def sensitivity_within(self, data: Any, distance: int) -> float:
+        """A^(t)(D) with t = `distance`, never below the truth; it never decreases with the distance."""
+        ...
+
+
+class Profile(Protocol):
+    """The sensitivities of one dataset, ready to be asked for."""
+
+    def within(self, distance: int) -> float:
+        """A^(t)(D) with t = `distance`, as `Statistic.sensitivity_within`."""
+        ...
+
+    def smooth(self, beta: Number) -> float:
+        """max_t e^{−βt} A^(t)(D), as `smooth_sensitivity`."""
+        ...
