@@ -220,6 +220,7 @@ def test_refused() -> None:
         ("D5", "mixtures refused"),
         ("D5", "pairs whose distance is another"),
         ("D6", "A^(t)(D)"),
+        ("D6", "S_β(D) that the library states"),
         ("D6", "Δ in a metric space"),
         ("C11", "Pr[y] on ℤ"),
         ("C11", "density on ℝ"),

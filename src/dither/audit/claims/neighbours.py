@@ -19,6 +19,7 @@ from dither.exact import Ball, ball
 from dither.measures import PureDP
 from dither.mechanisms import Exponential, Gaussian, Histogram, Laplace, MetricExponential
 from dither.noise import DiscreteLaplace
+from dither.unit import Median, Minimum, Statistic, smooth_sensitivity
 
 __all__ = ["d5", "d6"]
 
@@ -193,23 +194,43 @@ def d6(
     `window`: A^(t) of the median is the widest of `window` + t gaps in a row that touch the middle.
     """
     three, five, graphs = _worlds_of_d6()
-    cases: list[tuple[str, World[Any], Callable[[Any], int], Callable[[Any, int], int]]] = [
-        ("median of 3 in [0, 3]", three, _middle, lambda data, t: _widest_gap(data, t, window)),
-        ("median of 5 in [0, 3]", five, _middle, lambda data, t: _widest_gap(data, t, window)),
-        ("minimum of 3 in [0, 3]", three, min, _minimum_within),
-        ("triangles of 4 vertices", graphs, _triangles, _triangles_within),
+    bounds = (0, _TOP)
+    cases = [
+        _Case("median of 3 in [0, 3]", three, _middle, lambda data, t: _widest_gap(data, t, window), Median(bounds)),
+        _Case("median of 5 in [0, 3]", five, _middle, lambda data, t: _widest_gap(data, t, window), Median(bounds)),
+        _Case("minimum of 3 in [0, 3]", three, min, _minimum_within, Minimum(bounds)),
+        _Case("triangles of 4 vertices", graphs, _triangles, _triangles_within),
     ]
-    for name, world, query, _ in cases:
-        yield from _smoothness(name, world, query, rate)
-    for name, world, query, formula in cases:
-        for data, within in world.within(world.local(query, _number)).items():
+    for case in cases:
+        yield from _smoothness(case, rate)
+    for case in cases:
+        for data, within in case.world.within(case.world.local(case.query, _number)).items():
             for t, found in enumerate(within):
-                yield equal("A^(t)(D)", formula(data, t), found, query=name, D=_shown(data), t=t)
+                yield equal("A^(t)(D)", case.formula(data, t), found, query=case.name, D=_shown(data), t=t)
+                for statistic in case.knows(data):
+                    stated = statistic.sensitivity_within(data, t)
+                    yield equal("A^(t)(D) that the library states", found, stated, query=case.name, D=_shown(data), t=t)
     yield from _norms(three, first, second)
     yield from _in_a_metric_space(three, metric)
 
 
-_BETAS = (Fraction(1, 10), Fraction(1, 2), Fraction(2))
+@dataclass(frozen=True)
+class _Case:
+    """A query, A^(t) of it in closed form, and what the library knows of it."""
+
+    name: str
+    world: World[Any]
+    query: Callable[[Any], int]
+    formula: Callable[[Any, int], int]
+    statistic: Statistic | None = None
+
+    def knows(self, data: Any) -> list[Statistic]:
+        """The statistic to compare with, if there is one; once for all orders of the same records."""
+        return [self.statistic] if self.statistic and data == tuple(sorted(data)) else []
+
+
+_ASKED = Fraction(1, 2)
+_BETAS = (Fraction(1, 10), _ASKED, Fraction(2))
 _TOP = 3
 
 
@@ -218,9 +239,10 @@ def _worlds_of_d6() -> tuple[World[Records], World[Records], World[Edges]]:
     return worlds.replace_one(range(_TOP + 1), 3), worlds.replace_one(_VALUES, 5), worlds.by_edge(_VERTICES)
 
 
-def _smoothness(name: str, world: World[Any], query: Callable[[Any], int], rate: Fraction) -> Iterator[Evidence]:
+def _smoothness(case: _Case, rate: Fraction) -> Iterator[Evidence]:
     """LS ≤ S_β ≤ Δ, S_β falls as β grows, and ln S_β moves by at most β: by all of it for some neighbours."""
-    local = world.local(query, _number)
+    name, world = case.name, case.world
+    local = world.local(case.query, _number)
     largest = max(local.values())
     wider = dict.fromkeys(local, ball(largest))
     for beta in _BETAS:
@@ -229,9 +251,16 @@ def _smoothness(name: str, world: World[Any], query: Callable[[Any], int], rate:
         step = grid.largest(logs[d] - logs[e] for d, others in world.neighbours.items() for e in others)
         yield equal("|ln S_β(D) − ln S_β(D′)|", ball(rate * beta), step, query=name, β=beta)
         for data, found in smooth.items():
-            yield at_most("S_β(D) ≤ Δ, and ≤ S of a smaller β", wider[data], found, query=name, β=beta, D=_shown(data))
-            yield at_most("LS(D) ≤ S_β(D)", found, ball(local[data]), query=name, β=beta, D=_shown(data))
+            at: dict[str, object] = {"query": name, "β": beta, "D": _shown(data)}
+            yield at_most("S_β(D) ≤ Δ, and ≤ S of a smaller β", wider[data], found, **at)
+            yield at_most("LS(D) ≤ S_β(D)", found, ball(local[data]), **at)
+            for statistic in case.knows(data) if beta == _ASKED else ():
+                stated = smooth_sensitivity(statistic, data, beta)
+                yield equal("S_β(D) that the library states", found, stated, **at)
+                yield at_most("S_β(D) ≤ what the library states", stated, found, **at)
         wider = smooth
+    if case.statistic:
+        yield equal("Δ that the library states", largest, case.statistic.global_sensitivity, query=name)
 
 
 def _shown(data: Any) -> str:
