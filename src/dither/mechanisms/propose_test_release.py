@@ -183,14 +183,19 @@ class ProposeTestRelease(Mechanism):
     def release(self, value: Any) -> Release:
         """The noisy statistic of the data `value`, or `NoAnswer`.
 
-        Data that the statistic does not take is refused before anything is drawn.
+        Data that the statistic does not take is refused before anything is drawn. The statistic itself is computed only
+        if the test passes: where it has no value, as without any records, neighbours are at distance 0 as well.
         """
         distance = distance_to_sensitivity(self.statistic, value, self.limit)
-        exact = float(self.statistic.value(value))
+        shown = self._noisy(value) if self._passes(distance) else self.no_answer
+        return Release(shown, self.event, ProfileOf(self._pair, adjacency=self.adjacency), self)
+
+    def _noisy(self, data: Any) -> float:
+        exact = float(self.statistic.value(data))
         if not math.isfinite(exact):
             raise NotANumberError("the statistic must be finite. Give data on which it is.")
-        shown = self._answer._reals.add(exact) if self._passes(distance) else self.no_answer
-        return Release(shown, self.event, ProfileOf(self._pair, adjacency=self.adjacency), self)
+        noisy: float = self._answer._reals.add(exact)
+        return noisy
 
     def _passes(self, distance: float) -> bool:
         # No dataset at all exceeds the limit: then none does for any neighbour either.

@@ -1,0 +1,249 @@
+"""Median and mean of data without any bounds, by propose-test-release at a scale that is found privately (claim C21).
+
+1. **Scale.** d(η), the distance from the data to a dataset whose local sensitivity exceeds η, moves by at most 1
+   between neighbours, for every η, and never falls as η grows. Among 512 public scales η₁ < η₂ < …, two to an octave,
+   noisy max selects one that is about the first to reach a public target distance τ, by the score
+
+       −(τ − d(ηᵢ))₊ − (d(ηᵢ₋₁) − τ)₊,   the second term left out for i = 1.
+
+   One of the two is 0, as d(ηᵢ₋₁) ≤ d(ηᵢ); so the score moves by at most 1 too. That is ε₀-DP, with no δ.
+2. **Propose, test, release** with that η: (ε − ε₀, δ)-DP (claim C20).
+
+The median is a statistic of the records; the mean is taken as the median of the means of random blocks, of which one
+record moves one. Nothing is assumed about the data for privacy. Where no scale will do, the result is `NoAnswer`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.adjacency import REPLACE_ONE, Adjacency
+from dither.errors import ParameterError
+from dither.estimators.answer import Estimate, budget
+from dither.estimators.records import Floats
+from dither.events import Composed
+from dither.exact import Number, check
+from dither.measures import ApproxDP
+from dither.mechanisms import NoisyMax, ProposeTestRelease
+from dither.noise import UniformBelow
+from dither.unit import Median, Profile, Statistic
+
+__all__ = ["LARGEST_SCALE", "SMALLEST_SCALE", "default_blocks", "unbounded_mean", "unbounded_median"]
+
+SMALLEST_SCALE, LARGEST_SCALE = 2.0**-128, 1.5 * 2.0**127
+"""The scales that are tried; where none of them fits, there is no answer."""
+
+_SCALES = np.sort(np.concatenate([np.ldexp(mantissa, np.arange(-128, 128)) for mantissa in (1.0, 1.5)]))
+_FOR_SCALE = Fraction(3, 10)  # of ε: near the best split for what is known of the errors (see `_Steps`)
+_MISS = Fraction(1, 20)
+_MANY = 1 << 62
+_NEAR = 8  # scales whose distance is so close to the target that they compete with the best one
+
+
+def unbounded_median(
+    data: Any,
+    *,
+    epsilon: Number,
+    delta: Number,
+    adjacency: Adjacency = REPLACE_ONE,
+    noise: str = "laplace",
+    n: int | None = None,
+) -> Estimate:
+    """The median of finite numbers, or `NoAnswer`; (ε, δ)-DP, and no bounds are asked for.
+
+    With m records per unit of length near the median, the noise is of the order of 1/(m ε²)·ln(1/δ), however far the
+    other records are away. It needs some 200/ε records; with fewer there is no answer, or one with much noise.
+
+    >>> import numpy as np
+    >>> heights = np.linspace(140.0, 210.0, 5001)
+    >>> estimate = unbounded_median(heights, epsilon=1, delta=1e-6)
+    >>> bool(abs(estimate.value - 175) < 100), estimate.split
+    (True, {'scale': Fraction(3, 10), 'test and answer': Fraction(7, 10)})
+    """
+    size = len(data) if adjacency.change == "replace" else None
+    return _released("median", Median(None, adjacency), data, size, epsilon, delta, noise, n)
+
+
+def unbounded_mean(
+    data: Any,
+    *,
+    epsilon: Number,
+    delta: Number,
+    adjacency: Adjacency = REPLACE_ONE,
+    blocks: int | None = None,
+    noise: str = "laplace",
+    n: int | None = None,
+) -> Estimate:
+    """The median of the means of `blocks` random blocks of finite numbers, or `NoAnswer`; (ε, δ)-DP.
+
+    The median of k block means is within 2·s·√(k/n) of the mean, except with probability e^{−k/8}, for data of standard
+    deviation s with any tails (claim C21); it differs from the mean by about a sixth of the skewness times s·k/n. More
+    blocks mean less noise and more of that difference. `blocks` must be public; see `default_blocks`.
+    """
+    exact = budget(epsilon)
+    if blocks is None:
+        size = len(data) if adjacency.change == "replace" else None
+        blocks = default_blocks(exact, delta, noise, size)
+    check.count(3, blocks=blocks)
+    means = _block_means(np.asarray(data, dtype=np.float64), int(blocks), adjacency)
+    return _released("mean", _OfBlocks(adjacency), means, len(means), exact, delta, noise, n)
+
+
+def default_blocks(epsilon: Number, delta: Number, noise: str = "laplace", size: int | None = None) -> int:
+    """Eight times the distance that is aimed at, or 6√n if that is more, and at most n/2, where n = `size` is public.
+
+    With 6√n blocks the skewness of the data costs about as much as sampling does.
+    """
+    least = 8 * _Steps.of(Median(None), None, budget(epsilon), delta, noise, None).target
+    return least if size is None else max(3, min(max(least, 6 * math.isqrt(size)), size // 2))
+
+
+# ------------------------------------------------------------------- one release
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The two steps of a release, before any data is seen."""
+
+    select: NoisyMax
+    target: int
+    """The distance that the scale is to have."""
+
+    @classmethod
+    def of(
+        cls, statistic: Statistic, size: int | None, epsilon: Fraction, delta: Number, noise: str, n: int | None
+    ) -> _Steps:
+        """The target is the distance at which the test passes with probability 95 %, and what selection may miss it by.
+
+        The winner's score is at most 2 ln(8·20)/ε₀ below the best with probability 95 %, where 8 scales compete; a
+        target of 2 ln(512·20)/ε₀ keeps the others away, whose distance is 0. Among `size` records no distance exceeds
+        about size/2: the target stays at half of that, so that not all large scales are alike. Only the error depends
+        on this.
+        """
+        first = epsilon * _FOR_SCALE
+        select = NoisyMax(sensitivity=1, epsilon=first, candidates=len(_SCALES), adjacency=statistic.adjacency)
+        test = _tested(statistic, 1, epsilon - first, delta, noise, n)
+        lost = 2 / float(first) * math.log(_NEAR / _MISS)
+        others = 2 / float(first) * math.log(len(_SCALES) / _MISS)
+        target = math.ceil(max(test.needed_distance(_MISS) + lost, others))
+        return cls(select, target if size is None else max(min(target, size // 4), 1))
+
+
+def _tested(
+    statistic: Statistic, limit: Number, epsilon: Fraction, delta: Number, noise: str, n: int | None
+) -> ProposeTestRelease:
+    return ProposeTestRelease(statistic, limit=limit, epsilon=epsilon, delta=delta, noise=noise, n=n)
+
+
+def _released(
+    name: str,
+    statistic: Statistic,
+    data: Any,
+    size: int | None,
+    epsilon: Number,
+    delta: Number,
+    noise: str,
+    n: int | None,
+) -> Estimate:
+    exact = budget(epsilon)
+    if delta is None:
+        raise ParameterError(f"the {name} of data without bounds needs a delta above 0. Give delta, or bounds.")
+    steps = _Steps.of(statistic, size, exact, delta, noise, n)
+    distances = _distances(statistic.profile(data), 2 * steps.target)  # type: ignore[attr-defined]
+    before = np.concatenate([[0], distances[:-1]])
+    missing, spare = np.maximum(steps.target - distances, 0), np.maximum(before - steps.target, 0)
+    chosen = steps.select.release(-(missing + spare))
+    limit = Fraction(_SCALES[chosen.value])
+    rest = exact * (1 - _FOR_SCALE)
+    mechanism = _tested(statistic, limit, rest, delta, noise, n)
+    answer = mechanism.release(data)
+    return Estimate(
+        answer.value,
+        Composed((chosen.event, answer.event)),
+        ApproxDP(exact, mechanism.delta, adjacency=mechanism.adjacency),
+        mechanism,
+        name,
+        {"scale": exact * _FOR_SCALE, "test and answer": rest},
+        found={"limit": float(limit)},
+        covers=_COVERS[name],
+        bars=lambda level: mechanism._interval(answer.value, level),
+    )
+
+
+_COVERS = {
+    "median": "The interval holds the median of the data; it is infinite where there is no answer.",
+    "mean": "The interval holds the median of the block means; it is infinite where there is no answer.",
+}
+
+
+def _distances(profile: Profile, most: int) -> NDArray[np.int64]:
+    """d(η) for each scale, at most `most`. A minimum of d and a constant moves by at most 1 as well.
+
+    d never falls in η, so each search starts where the last one ended.
+    """
+    nearest, farthest, d = profile.within(0), profile.within(most - 1), 0
+    found = np.zeros(len(_SCALES), dtype=np.int64)
+    for i, scale in enumerate(_SCALES.tolist()):
+        if farthest <= scale:
+            found[i:] = most
+            break
+        if nearest <= scale:
+            d = _first_above(profile, scale, d, most - 1)
+        found[i] = d
+    return found
+
+
+def _first_above(profile: Profile, scale: float, low: int, high: int) -> int:
+    """The smallest t in [low, high] with A^(t) > scale, given that it is so at `high`."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if profile.within(middle) <= scale else (low, middle)
+    return low
+
+
+# ----------------------------------------------------------------------- blocks
+
+
+@dataclass(frozen=True)
+class _OfBlocks:
+    """The median of block means. A record that is replaced, added or removed replaces one of them."""
+
+    adjacency: Adjacency
+
+    @property
+    def global_sensitivity(self) -> float:
+        return math.inf
+
+    def value(self, data: Any) -> float:
+        return Median(None).value(data)
+
+    def sensitivity_within(self, data: Any, distance: int) -> float:
+        return self.profile(data).within(distance)
+
+    def profile(self, data: Any) -> Profile:
+        return Median(None).profile(data)
+
+
+def _block_means(values: Floats, blocks: int, adjacency: Adjacency) -> Floats:
+    """The mean of each block, 0 for an empty one.
+
+    Which block a record goes to does not depend on the data. Where records are replaced, their number is public, and
+    blocks get equally many; otherwise each record chooses by itself, so that one more does not move the others.
+    """
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ParameterError("data must be a list or an array of finite numbers. Replace or drop the others first.")
+    if adjacency.change == "replace":
+        block = np.argsort(UniformBelow(_MANY).sample(len(values))) % blocks
+    else:
+        block = UniformBelow(blocks).sample(len(values)).astype(np.int64)
+    counts = np.maximum(np.bincount(block, minlength=blocks), 1)
+    largest = np.finfo(np.float64).max
+    # Divided first, so that no sum overflows; a mean that is rounded past the largest double stays there.
+    with np.errstate(over="ignore"):
+        return np.clip(np.bincount(block, weights=values / counts[block], minlength=blocks), -largest, largest)
