@@ -51,7 +51,14 @@ MUTATIONS = [
         ("mechanisms/histogram.py", "sensitivity_squared=self._moves", "sensitivity_squared=self._moves**2"),
         ("mechanisms/gaussian.py", "failure(delta, n, allow_large_delta)", "failure(delta, None, allow_large_delta)"),
         ("mechanisms/additive.py", "not exact * int(n) < 1 and", "not exact * int(n) < 2 and"),
-        # C9, C11, C12, C14, C16: selection; D6: a metric space
+        # D6: sensitivities of a dataset
+        (
+            "unit/replaced.py",
+            "high = low + steps + self.last - self.first + 1",
+            "high = low + steps + self.last - self.first",
+        ),
+        ("unit/replaced.py", "discount[len(below) - 1 - row + column]", "discount[len(below) - 1 - row]"),
+        # C9, C11, C12, C14, C16: selection
         ("mechanisms/metric.py", "for row in self.distances}) == 1 else 2", "for row in self.distances}) == 1 else 1"),
         ("mechanisms/metric.py", "ball(-distance / self.scale).exp()", "ball(-distance / self.scale / 2).exp()"),
         ("mechanisms/laplace.py", "distance / amount if way", "2 * distance / amount if way"),
