@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from dither.mechanisms import Gaussian, Histogram, Laplace, Mechanism, Staircase
-from dither.mechanisms.additive import Additive
-from tests.contract.mechanism_case import Case, Errors
+from tests.contract.batches import additive_batch
+from tests.contract.mechanism_case import Case, ErrorLaw, Errors
 from tests.oracle.lattice_sums import (
     gaussian_profile,
     laplace_line,
+    largest_loss,
+    largest_profile,
     masses,
     profile_of,
-    shifted_profile,
     thresholded_profile,
 )
 
@@ -74,9 +76,11 @@ def _thirds(mechanism: Mechanism, count: int) -> Errors:
     return found
 
 
-def _one_number(mechanism: Mechanism, count: int) -> Errors:
-    assert isinstance(mechanism, Additive)
-    return np.abs(mechanism._reals.law.sample(count).astype(np.float64) * float(mechanism._reals.step))
+def _shown(mechanism: Mechanism, count: int) -> Errors:
+    """Bins that are discovered, with counts so large that all of them are shown; ten thousand at a time."""
+    names, counts = np.arange(10_000), np.full(10_000, 1_000)
+    shown = [mechanism.release((names, counts)).value[1] for _ in range(0, count, 10_000)]
+    return np.abs(np.concatenate(shown).astype(np.float64) - 1_000)
 
 
 def _real_gaussian() -> Gaussian:
@@ -89,11 +93,50 @@ def _drawn_sigma(mechanism: Gaussian) -> float:
     return math.sqrt(drawn.law.variance) * float(drawn.step)  # type: ignore[attr-defined]
 
 
+def _named_bins(epsilon: str) -> Histogram:
+    return Histogram(bins=["a", "b"], epsilon=epsilon, delta="1e-6", noise="gaussian")
+
+
+@functools.cache
+def _named_law() -> Any:
+    variance = float(_named_bins("0.1")._noising.law.variance)  # type: ignore[attr-defined]
+    return masses(lambda x: np.exp(-x * x / (2 * variance)), 1_500)
+
+
+def _on_lattice(law: Any) -> Callable[[], ErrorLaw]:
+    """|X| for integer noise."""
+    sizes = np.abs(np.arange(len(law)) - len(law) // 2)
+    return lambda: ErrorLaw(lambda x: float(law[sizes > x].sum()), float((law * sizes).sum()))
+
+
+def _laplace_errors(scale: float) -> Callable[[], ErrorLaw]:
+    """|X| on the line; the grid has 2^40 steps to a scale."""
+    return lambda: ErrorLaw(lambda x: math.exp(-x / scale), scale)
+
+
+def _gaussian_errors() -> ErrorLaw:
+    sigma = _drawn_sigma(_real_gaussian())
+    return ErrorLaw(lambda x: math.erfc(x / sigma / math.sqrt(2)), sigma * math.sqrt(2 / math.pi))
+
+
+def _staircase_errors() -> ErrorLaw:
+    """Geng and Viswanath 2014: of density ∝ e^{−kε} on kΔ + [0, γΔ), and e^{−(k+1)ε} on the rest up to (k + 1)Δ."""
+    high = 1 / (1 + math.e)  # γ for ε = 2
+
+    def beyond(x: float) -> float:
+        stairs, part = divmod(x / 0.5, 1)
+        reached = min(part, high) + max(0.0, part - high) * math.exp(-2)
+        return math.exp(-2 * stairs) * (1 - reached * (1 - math.exp(-2)) / (high + (1 - high) * math.exp(-2)))
+
+    return ErrorLaw(beyond, 0.5 * math.e / math.expm1(2))
+
+
 _COUNTS = [1, 5, 7]
 _laplace = masses(lambda x: np.exp(-x / 100), 6_000)
 _gaussian = masses(lambda x: np.exp(-x * x / 7_200), 1_500)
 _both = np.convolve(_gaussian, _gaussian)  # the sum of two coordinates
 _stairs = masses(lambda x: np.exp(-np.floor((x + 200 - 76) / 200)), 8_000)
+_steep_stairs = masses(lambda x: np.exp(-2 * np.floor((x + 200 - 54) / 200)), 4_000)
 _unit_laplace = masses(lambda x: np.exp(-x), 150)
 
 
@@ -112,9 +155,12 @@ _ADDITIVE = [
             *_builds(Laplace, {"sensitivity": 1, "epsilon": 1}, dimension=[0, -1, 1.5, True, "2"], scale=[2]),
         ],
         refused_values=BAD_VALUES,
-        profile=lambda epsilon: shifted_profile(_laplace, 1, epsilon),
+        profile=lambda epsilon: largest_profile(_laplace, 1, epsilon),
         errors=_zeros,
+        error_law=_on_lattice(_laplace),
+        largest_loss=lambda: largest_loss(_laplace, 1),
         quieter=lambda: Laplace(sensitivity=1, scale=90),
+        louder=lambda: Laplace(sensitivity=1, scale=110),
         epsilons=(0.0, 0.002, 0.005, 0.009),
     ),
     Case(
@@ -123,10 +169,13 @@ _ADDITIVE = [
         41,
         refused_builds=_builds(Laplace, {"sensitivity": 1, "scale": 1}, sensitivity=BAD_NUMBERS, scale=BAD_NUMBERS),
         refused_values=BAD_VALUES,
-        profile=lambda epsilon: shifted_profile(_laplace, 3, epsilon),
+        profile=lambda epsilon: largest_profile(_laplace, 3, epsilon),
         slack=1.0,  # pure DP says only the largest loss
         errors=_zeros,
+        error_law=_on_lattice(_laplace),
+        largest_loss=lambda: largest_loss(_laplace, 3),
         quieter=lambda: Laplace(sensitivity=3, scale=90),
+        louder=lambda: Laplace(sensitivity=3, scale=110),
         epsilons=(0.0, 0.01, 0.02, 0.029),
     ),
     Case(
@@ -138,7 +187,9 @@ _ADDITIVE = [
         profile=lambda epsilon: laplace_line(1, epsilon),
         slack=1.0,
         errors=_thirds,
+        error_law=_laplace_errors(0.5),
         quieter=lambda: Laplace(sensitivity="0.5", scale="0.45", dimension=_MANY),
+        louder=lambda: Laplace(sensitivity="0.5", scale="0.55", dimension=_MANY),
         epsilons=(0.0, 0.3, 0.6, 0.9),
     ),
     Case(
@@ -147,9 +198,11 @@ _ADDITIVE = [
         np.array(_COUNTS),
         refused_builds=_builds(Gaussian, {"sensitivity": 1, "sigma": 1}, sensitivity=BAD_NUMBERS, sigma=BAD_NUMBERS),
         refused_values=BAD_VALUES,
-        profile=lambda epsilon: shifted_profile(_gaussian, 1, epsilon),
+        profile=lambda epsilon: largest_profile(_gaussian, 1, epsilon),
         errors=_zeros,
+        error_law=_on_lattice(_gaussian),
         quieter=lambda: Gaussian(sensitivity=1, sigma=54),
+        louder=lambda: Gaussian(sensitivity=1, sigma=66),
         epsilons=(0.0, 0.01, 0.02, 0.05),
     ),
     Case(
@@ -161,7 +214,9 @@ _ADDITIVE = [
         profile=lambda epsilon: profile_of(np.append(_both, [0, 0]), np.append([0, 0], _both), epsilon),
         slack=0.01,
         errors=_zeros,
+        error_law=_on_lattice(_gaussian),
         quieter=lambda: Gaussian(sensitivity_squared=2, sigma=54, dimension=2),
+        louder=lambda: Gaussian(sensitivity_squared=2, sigma=66, dimension=2),
         epsilons=(0.0, 0.01, 0.03),
     ),
     Case(
@@ -181,7 +236,9 @@ _ADDITIVE = [
         profile=lambda epsilon: gaussian_profile(0.5 / _drawn_sigma(_real_gaussian()), epsilon),
         slack=1e-6,
         errors=_thirds,
-        quieter=lambda: Gaussian(sensitivity="0.5", sigma="1.1586", dimension=_MANY),
+        error_law=_gaussian_errors,
+        quieter=lambda: Gaussian(sensitivity="0.5", sigma=0.9 * _drawn_sigma(_real_gaussian()), dimension=_MANY),
+        louder=lambda: Gaussian(sensitivity="0.5", sigma=1.1 * _drawn_sigma(_real_gaussian()), dimension=_MANY),
         epsilons=(1.0,),
     ),
     Case(
@@ -192,9 +249,15 @@ _ADDITIVE = [
             Staircase, {"sensitivity": 1, "epsilon": 1}, sensitivity=BAD_NUMBERS, epsilon=BAD_NUMBERS
         ),
         refused_values=[*BAD_VALUES, [1, 2], [1.0, 2.0]],
-        profile=lambda epsilon: shifted_profile(_stairs, 200, epsilon),
+        profile=lambda epsilon: largest_profile(_stairs, 200, epsilon),
         slack=1.0,
         epsilons=(0.0, 0.5, 0.99),
+        largest_loss=lambda: largest_loss(_stairs, 200),
+        errors=additive_batch(lambda mechanism: mechanism._integers, lambda mechanism: mechanism.release(0).value),
+        error_law=_on_lattice(_stairs),
+        mean_is_exact=False,  # the larger of integers and reals
+        quieter=lambda: Staircase(sensitivity=180, epsilon=1),
+        louder=lambda: Staircase(sensitivity=200, epsilon="0.91"),
     ),
     Case(
         "staircase on reals",
@@ -202,8 +265,14 @@ _ADDITIVE = [
         0.75,
         refused_builds=[lambda: Staircase(sensitivity=1, epsilon=1000)],
         refused_values=[*BAD_VALUES, 3, [1.0, 2.0]],
-        errors=_one_number,
+        profile=lambda epsilon: largest_profile(_steep_stairs, 200, epsilon),
+        slack=math.inf,
+        epsilons=(0.0, 0.5, 1.5),
+        largest_loss=lambda: largest_loss(_steep_stairs, 200),
+        errors=additive_batch(lambda mechanism: mechanism._reals, lambda mechanism: mechanism.release(0.0).value),
+        error_law=_staircase_errors,
         quieter=lambda: Staircase(sensitivity="0.45", epsilon=2),
+        louder=lambda: Staircase(sensitivity="0.5", epsilon="1.8"),
     ),
 ]
 
@@ -220,19 +289,31 @@ _HISTOGRAMS = [
             *_builds(Histogram, {"bins": 3, "epsilon": 1}, adjacency=[None, "replace"]),
         ],
         refused_values=[*BAD_VALUES, [1, 2], {"a": 1}, np.full(_MANY, -1), np.zeros(_MANY)],
-        profile=lambda epsilon: shifted_profile(_laplace, 1, epsilon),
+        profile=lambda epsilon: largest_profile(_laplace, 1, epsilon),
         errors=_zeros,
+        error_law=_on_lattice(_laplace),
+        largest_loss=lambda: largest_loss(_laplace, 1),
         quieter=lambda: Histogram(bins=_MANY, epsilon="1/90"),
+        louder=lambda: Histogram(bins=_MANY, epsilon="1/110"),
         epsilons=(0.0, 0.002, 0.005, 0.009),
     ),
     Case(
         "histogram of known bins, Gaussian",
-        lambda: Histogram(bins=["a", "b"], epsilon="0.1", delta="1e-6", noise="gaussian"),
+        lambda: _named_bins("0.1"),
         {"a": 3},
         refused_builds=_builds(
             Histogram, {"bins": 3, "epsilon": 1, "noise": "gaussian"}, delta=[None, *BAD_PROBABILITIES]
         ),
         refused_values=[*BAD_VALUES, {"c": 1}, {"a": 1.5}, {"a": -1}, {"a": None}],
+        profile=lambda epsilon: largest_profile(_named_law(), 1, epsilon),
+        slack=1e-6,
+        epsilons=(0.095, 0.1),
+        errors=additive_batch(
+            lambda mechanism: mechanism._noising, lambda mechanism: mechanism.release({}).value[0], 2
+        ),
+        error_law=lambda: _on_lattice(_named_law())(),
+        quieter=lambda: _named_bins("1/9"),
+        louder=lambda: _named_bins("1/11"),
     ),
     Case(
         "histogram of discovered bins",
@@ -245,7 +326,12 @@ _HISTOGRAMS = [
         ],
         refused_values=[*BAD_VALUES, {"a": -1}, {"a": 1.5}, {"a": float("nan")}, (["a", "a"], [1, 2]), (["a"], [1, 2])],
         profile=_hidden(_unit_laplace, 15),
-        slack=1e9,  # (ε, δ) says nothing about other points of the curve
+        slack=math.inf,  # (ε, δ) says nothing about other points of the curve
+        epsilons=(0.95, 1.0),
+        errors=_shown,
+        error_law=_on_lattice(_unit_laplace),
+        quieter=lambda: Histogram(epsilon="10/9", delta="1e-6"),
+        louder=lambda: Histogram(epsilon="10/11", delta="1e-6"),
     ),
 ]
 

@@ -1,33 +1,29 @@
-"""Selection, randomized response and sparse vector, as the contract suite sees them."""
+"""Selection of candidates, points and winners, as the contract suite sees it."""
 
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations, pairwise, permutations
 from typing import Any
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.optimize import minimize_scalar
+from flint import arb
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
-from dither.mechanisms import (
-    Exponential,
-    Mechanism,
-    MetricExponential,
-    NoisyMax,
-    RandomizedResponse,
-    SparseVector,
-    TopK,
-)
+from dither.mechanisms import Exponential, Mechanism, MetricExponential, NoisyMax, TopK
+from dither.mechanisms.pieces import Pieces
 from dither.noise.race import Race, Scores
-from tests.contract.mechanism_case import Case, Errors
+from tests.contract.batches import Batch, Words, race_batch, winners
+from tests.contract.mechanism_case import Case, ErrorLaw, Errors
+from tests.oracle.neighbours import Neighbours, moved
+from tests.oracle.selections import Law, exponential, laplace_max, peeled, permute_and_flip
 
-__all__ = ["CASES"]
+__all__ = ["BAD", "CASES", "refused"]
 
-_BAD = (0, -1, math.nan, math.inf, None, True, "1e999")
+BAD = (0, -1, math.nan, math.inf, None, True, "1e999")
 _SCORES = [0.0, 2.5, 1.0, -3.0]
 _BAD_SCORES: Sequence[Any] = (
     [],
@@ -41,123 +37,14 @@ _BAD_SCORES: Sequence[Any] = (
 )
 
 
-def _refused(make: Callable[..., Mechanism], names: Sequence[str], **usual: Any) -> list[Callable[[], object]]:
+def refused(make: Callable[..., Mechanism], names: Sequence[str], **usual: Any) -> list[Callable[[], object]]:
     """Each of the named parameters in turn set to each bad value."""
-    return [lambda name=name, bad=bad: make(**{**usual, name: bad}) for name in names for bad in _BAD]  # type: ignore[misc]
-
-
-def bounded_range(width: float) -> Callable[[float], float]:
-    """δ(ε) of the exponential mechanism at its worst: scores rise on a set of mass p under Q, and fall elsewhere."""
-
-    def delta(epsilon: float) -> float:
-        def negative(p: float) -> float:
-            raised = p * math.exp(width)
-            return -(raised / (raised + 1 - p) - math.exp(epsilon) * p)
-
-        return max(
-            0.0, -float(minimize_scalar(negative, bounds=(0, 1), method="bounded", options={"xatol": 1e-12}).fun)
-        )
-
-    return delta
-
-
-def _worst(mechanism: Mechanism, bound: float, draws: int) -> Errors:
-    """q_max − q(Y), where the three others are a little more than `bound` below the best."""
-    assert isinstance(mechanism, Exponential | NoisyMax)
-    scores = Scores.of([0.0, *[-bound * (1 + 1e-9)] * 3])
-    race = Race(mechanism._noise, mechanism.scale)  # what release runs, without the words around it
-    return np.array([-scores.values[race.winner(scores)] for _ in range(draws)])
-
-
-Law = Callable[[Any], list[float]]
-
-
-def permute_and_flip(scale: float) -> Law:
-    """By its definition: in a random order, each is taken with probability e^{−gap/b}, or the next one is asked."""
-
-    def law(scores: tuple[float, ...]) -> list[float]:
-        kept = [math.exp((q - max(scores)) / scale) for q in scores]
-        chances, orders = [0.0] * len(scores), list(itertools.permutations(range(len(scores))))
-        for order in orders:
-            left = 1 / len(orders)
-            for i in order:
-                chances[i] += left * kept[i]
-                left *= 1 - kept[i]
-        return chances
-
-    return law
-
-
-def _pdf(x: float) -> float:
-    return math.exp(-abs(x)) / 2
-
-
-def _cdf(x: float) -> float:
-    return math.exp(x) / 2 if x < 0 else 1 - math.exp(-x) / 2
-
-
-def laplace_winner(scale: float) -> Law:
-    """Pr[Lap + qᵢ is the largest], by numerical integration."""
-
-    def law(scores: tuple[float, ...]) -> list[float]:
-        def density(x: float, i: int) -> float:
-            others = [_cdf((x - q) / scale) for j, q in enumerate(scores) if j != i]
-            return _pdf((x - scores[i]) / scale) / scale * math.prod(others)
-
-        ends = [min(scores) - 60 * scale, *sorted(set(scores)), max(scores) + 60 * scale]
-        return [
-            sum(quad(density, a, b, args=(i,), epsabs=1e-14)[0] for a, b in itertools.pairwise(ends))
-            for i in range(len(scores))
-        ]
-
-    return law
-
-
-def worst_profile(law: Law, pairs: Sequence[tuple[Any, Any]]) -> Callable[[float], float]:
-    """The largest δ(ε) of some neighbours, both ways round: a lower bound on the truth over all of them."""
-
-    @functools.cache
-    def laws() -> list[tuple[list[float], list[float]]]:
-        return [(law(a), law(b)) for one, other in pairs for a, b in ((one, other), (other, one))]
-
-    def delta(epsilon: float) -> float:
-        # A part in 10^9 less, for the rounding of this oracle.
-        found = max(sum(max(0.0, p - math.exp(epsilon) * q) for p, q in zip(*each, strict=True)) for each in laws())
-        return max(0.0, found - 1e-12) * (1 - 1e-9)
-
-    return delta
-
-
-def _moved(reach: float) -> list[tuple[Any, Any]]:
-    """Scores of three candidates, and each way to move all of them by the sensitivity, or none."""
-    return [
-        (scores, tuple(q + reach * move for q, move in zip(scores, moves, strict=True)))
-        for scores in ((0.0, 0.0, 0.0), (2.0, 1.0, 0.0), (40.0, 0.0, 0.0))
-        for moves in ((1, -1, -1), (-1, 1, 1), (-1, 1, -1), (1, 0, 0))
-    ]
-
-
-def sparse_law(first: float, second: float) -> Law:
-    """Above at which question, or never, T = 0 and c = 1: Laplace noise of scale b₁ on T and b₂ on each value."""
-
-    def law(values: tuple[float, ...]) -> list[float]:
-        def integrand(rho: float, upto: int) -> float:
-            below = math.prod(_cdf((rho - q) / second) for q in values[:upto])
-            last = _cdf((values[upto] - rho) / second) if upto < len(values) else 1.0
-            return _pdf(rho / first) / first * below * last
-
-        ends = [-60 * first, *sorted({0.0, *values}), 60 * first]
-        return [
-            sum(quad(integrand, a, b, args=(upto,), epsabs=1e-14)[0] for a, b in itertools.pairwise(ends))
-            for upto in range(len(values) + 1)
-        ]
-
-    return law
+    return [lambda name=name, bad=bad: make(**{**usual, name: bad}) for name in names for bad in BAD]  # type: ignore[misc]
 
 
 def _selection(make: Callable[..., Mechanism], **more: Any) -> list[Callable[[], object]]:
     return [
-        *_refused(make, ("sensitivity", "epsilon"), sensitivity=1, epsilon=1, **more),
+        *refused(make, ("sensitivity", "epsilon"), sensitivity=1, epsilon=1, **more),
         lambda: make(sensitivity=1, epsilon=1, scale=1, **more),
         lambda: make(sensitivity=1, epsilon=1, monotone=1, **more),
         lambda: make(sensitivity=1, epsilon=1, candidates=0, **more),
@@ -166,89 +53,346 @@ def _selection(make: Callable[..., Mechanism], **more: Any) -> list[Callable[[],
     ]
 
 
-_NOISY_MAX_PROFILES = {
-    "gumbel": bounded_range(0.7),
-    "exponential": worst_profile(permute_and_flip(4 / 0.7), _moved(2)),
-    "laplace": worst_profile(laplace_winner(4 / 0.7), _moved(2)),
+# ------------------------------------------------------------------- privacy
+
+
+def _exact(*numbers: float) -> tuple[Fraction, ...]:
+    return tuple(Fraction(x) for x in numbers)
+
+
+def _few(scale: Fraction) -> list[tuple[Fraction, ...]]:
+    """Equal scores, scores in order, and a best one so far ahead that the others have their full loss."""
+    return [_exact(0, 0, 0), _exact(2, 1, 0), _exact(40, 0, 0), (1_000 * scale, Fraction(0))]
+
+
+def _all_gaps(scale: Fraction) -> list[tuple[Fraction, ...]]:
+    """Two candidates at every distance, in twentieths of a scale: every share of the mass may rise."""
+    return [(scale * k / 20, Fraction(0)) for k in range(-160, 161)]
+
+
+def _selecting(
+    law: Callable[[Fraction], Law], scale: Fraction, reach: int, *, monotone: bool = False, whole: bool = False
+) -> Neighbours[Any]:
+    """Neighbours of few scores; of all distances between two, where a whole curve is promised."""
+    bases = _few(scale) + (_all_gaps(scale) if whole else [])
+    return Neighbours(law(scale), list(moved(bases, Fraction(reach), monotone=monotone)))
+
+
+# -------------------------------------------------------------------- errors
+
+
+def _law_of(chances: Sequence[arb], errors: Iterable[Fraction], one: float | None = None) -> ErrorLaw:
+    pairs = [(float(error), float(p)) for error, p in zip(errors, chances, strict=True)]
+    return ErrorLaw(
+        lambda x: math.fsum(p for error, p in pairs if error > x), math.fsum(error * p for error, p in pairs), one
+    )
+
+
+def _beyond(make: Callable[[], Mechanism]) -> float:
+    """A little more than the error that a mechanism announces: there it is hardest."""
+    return make().error(0.05) * (1 + 1e-9)
+
+
+def _drawn(make: Callable[[], Mechanism], law: Law) -> dict[str, Any]:
+    """The best of four, where the others are a little more than its bound below: it loses with probability β."""
+
+    @functools.cache
+    def scores() -> list[float]:
+        return [0.0, *[-_beyond(make)] * 3]
+
+    def errors(mechanism: Any, words: Words) -> Errors:
+        known = Scores.of(scores())
+        gaps: Errors = np.abs(known.values)
+        return gaps[winners(Race(mechanism._noise, mechanism.scale), known, words)]
+
+    return {
+        "errors": race_batch(4, errors, lambda mechanism: abs(scores()[mechanism.release(scores()).value])),
+        "error_law": lambda: _law_of(law(_exact(*scores())), (-q for q in _exact(*scores()))),
+        "mean_is_exact": False,  # the worst mean has other scores
+    }
+
+
+_PARTS = [3, 1, 0.5, 2]
+
+
+def _weighted_errors() -> Batch:
+    """With base weights, for scores in hand: `error` does not speak of them."""
+
+    def errors(mechanism: Any, words: Words) -> Errors:
+        known = Scores.of(_SCORES, _PARTS)
+        return max(_SCORES) - known.values[winners(Race("gumbel", mechanism.scale), known, words)]
+
+    return race_batch(4, errors, lambda mechanism: 2.5 - _SCORES[mechanism.release(_SCORES, weights=_PARTS).value])
+
+
+_EDGES, _HEIGHTS = [0.0, 1.0, 3.0, 3.5], [0.0, -2.0, 1.5]
+
+
+def _interval_errors() -> Batch:
+    def errors(mechanism: Any, words: Words) -> Errors:
+        pieces = Pieces.of(_EDGES, _HEIGHTS)
+        return max(_HEIGHTS) - pieces.scores.values[winners(Race("gumbel", mechanism.scale), pieces.scores, words)]
+
+    def one(mechanism: Any) -> float:
+        point = mechanism.release_interval(_EDGES, _HEIGHTS).value
+        return max(_HEIGHTS) - _HEIGHTS[min(2, int(np.searchsorted(_EDGES, point, side="right")) - 1)]
+
+    return race_batch(3, errors, one)
+
+
+def _moving_edge(scale: Fraction, reach: Fraction) -> Neighbours[Any]:
+    """Data are an edge in [0, 1], and the heights before and after it. No height moves by more than `reach`: the edge
+    stays and both heights move, or the edge moves, as for a median. Both edges cut the interval into cells.
+    """
+    zero, places = Fraction(0), [Fraction(k, 100) for k in range(1, 100)]
+    narrow = [Fraction(1, 10**6), *(Fraction(k, 4_000) for k in range(1, 100))]
+    pairs = [((a, zero, zero), (a, reach, -reach)) for a in narrow + places]
+    pairs += [((a, zero, reach), (b, zero, reach)) for a, b in combinations(places[::9], 2)]
+
+    def law(data: tuple[tuple[Fraction, ...], tuple[Fraction, ...]]) -> list[arb]:
+        cells, (edge, before, after) = data
+        widths = [end - start for start, end in pairwise(cells)]
+        return exponential(scale, widths)(tuple(before if start < edge else after for start in cells[:-1]))
+
+    def cut(one: tuple[Fraction, ...], other: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+        return tuple(sorted({zero, one[0], other[0], Fraction(1)}))
+
+    return Neighbours(law, [((cut(a, b), a), (cut(a, b), b)) for a, b in pairs])
+
+
+# ------------------------------------------------------------------ noisy max
+
+_NOISY_MAX: dict[str, Callable[[Fraction], Law]] = {
+    "gumbel": exponential,
+    "exponential": permute_and_flip,
+    "laplace": laplace_max,
 }
 
 
 def _noisy_max(noise: Any) -> Case:
+    def make(sensitivity: str = "2", epsilon: str = "0.7") -> NoisyMax:
+        return NoisyMax(sensitivity=sensitivity, epsilon=epsilon, noise=noise, candidates=4)
+
+    scale = Fraction(40, 7)
+    truth = _selecting(_NOISY_MAX[noise], scale, 2, whole=noise == "gumbel")
     return Case(
         name=f"noisy max, {noise}",
-        make=lambda: NoisyMax(sensitivity=2, epsilon="0.7", noise=noise, candidates=4),
+        make=make,
         value=_SCORES,
         refused_builds=[
             *_selection(NoisyMax, noise=noise),
             lambda: NoisyMax(sensitivity=1, epsilon=1, noise="cauchy"),  # type: ignore[arg-type]
         ],
         refused_values=[*_BAD_SCORES, [1.0, 2.0, 3.0]],
-        profile=_NOISY_MAX_PROFILES[noise],
-        slack=1e-7 if noise == "gumbel" else math.inf,
+        profile=truth.profile,
+        slack=1e-3 if noise == "gumbel" else math.inf,
         epsilons=(0.0, 0.1, 0.5, 0.69, 1.0),
-        worst_errors=_worst,
-        quieter=lambda: NoisyMax(sensitivity="1.8", epsilon="0.7", noise=noise, candidates=4),
+        largest_loss=lambda: truth.largest_loss,
+        quieter=lambda: make(sensitivity="1.8"),
+        louder=lambda: make(epsilon="7/11"),
+        **_drawn(make, _NOISY_MAX[noise](scale)),
     )
 
 
-def metric_law(distance: Callable[[int, int], float], points: int, scale: float) -> Callable[[Any], list[float]]:
-    """Pr[y] ∝ e^{−d(x, y)/α}."""
+# --------------------------------------------------------------- the best two
 
-    def law(x: int) -> list[float]:
-        weights = [math.exp(-distance(x, y) / scale) for y in range(points)]
-        return [weight / sum(weights) for weight in weights]
 
-    return law
+def _two_best(noise: Any) -> Case:
+    def make(sensitivity: str = "1", epsilon: str = "1") -> TopK:
+        return TopK(count=2, sensitivity=sensitivity, epsilon=epsilon, noise=noise, candidates=4)
+
+    @functools.cache
+    def scores() -> list[float]:
+        x = _beyond(make)
+        return [0.0, 0.0, -x, -x]
+
+    def error(known: Sequence[float], first: int, second: int) -> float:
+        """How far the winner of a round is below the best who was left, in the worse of both rounds."""
+        left = max(score for i, score in enumerate(known) if i != first)
+        return max(max(known) - known[first], left - known[second])
+
+    def errors(mechanism: Any, words: Words) -> Errors:
+        race, known = Race(mechanism.each.noise, mechanism.each.scale), Scores.of(scores())
+        first, found = winners(race, known, words[:, :4]), np.empty(len(words))
+        for i in range(4):
+            mine = np.flatnonzero(first == i)
+            second = winners(race, known.without([i]), words[mine, 4:])
+            found[mine] = np.array([error(scores(), i, j) for j in range(4)])[second]
+        return found
+
+    law = _NOISY_MAX[noise](Fraction(4))
+    bases = [_exact(0, 0, 0), _exact(2, 1, 0), _exact(8_000, 4_000, 0)]
+    truth = Neighbours(peeled(law, 2), list(moved(bases, Fraction(1))))
+
+    def error_law() -> ErrorLaw:
+        exact = _exact(*scores())
+        pairs = [Fraction(error(scores(), *pair)) for pair in permutations(range(4), 2)]
+        return _law_of(peeled(law, 2)(exact), pairs, one=_law_of(law(exact), (-q for q in exact)).mean)
+
+    return Case(
+        name=f"the best two, {noise}",
+        make=make,
+        value=_SCORES,
+        refused_builds=[
+            *refused(TopK, ("count", "sensitivity", "epsilon"), count=2, sensitivity=1, epsilon=1),
+            lambda: TopK(count=3, sensitivity=1, epsilon=1, candidates=2),
+        ],
+        refused_values=[*_BAD_SCORES, [1.0, -math.inf, -math.inf, -math.inf]],
+        profile=truth.profile,
+        slack=math.inf,
+        epsilons=(0.0, 0.1, 0.5, 1.0),
+        largest_loss=lambda: truth.largest_loss,
+        quieter=lambda: make(sensitivity="0.9"),
+        louder=lambda: make(epsilon="10/11"),
+        errors=race_batch(7, errors, lambda mechanism: error(scores(), *mechanism.release(scores()).value)),
+        error_law=error_law,
+        error_is_exact=False,  # β is shared between the rounds
+        mean_is_exact=False,
+    )
+
+
+# --------------------------------------------------------------- metric spaces
 
 
 def _around(x: int, y: int) -> int:
     return min((x - y) % 7, (y - x) % 7)
 
 
-# ε₁ : ε₂ = 1 : 2^{2/3} and scales 1/ε₁, 2/ε₂; the share is rounded to a multiple of 2^-20.
-_SHARE = round(2**20 / (1 + 2 ** (2 / 3))) / 2**20
-_SPARSE_SCALES = (1 / _SHARE, 2 / (1 - _SHARE))
+def _crowd(x: int, y: int) -> Fraction:
+    """The points 1, 2, … are 1/50 apart, and 0 is 2 away from the first of them and 2 + 1/50 from the others."""
+    apart = Fraction(int(x != y), 50)
+    return apart if x and y else Fraction(2 * (x != y)) + apart * (max(x, y) > 1)
+
+
+def _metric(
+    name: str, distance: Callable[[int, int], Any], points: int, reach: int, scale: Fraction, worst: int, **more: Any
+) -> Case:
+    """`worst` is the point from which errors are largest."""
+
+    def law(x: int) -> list[arb]:
+        return exponential(scale)(tuple(-Fraction(distance(x, y)) for y in range(points)))
+
+    def make(sensitivity: Fraction = Fraction(reach), epsilon: Any = 1) -> MetricExponential:
+        return MetricExponential(
+            points=range(points), distance=distance, sensitivity=sensitivity, epsilon=epsilon, adjacency=REPLACE_ONE
+        )
+
+    def errors(mechanism: Any, words: Words) -> Errors:
+        row = mechanism.distances[worst]
+        found = winners(Race("gumbel", mechanism.scale), Scores.of([-d for d in row]), words)
+        return np.array(row, dtype=np.float64)[found]
+
+    truth = Neighbours(law, [(x, y) for x, y in combinations(range(points), 2) if distance(x, y) <= reach])
+    return Case(
+        name=name,
+        make=make,
+        profile=truth.profile,
+        slack=math.inf,
+        epsilons=(0.0, 0.5, 0.8, 0.99, 1.0),
+        largest_loss=lambda: truth.largest_loss,
+        quieter=lambda: make(sensitivity=reach * Fraction(9, 10)),
+        louder=lambda: make(epsilon="10/11"),
+        errors=race_batch(points, errors, lambda mechanism: float(distance(worst, mechanism.release(worst).value))),
+        error_law=lambda: _law_of(law(worst), (Fraction(distance(worst, y)) for y in range(points))),
+        **more,
+    )
+
+
+def _usual(sensitivity: str = "1", epsilon: str = "1") -> Exponential:
+    return Exponential(sensitivity=sensitivity, epsilon=epsilon, candidates=4, adjacency=ADD_REMOVE)
+
+
+def _monotone(scale: str = "2") -> Exponential:
+    return Exponential(sensitivity=3, scale=scale, monotone=True, candidates=4)
+
+
+_usual_truth = _selecting(exponential, Fraction(2), 1, whole=True)
+_monotone_truth = _selecting(exponential, Fraction(2), 3, monotone=True, whole=True)
+_weighted_truth = Neighbours(
+    exponential(Fraction(2), _exact(3, 1)), list(moved([*_all_gaps(Fraction(2)), _exact(4_000, 0)], Fraction(1)))
+)
+_interval_truth = _moving_edge(Fraction(2), Fraction(1))
 
 CASES: list[Case] = [
     Case(
         name="exponential",
-        make=lambda: Exponential(sensitivity=1, epsilon=1, candidates=4, adjacency=ADD_REMOVE),
+        make=_usual,
         value=_SCORES,
         refused_builds=_selection(Exponential),
         refused_values=[*_BAD_SCORES, [1.0, 2.0, 3.0]],
-        profile=bounded_range(1.0),
-        slack=1e-7,
-        worst_errors=_worst,
-        quieter=lambda: Exponential(sensitivity="0.9", epsilon=1, candidates=4, adjacency=ADD_REMOVE),
+        profile=_usual_truth.profile,
+        slack=1e-3,
+        largest_loss=lambda: _usual_truth.largest_loss,
+        quieter=lambda: _usual(sensitivity="0.9"),
+        louder=lambda: _usual(epsilon="10/11"),
+        **_drawn(_usual, exponential(Fraction(2))),
     ),
     Case(
         name="exponential, monotone, from a scale",
-        make=lambda: Exponential(sensitivity=3, scale=2, monotone=True, candidates=4),
+        make=_monotone,
         value=_SCORES,
-        refused_builds=_refused(Exponential, ("scale",), sensitivity=1, scale=1),
+        refused_builds=refused(Exponential, ("scale",), sensitivity=1, scale=1),
         refused_values=_BAD_SCORES,
-        profile=bounded_range(1.5),
-        slack=1e-7,
-        worst_errors=_worst,
-        quieter=lambda: Exponential(sensitivity=3, scale="1.8", monotone=True, candidates=4),
+        profile=_monotone_truth.profile,
+        slack=1e-3,
+        largest_loss=lambda: _monotone_truth.largest_loss,
+        quieter=lambda: _monotone("1.8"),
+        louder=lambda: _monotone("2.2"),
+        **_drawn(_monotone, exponential(Fraction(2))),
+    ),
+    Case(
+        name="exponential, with weights",
+        make=_usual,
+        value=(_SCORES, _PARTS),
+        release=lambda mechanism, value: mechanism.release(value[0], weights=value[1]),
+        refused_builds=_selection(Exponential),
+        refused_values=[(_SCORES, bad) for bad in ([1, 1, 1], [0, 1, 1, 1], [-1, 1, 1, 1], [math.nan] * 4, ["a"] * 4)],
+        profile=_weighted_truth.profile,
+        slack=1e-3,
+        largest_loss=lambda: _weighted_truth.largest_loss,
+        quieter=lambda: _usual(sensitivity="0.9"),
+        louder=lambda: _usual(epsilon="10/11"),
+        errors=_weighted_errors(),
+        error_law=lambda: _law_of(
+            exponential(Fraction(2), _exact(*_PARTS))(_exact(*_SCORES)), (Fraction(5, 2) - q for q in _exact(*_SCORES))
+        ),
+        bound=lambda mechanism: 2.0,
+    ),
+    Case(
+        name="exponential, on an interval",
+        make=_usual,
+        value=(_EDGES, _HEIGHTS),
+        release=lambda mechanism, value: mechanism.release_interval(*value),
+        refused_builds=_selection(Exponential),
+        refused_values=[
+            *((_EDGES, bad) for bad in ([1.0, 2.0], [math.nan, 1.0, 2.0], [math.inf, 1.0, 2.0], [-math.inf] * 3)),
+            *((bad, _HEIGHTS) for bad in ([0, 1, math.nan, 4], [0, 2, 1, 3], [1, 1, 1, 1], [0, 1, 2, 1e301], [0, 1])),
+        ],
+        profile=_interval_truth.profile,
+        slack=1e-3,
+        epsilons=(0.0, 0.1, 0.5, 0.95, 1.0),
+        largest_loss=lambda: _interval_truth.largest_loss,
+        quieter=lambda: _usual(sensitivity="0.9"),
+        louder=lambda: _usual(epsilon="10/11"),
+        errors=_interval_errors(),
+        error_law=lambda: _law_of(
+            exponential(Fraction(2), _exact(1, 2, 0.5))(_exact(*_HEIGHTS)),
+            (Fraction(3, 2) - q for q in _exact(*_HEIGHTS)),
+        ),
+        bound=lambda mechanism: 2.0,
     ),
     *(_noisy_max(noise) for noise in ("exponential", "laplace", "gumbel")),
-    Case(
-        name="the best two",
-        make=lambda: TopK(count=2, sensitivity=1, epsilon=1, candidates=4),
-        value=_SCORES,
-        refused_builds=[
-            *_refused(TopK, ("count", "sensitivity", "epsilon"), count=2, sensitivity=1, epsilon=1),
-            lambda: TopK(count=3, sensitivity=1, epsilon=1, candidates=2),
-        ],
-        refused_values=[*_BAD_SCORES, [1.0, -math.inf, -math.inf, -math.inf]],
-    ),
-    Case(
-        name="metric, on a circle",
-        make=lambda: MetricExponential(points=range(7), distance=_around, sensitivity=1, epsilon=1),
+    *(_two_best(noise) for noise in ("exponential", "laplace", "gumbel")),
+    _metric(
+        "metric, on a circle",
+        _around,
+        points=7,
+        reach=1,
+        scale=Fraction(1),
+        worst=3,
         value=3,
         refused_builds=[
-            *_refused(
+            *refused(
                 MetricExponential, ("sensitivity", "epsilon"), points=[0, 1], distance=_around, sensitivity=1, epsilon=1
             ),
             lambda: MetricExponential(points=[], distance=_around, sensitivity=1, epsilon=1),
@@ -260,76 +404,17 @@ CASES: list[Case] = [
             lambda: MetricExponential(points=[0, 1, 2], distance=lambda x, y: (x - y) ** 2, sensitivity=1, epsilon=1),
         ],
         refused_values=[7, -1, "a", None, math.nan],
-        profile=worst_profile(metric_law(_around, 7, 1.0), [(0, 1)]),
-        slack=math.inf,
-        epsilons=(0.0, 0.5, 0.99, 1.0),
     ),
-    Case(
-        name="metric, on a line",
-        make=lambda: MetricExponential(
-            points=range(5), distance=lambda x, y: abs(x - y), sensitivity=2, epsilon=1, adjacency=REPLACE_ONE
-        ),
+    _metric(
+        "metric, on a crowd",
+        _crowd,
+        points=14,
+        reach=2,
+        scale=Fraction(4),
+        worst=0,
         value=0,
-        refused_builds=_refused(MetricExponential, ("scale",), points=[0, 1], distance=_around, sensitivity=1, scale=1),
-        refused_values=[9],
-        profile=worst_profile(metric_law(lambda x, y: abs(x - y), 5, 4.0), [(0, 2), (0, 1), (1, 3), (2, 4)]),
-        slack=math.inf,
-    ),
-    *(
-        Case(
-            name=f"randomized response, {d} answers",
-            make=lambda d=d: RandomizedResponse(answers=range(d), keep="0.25", adjacency=REPLACE_ONE),  # type: ignore[misc]
-            value=np.arange(1000) % d,
-            refused_builds=[
-                *_refused(RandomizedResponse, ("epsilon",), answers=[0, 1], epsilon=1),
-                *_refused(RandomizedResponse, ("keep",), answers=[0, 1], keep="0.5"),
-                lambda: RandomizedResponse(answers=[0, 1], keep=1),
-                lambda: RandomizedResponse(answers=[0, 1], keep="0.5", epsilon=1),
-                lambda: RandomizedResponse(answers=[], keep="0.5"),
-                lambda: RandomizedResponse(answers=["a"], keep="0.5"),
-                lambda: RandomizedResponse(answers=["a", "a"], keep="0.5"),
-            ],
-            refused_values=[d, -1, "0", None, math.nan, [0, d], np.array([0.5]), np.array([0, -1]), [[0]], ["0"], {}],
-            profile=lambda epsilon, d=d: max(0.0, 0.25 + 0.75 / d - math.exp(epsilon) * 0.75 / d),  # type: ignore[misc]
-        )
-        for d in (2, 3, 20)
-    ),
-    Case(
-        name="sparse vector, until one is above",
-        make=lambda: SparseVector(threshold=0, epsilon=1),
-        value=[-3, 1, 40],
-        refused_builds=_refused(SparseVector, ("sensitivity", "epsilon"), threshold=0, epsilon=1, sensitivity=1),
-        refused_values=[[math.nan], np.array(3.0), [[1]]],
-        profile=worst_profile(
-            sparse_law(*_SPARSE_SCALES),
-            [
-                ((0.0, -6.0), (1.0, -7.0)),
-                ((0.0,) * 8 + (-6.0,), (1.0,) * 8 + (-7.0,)),
-                ((0.0, 0.0, 0.0), (1.0, 1.0, -1.0)),
-            ],
-        ),
-        slack=math.inf,
-        epsilons=(0.0, 0.1, 0.5, 0.7),
-    ),
-    *(
-        Case(
-            name=f"sparse vector, answers {answers}",
-            make=lambda answers=answers: SparseVector(  # type: ignore[misc]
-                threshold="10.5", epsilon=1, max_above=2, sensitivity="0.3", answer_epsilon=answers
-            ),
-            value=[1, 2.5, 300, 7, 900, 4],
-            refused_builds=[
-                *_refused(SparseVector, ("sensitivity", "epsilon", "max_above"), threshold=1, epsilon=1),
-                *(lambda bad=bad: SparseVector(threshold=bad, epsilon=1) for bad in _BAD[2:]),
-                *(
-                    lambda bad=bad: SparseVector(threshold=1, epsilon=1, answer_epsilon=bad)
-                    for bad in (0, -1, math.nan)
-                ),
-                lambda: SparseVector(threshold=1, epsilon=1, monotone=1),  # type: ignore[arg-type]
-                lambda: SparseVector(threshold=1, epsilon=1, max_above=10**400),
-            ],
-            refused_values=[[math.nan], [1, math.inf], ["a"], [None], [[1, 2]], [True], math.nan],
-        )
-        for answers in (None, "0.5")
+        beta=0.88,  # at a smaller one the bound is the largest distance, which nothing misses
+        refused_builds=refused(MetricExponential, ("scale",), points=[0, 1], distance=_around, sensitivity=1, scale=1),
+        refused_values=[14],
     ),
 ]

@@ -8,6 +8,7 @@ _RACE = ("tests/unit/test_race.py",)
 _SELECTION = ("tests/unit/test_selection.py",)
 _RESPONSE = ("tests/unit/test_randomized_response.py",)
 _SPARSE = ("tests/unit/test_sparse_vector.py",)
+_CONTRACT = ("tests/contract/test_mechanisms.py",)
 _FIT = ("tests/statistical/test_selection_fit.py",)
 
 _RACE_FILE = "noise/race.py"
@@ -51,10 +52,11 @@ MUTATIONS = [
         _SELECTION_FILE,
         "return factor * sensitivity / budget",
         "return factor / budget",
-        ("tests/contract/test_mechanisms.py",),
+        _CONTRACT,
     ),
     Mutation(_SELECTION_FILE, "epsilon=total / count", "epsilon=total", _SELECTION),
     Mutation(_SELECTION_FILE, "race.winner(scores.without(winners))", "race.winner(scores)", _SELECTION),
+    Mutation(_SELECTION_FILE, "self.each._error(beta / self.count)", "self.each._error(beta)", _CONTRACT),
     Mutation(_ERROR_FILE, "m[j] - (j == k)) for j", "m[j]) for j", _SELECTION),
     Mutation(
         _ERROR_FILE,
@@ -78,9 +80,9 @@ MUTATIONS = [
         "mechanisms/metric.py",
         "if (table > table[:, k, None] + table[None, k, :]).any():",
         "if False:",
-        ("tests/contract/test_mechanisms.py",),
+        _CONTRACT,
     ),
-    Mutation("mechanisms/pieces.py", "Scores.of(raced, np.maximum(sizes, 1))", "Scores.of(raced)", _FIT),
+    Mutation("mechanisms/pieces.py", "Scores.of(raced, weights)", "Scores.of(raced)", _FIT),
     Mutation("mechanisms/pieces.py", "np.where(sizes > 0, values, -math.inf)", "values", _SELECTION),
     # Randomized response
     Mutation(_RESPONSE_FILE, "Bernoulli((count - 1) * self._false)", "Bernoulli(count * self._false)", _RESPONSE),

@@ -8,7 +8,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["gaussian_profile", "laplace_line", "masses", "profile_of", "shifted_profile", "thresholded_profile"]
+__all__ = [
+    "gaussian_profile",
+    "laplace_line",
+    "largest_loss",
+    "largest_profile",
+    "masses",
+    "profile_of",
+    "shifted_profile",
+    "thresholded_profile",
+]
 
 Masses = NDArray[np.longdouble]
 
@@ -31,6 +40,17 @@ def shifted_profile(law: Masses, shift: int, epsilon: float) -> float:
     """δ(ε) between a law on the integers and itself moved by `shift`."""
     pad = np.zeros(shift, dtype=np.longdouble)
     return profile_of(np.concatenate([law, pad]), np.concatenate([pad, law]), epsilon)
+
+
+def largest_profile(law: Masses, reach: int, epsilon: float) -> float:
+    """The largest δ(ε) between a law on the integers and itself, moved by `reach` or less."""
+    return max(shifted_profile(law, by, epsilon) for by in range(1, reach + 1))
+
+
+def largest_loss(law: Masses, reach: int) -> float:
+    """The largest privacy loss between a law on the integers and itself, moved by `reach` or less."""
+    logs = np.log(law)
+    return float(max(np.abs(logs[by:] - logs[:-by]).max() for by in range(1, reach + 1)))
 
 
 def thresholded_profile(law: Masses, counts: tuple[int, int], threshold: int, epsilon: float) -> float:

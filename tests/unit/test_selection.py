@@ -269,6 +269,24 @@ def test_a04_extreme_scores() -> None:
         law = mechanism.error_distribution(np.zeros(10**6))
         assert law.errors == (Fraction(0),)
         assert law.probabilities[0].contains(1)
+        with precision(128):
+            spread = mechanism.error_distribution([1e300, -1e300, 0.0, 1e300 - 1e285, -math.inf])
+            assert sum(spread.probabilities, Ball(0)).contains(1), "no mass is lost"
+        best = TopK(count=2, sensitivity=1, epsilon=1, noise=noise)
+        assert best.release([-math.inf] * 3 + [-1e300, 1e300]).value == [4, 3]
+        assert len(set(best.release(np.full(10**6, -1e300)).value)) == 2
+
+
+def test_a04_extreme_scores_with_weights_on_intervals_and_far_apart() -> None:
+    mechanism = Exponential(sensitivity=1, epsilon=1)
+    assert mechanism.release([-1e300, 1e300], weights=[1e300, 1e-300]).value == 1
+    assert mechanism.release([-math.inf] * 3 + [-1e300], weights=[1e300] * 3 + [5e-324]).value == 3
+    assert 2 <= mechanism.release_interval([-1e6, 2, 3, 1e6], [-1e300, 1e300, -math.inf]).value <= 3
+    assert 0 <= mechanism.release_interval(np.arange(10**5 + 1), np.full(10**5, 1e300)).value <= 10**5
+    far = MetricExponential(points=range(3), distance=lambda x, y: abs(x - y) * 10**300, sensitivity=1, epsilon=1)
+    assert far.release(1).value == 1
+    assert far.error(0.05) == 0.0
+    assert far.expected_error < 1e-300
 
 
 def test_what_was_announced_is_exact_and_what_was_done_is_tighter() -> None:
