@@ -10,8 +10,10 @@ from scipy.special import erfcx
 
 from dither.exact import Ball, ball, precision
 from dither.measures.finite_pairs import Finite
+from dither.measures.heavy_pairs import PowerLaw, StudentT
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.moment_pairs import Concentrated, Renyi
+from dither.measures.one_sided_pairs import Gumbel
 from dither.measures.pairs import (
     ERFCX_ERROR,
     BoundedRange,
@@ -22,6 +24,7 @@ from dither.measures.pairs import (
     approximate,
     pure,
 )
+from dither.measures.staircase_pairs import Staircase
 from dither.measures.subsampled_pairs import FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst
 from tests.oracle import compositions as oracle
 from tests.oracle.points import Points, stream
@@ -83,6 +86,12 @@ MAKERS: dict[str, Maker] = {
     "discrete Laplace": lambda points: DiscreteLaplace(points.size(-1, 3), int(points.size(0, 1.5))),
     "discrete Gaussian": lambda points: DiscreteGaussian(points.size(-1, 4), int(points.size(0, 1))),
     "wide discrete Gaussian": lambda points: DiscreteGaussian(points.size(8, 12), int(points.size(0, 3))),
+    "staircase": lambda points: Staircase(points.size(-3, 1.3), 2 * points.probability(-6)),
+    "power law": lambda points: PowerLaw(points.size(-1, 2), 1 + points.size(-1, 1), int(points.size(0, 1.5))),
+    "Student t": lambda points: StudentT(points.size(-1, 2), points.size(-1, 1), int(points.size(0, 1.5))),
+    "wide Student t": lambda points: StudentT(points.size(6, 15), points.size(-1, 1), int(points.size(4, 15))),
+    "Gumbel": lambda points: Gumbel(points.size(-1, 4), int(points.size(0, 1.5))),
+    "Gumbel, swapped": lambda points: Gumbel(points.size(-1, 12), int(points.size(0, 1.5)), is_swapped=True),
     "finite": lambda points: Finite(tuple(points.masses(4)), tuple(points.masses(4))),
     "sampled Gaussian": lambda points: PoissonRemove(Gaussian(points.size(-3, 1.5)), points.probability(-5)),
     "sampled Gaussian, added": lambda points: PoissonAdd(Gaussian(points.size(-3, 1.5)), points.probability(-5)),
@@ -107,6 +116,7 @@ MAKERS: dict[str, Maker] = {
 }
 LEAKING = ("approximate", "sampled leak", "finite", "fixed size leak", "uneven worst")
 FEW, MANY = 12, 5_500  # over all makers: about 10^3 losses here, and 10^5 points at night
+SLOW = ("power law", "Student t", "wide Student t")  # sums over the integers in 400 bits: fewer points
 LOSSES = 5
 
 
@@ -164,7 +174,7 @@ def check_bracket(pair: Pair, points: Points) -> None:
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_pairs_at_random_points(name: str) -> None:
-    for points in stream(f"pair {name}", FEW):
+    for points in stream(f"pair {name}", FEW // 3 if name in SLOW else FEW):
         pair = MAKERS[name](points)
         check_tails(pair, points)
         check_lines(pair, points)
@@ -174,7 +184,7 @@ def test_pairs_at_random_points(name: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", MAKERS)
 def test_pairs_at_many_random_points(name: str) -> None:
-    for points in stream(f"nightly pair {name}", MANY):
+    for points in stream(f"nightly pair {name}", MANY // 20 if name in SLOW else MANY):
         pair = MAKERS[name](points)
         check_tails(pair, points)
         check_bracket(pair, points)
@@ -192,7 +202,7 @@ def test_a_sampled_gaussian_is_what_its_threshold_says(add: bool) -> None:
         assert not truth > arb(high)
 
 
-@pytest.mark.parametrize("name", ["Laplace", "pure", "response", "discrete Laplace"])
+@pytest.mark.parametrize("name", ["Laplace", "pure", "response", "discrete Laplace", "staircase"])
 def test_a_shrunk_pair_is_dominated(name: str) -> None:
     for points in stream(f"shrunk {name}", 30):
         pair = MAKERS[name](points)

@@ -36,6 +36,7 @@ from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.exact import Number, ball, check, lower, precision, rational, upper
 from dither.measures.moment_pairs import Concentrated, Renyi
+from dither.measures.one_sided_pairs import Geometric
 from dither.measures.pairs import Gaussian, Pair, TwoPoint
 from dither.measures.subsampled_pairs import FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst
 
@@ -175,6 +176,7 @@ def of_pairs(
 def _merged(counts: Counter[Pair]) -> Iterator[Group]:
     """Groups of equal pairs; those whose parameters add up become one, those that cost nothing none."""
     squares, rho = Fraction(0), Fraction(0)
+    one_sided: dict[bool, Fraction] = {}
     curves: list[dict[Fraction, Fraction]] = []
     for pair, count in counts.items():
         if isinstance(pair, Gaussian):
@@ -183,12 +185,16 @@ def _merged(counts: Counter[Pair]) -> Iterator[Group]:
             rho += count * pair.rho
         elif isinstance(pair, Renyi):
             curves.append({order: count * value for order, value in pair.points})
+        elif isinstance(pair, Geometric):
+            one_sided[pair.is_swapped] = one_sided.get(pair.is_swapped, Fraction(0)) + count * pair.largest
         elif not _is_free(pair):
             yield Group(pair, count)
     if squares:
         yield Group(Gaussian(squares), 1)
     if rho:
         yield Group(Concentrated(rho), 1)
+    for is_swapped, largest in one_sided.items():
+        yield Group(Geometric(largest, is_swapped), 1)
     if curves:
         shared = sorted(set.intersection(*map(set, curves)))
         if not shared:
