@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Mutation", "passes"]
+__all__ = ["Mutation", "passes", "several"]
 
 _ROOT = Path(__file__).parents[2]
 _LONGEST = 900.0
@@ -28,14 +28,22 @@ class Mutation:
         before, after = (text.strip().partition("\n")[0] for text in (self.before, self.after))
         return f"{self.file}: {before} -> {after}"
 
+    def changed(self) -> str:
+        """The text of the file with this change."""
+        text = (_ROOT / "src" / "dither" / self.file).read_text()
+        if text.count(self.before) != 1:
+            raise LookupError(f"{self.file} must hold this text once, to be changed: {self.before}")
+        return text.replace(self.before, self.after)
+
     def write_to(self, folder: Path) -> None:
         """Copy the package to `folder` with this change."""
         shutil.copytree(_ROOT / "src" / "dither", folder / "dither", ignore=shutil.ignore_patterns("__pycache__"))
-        target = folder / "dither" / self.file
-        text = target.read_text()
-        if text.count(self.before) != 1:
-            raise LookupError(f"{self.file} must hold this text once, to be changed: {self.before}")
-        target.write_text(text.replace(self.before, self.after))
+        (folder / "dither" / self.file).write_text(self.changed())
+
+
+def several(file: str, tests: tuple[str, ...], *changes: tuple[str, str]) -> list[Mutation]:
+    """One mutation per change (before, after) of one file, all of which the same tests must notice."""
+    return [Mutation(file, before, after, tests) for before, after in changes]
 
 
 def passes(tests: tuple[str, ...], package_folder: Path) -> bool:

@@ -122,8 +122,6 @@ def test_bad_lists_are_refused() -> None:
         of_pairs([])
     with pytest.raises(ParameterError, match="int"):
         compose([3])  # type: ignore[list-item]
-    with pytest.raises(ParameterError, match="SmoothNoise"):
-        compose([events.SmoothNoise("laplace", Fraction(1), Fraction(1))])
     for count in (0, -1, 1.5, True):
         with pytest.raises(ParameterError, match="count"):
             of_pairs([(pure(Fraction(1)), count)])  # type: ignore[list-item]

@@ -125,8 +125,8 @@ def _scale(log: float, *, above: bool) -> float:
 
 
 def _geometric(start: float, ratio: float, count: int) -> FloatArray:
-    """e^{start + ratio·n} for n < count, each as the product of two exponentials."""
-    block = 512
+    """e^{start + ratio·n} for n < count, each as the product of two exponentials, the second at most e^{±200}."""
+    block = int(max(min(512.0, 200 / abs(ratio)), 1.0)) if ratio else 512
     coarse = np.exp(np.clip(start + ratio * block * np.arange(-(-count // block)), -745.0, 700.0))
     product: FloatArray = coarse[:, None] * np.exp(ratio * np.arange(block))
     flat: FloatArray = product.ravel()
@@ -142,9 +142,10 @@ def _length(composed: Composed) -> float:
 
 
 def _beyond(composed: Composed) -> float:
-    """e^{log_scale − λR} at the right end R of the window."""
+    """e^{log_scale − λR} at the right end R of the window, rounded up as far as its exponent may be off."""
     end = composed.first + (len(composed.masses) - 0.5) * composed.step
-    return math.exp(min(composed.log_scale - composed.tilt * end, 709.0)) * (1 + 2.0**-30)
+    slack = _POSITION * (1 + abs(composed.log_scale) + composed.tilt * abs(end))
+    return math.exp(min(composed.log_scale - composed.tilt * end + slack, 709.0))
 
 
 def _capped(values: FloatArray, infinity: float) -> FloatArray:

@@ -10,10 +10,10 @@ tilted laws w(x)·e^{λx − K_j}. r is found on a circle of M lattice points; w
 * Rounding of the weights. Weights are positive, so a relative error ρ in each of k factors is at most
   e^{kρ} − 1 in the result, pointwise.
 * Rounding of the transform. ‖ŷ − y‖₂ ≤ γ‖y‖₂ with γ = `FFT_ERROR`·log₂ M (Higham 2002, Theorem 24.2: with accurate
-  twiddle factors 6.7u per level; 16u is used here, as the real transform adds a step). Raising a spectrum of
-  modulus ≤ 1 to the power k multiplies an absolute error by at most k, and costs √5·u per product in relative
-  error (Brent, Percival and Zimmermann 2007). By Parseval r is off by at most `spread` in ℓ₂, and a sum
-  Σ r(x)·c(x) by at most spread·‖c‖₂ (Cauchy and Schwarz).
+  twiddle factors 6.7u per level; 16u is used here, as the real transform adds a step and the norms are rounded).
+  Raising a spectrum of modulus ≤ 1 to the power k multiplies an absolute error by at most k, and costs √5·u per
+  product in relative error (Brent, Percival and Zimmermann 2007). By Parseval r is off by at most `spread` in ℓ₂,
+  and a sum Σ r(x)·c(x) by at most spread·‖c‖₂ (Cauchy and Schwarz).
 * Frequencies left out. Where the product of some spectra is below `negligible`, so is that of all. By Parseval
   r is off by at most that much in ℓ₂, a thousandth of what the transforms may err by.
 """
@@ -44,9 +44,9 @@ _DIRECT = 0.5
 _MANY = 24  # laws from which it pays to look for the frequencies that count
 _SCREENS = 128
 _OVERSAMPLED = 16
+_SCREEN_ERROR = 1e-9
 _BLOCK = 64
 _LARGEST_TABLE = 1 << 21
-_UNDERFLOW = 1e-60  # what weights that underflow to 0 may add up to, relative to _SMALLEST_TOTAL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +150,7 @@ def _convolve(tilted: Sequence[_Tilted], size: int) -> tuple[FloatArray, float]:
     """
     gamma = FFT_ERROR * math.log2(size)
     # A law that is longer than the circle is folded, and what is folded is what is transformed.
-    norms = [float(np.linalg.norm(_wrapped(one.weights, size))) * (1 + 2.0**-20) for one in tilted]
+    norms = [float(np.linalg.norm(_wrapped(one.weights, size))) for one in tilted]
     ordinary = gamma * math.fsum(one.count * norm for one, norm in zip(tilted, norms, strict=True))
     errors = _Errors(gamma, max(_NEGLIGIBLE, 2.0**-10 * ordinary), min(norms))
     places = _screened(tilted, size, errors.negligible) if len(tilted) >= _MANY else None
@@ -179,7 +179,11 @@ class _Errors:
     powers: int = 0
 
     def add(self, count: int, norm: float, each: float) -> None:
-        """A factor that is off by `norm` in ℓ₂ and by `each` at each frequency, `count` times."""
+        """A factor that is off by `norm` in ℓ₂ and by `each` at each frequency, `count` times.
+
+        It takes `count` products at most. One more is counted: that is far above what weights that underflowed to 0
+        add up to, 1e-60 at most, as their law adds up to more than 1e-250 and each of them is below 1e-323.
+        """
         self.from_spectra += count * norm
         self.growth += count * (each + 2.0**-46)
         self.powers += count + 1
@@ -187,10 +191,7 @@ class _Errors:
     def spread(self) -> float:
         """A bound on the ℓ₂ error of the convolution."""
         return math.exp(min(self.growth, 700.0)) * (
-            self.from_spectra
-            + self.powers * _UNDERFLOW
-            + (self.powers * _PRODUCT_ERROR + 2 * self.gamma) * self.smallest
-            + 2 * self.negligible
+            self.from_spectra + (self.powers * _PRODUCT_ERROR + 2 * self.gamma) * self.smallest + 2 * self.negligible
         )
 
 
@@ -269,7 +270,8 @@ class _Waves:
 def _screened(tilted: Sequence[_Tilted], size: int, negligible: float) -> NDArray[np.intp] | None:
     """Frequencies outside of which the product of all spectra is certainly negligible; None if all may count.
 
-    |Â(ω)| ≤ |Â(ω′)| + |ω − ω′|·E|x − m| for every m, so short transforms bound whole bands of frequencies.
+    |Â(ω)| ≤ |Â(ω′)| + |ω − ω′|·E|x − m| for every m, so short transforms bound whole bands of frequencies. The width
+    of a band, π/short, times E|x − m| is at most π/16; its rounding and that of the transform stay below 1e-9.
     """
     some = tilted[:: max(len(tilted) // _SCREENS, 1)]
     short = int(next_fast_len(_OVERSAMPLED * max(len(one.weights) for one in some), real=True))
@@ -280,14 +282,12 @@ def _screened(tilted: Sequence[_Tilted], size: int, negligible: float) -> NDArra
         steps = np.arange(len(one.weights))
         middle = float(np.sum(one.weights * steps))
         reach = float(np.sum(one.weights * np.abs(steps - middle)))
-        bound = np.abs(rfft(one.weights, short)) + (math.pi / short * reach * (1 + 1e-9) + 1e-9)
+        bound = np.abs(rfft(one.weights, short)) + math.pi / short * reach + _SCREEN_ERROR
         logs += one.count * np.log(np.minimum(bound, 1.0))
-    bands = logs >= math.log(negligible) - 1
-    # A frequency belongs to the band around the nearest short one; near a border, to both.
-    near = np.arange(size // 2 + 1) * (short / size)
-    low, high = np.floor(near + (0.5 - 1e-6)).astype(np.intp), np.floor(near + (0.5 + 1e-6)).astype(np.intp)
-    last = len(logs) - 1
-    return np.flatnonzero(bands[np.minimum(low, last)] | bands[np.minimum(high, last)])
+    bands = logs >= math.log(negligible)
+    # A frequency belongs to the band around the nearest short one.
+    nearest = np.floor(np.arange(size // 2 + 1) * (short / size) + 0.5).astype(np.intp)
+    return np.flatnonzero(bands[np.minimum(nearest, len(logs) - 1)])
 
 
 def _spectrum(weights: FloatArray, size: int, count: int) -> NDArray[np.complex128]:

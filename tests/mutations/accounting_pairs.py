@@ -1,0 +1,233 @@
+"""One error term of a pair, a conversion, a composition or a filter removed at a time: each must make a test fail."""
+
+from __future__ import annotations
+
+from tests.mutations.mutation import several
+
+_TAILS = ("tests/unit/test_accounting_tails.py",)
+_PAIRS = ("tests/property/test_accounting_pairs.py",)
+_SOUND = ("tests/unit/test_accounting_soundness.py",)
+_ANSWERS = ("tests/unit/test_accounting_answers.py",)
+_GUARANTEES = ("tests/unit/test_guarantees.py",)
+_CERTIFIED = ("tests/unit/test_certified.py",)
+
+MUTATIONS = [
+    # Tails of single pairs
+    *several(
+        "measures/pairs.py",
+        _TAILS + _PAIRS,
+        ("POSITION_ERROR = 2.0**-50", "POSITION_ERROR = 2.0**-60"),
+        ("ERFCX_ERROR = 2.0**-48", "ERFCX_ERROR = 2.0**-53"),
+        ("slack = error + POSITION_ERROR * (1 + np.abs(losses))", "slack = POSITION_ERROR * (1 + np.abs(losses))"),
+        ("slack = error + POSITION_ERROR * (1 + np.abs(losses))", "slack = error"),
+        ("(p - scaled_q) + slack * (p + scaled_q)", "p - scaled_q"),
+        ("(p - scaled_q) + slack * (p + scaled_q)", "(p - scaled_q) + slack * (p - scaled_q)"),
+        ("ERFCX_ERROR + POSITION_ERROR * squares", "POSITION_ERROR * squares"),
+        ("ERFCX_ERROR + POSITION_ERROR * squares", "ERFCX_ERROR"),
+        ("above_p * above_p + np.abs(losses) + 1", "np.abs(losses) + 1"),
+        ("above_p * above_p + np.abs(losses) + 1", "above_p * above_p + 1"),
+        ("POSITION_ERROR * (4 + self._top)", "POSITION_ERROR * 2.0**-8"),
+        ("POSITION_ERROR * (4 + self._top)", "POSITION_ERROR * 4"),
+        ("POSITION_ERROR * (4 + 2 * top)", "POSITION_ERROR * 2.0**-8"),
+        ("POSITION_ERROR * (4 + 2 * top)", "POSITION_ERROR * 4"),
+        ("POSITION_ERROR * (8 + 2 * eta)", "POSITION_ERROR * 2.0**-8"),
+        ("POSITION_ERROR * (8 + 2 * eta)", "POSITION_ERROR * 8"),
+        ("Laplace(min(self.largest, Fraction(step) * steps / 2))", "Laplace(Fraction(step) * (steps + 1) / 2)"),
+        ("is_smaller = steps >= 1 and ball(smaller) < self.largest", "is_smaller = steps >= 1"),
+        ("return -upper(largest), upper(largest)", "return -lower(largest), lower(largest)"),
+        (
+            "return max(lower(found), 0.0), min(upper(found), 1.0)",
+            "return max(upper(found), 0.0), min(upper(found), 1.0)",
+        ),
+        (
+            "return max(lower(found), 0.0), min(upper(found), 1.0)",
+            "return max(lower(found), 0.0), min(lower(found), 1.0)",
+        ),
+    ),
+    *several(
+        "measures/lattice_pairs.py",
+        _TAILS + _PAIRS,
+        ("POSITION_ERROR * (16 + 4 * top)", "POSITION_ERROR * 2.0**-8"),
+        ("POSITION_ERROR * (16 + 4 * top)", "POSITION_ERROR * 16"),
+        ("error = ERFCX_ERROR + POSITION_ERROR * (8 +", "error = POSITION_ERROR * (8 +"),
+        ("(8 + np.abs(losses) + z * z + (z + shift / sigma) ** 2)", "(8 + np.abs(losses))"),
+        ("(8 + np.abs(losses) + z * z + (z + shift / sigma) ** 2)", "(8 + z * z + (z + shift / sigma) ** 2)"),
+        ("error = error + 2e-3 * ((np.abs(z) + shift / sigma + 1) ** 4 + 3) / variance**2", "error = error"),
+        ("+ bound.union(-bound)", ""),
+        ("return total + rest.union(Ball(0))", "return total"),
+        ("range(first, min(max(high - 1, first), most) + 1)", "range(first, first + 1)"),
+        ("max(self.scale, 2 / (Fraction(step) * steps))", "2 / (Fraction(step) * (steps + 1))"),
+        ("top = upper(ball(self.sensitivity / self.scale))", "top = -upper(-ball(self.sensitivity / self.scale))"),
+    ),
+    *several(
+        "measures/finite_pairs.py",
+        _TAILS + _PAIRS,
+        ("POSITION_ERROR * (8 + 2 * np.abs(np.clip(losses, -800, 800)))", "0.0"),
+        ("(8 + 2 * np.abs(np.clip(losses, -800, 800)))", "8"),
+        ("return upper(ball(ratio).log())", "return -upper(-ball(ratio).log())"),
+        ("-upper(-ball(min(ratios)).log()), upper(", "-upper(-ball(min(ratios)).log()), -upper(-"),
+    ),
+    # Moments
+    *several(
+        "measures/moment_pairs.py",
+        _TAILS + _PAIRS + ("tests/unit/test_accounting_errors.py",),
+        ("_ROUNDING = 2.0**-36", "_ROUNDING = 0.0"),
+        ("slack = _ROUNDING * (1 + sum(np.abs(part) for part in parts))", "slack = _ROUNDING * 1"),
+        ("(1 - bound)) * (1 + _ROUNDING)", "(1 - bound))"),
+        ("low.union(_unfolded_ball(", "low.min(_unfolded_ball("),
+        (".union((-epsilon.expm1()).max(Ball(0)))", ""),
+        ("np.exp(np.minimum(losses, 0.0)) * (1 - bound)", "np.exp(np.minimum(losses, 0.0))"),
+        ("return Ball(0).union(Ball(1))", "return bound(Ball(0))"),
+        ("np.minimum(exponent + slack, 0.0)", "np.minimum(exponent, 0.0)"),
+    ),
+    # Samples and other mixtures
+    *several(
+        "measures/subsampled_pairs.py",
+        _TAILS + _PAIRS,
+        (
+            "        error = POSITION_ERROR * (16 + 4 * np.abs(losses))\n        error[first:]",
+            "        error = 0 * losses\n        error[first:]",
+        ),
+        (
+            "(16 + 4 * np.abs(losses))\n        error[first:]",
+            "16 + 0 * losses\n        error[first:]",
+        ),
+        ("error[first:] += base.error + POSITION_ERROR", "error[first:] += POSITION_ERROR"),
+        ("error[first:] += base.error + POSITION_ERROR * np.abs(inner[first:])", "error[first:] += base.error"),
+        (
+            "        error = POSITION_ERROR * (16 + 4 * np.abs(losses))\n        error[:last]",
+            "        error = 0 * losses\n        error[:last]",
+        ),
+        (
+            "(16 + 4 * np.abs(losses))\n        error[:last]",
+            "16 + 0 * losses\n        error[:last]",
+        ),
+        ("error[:last] += base.error + POSITION_ERROR", "error[:last] += POSITION_ERROR"),
+        ("error[:last] += base.error + POSITION_ERROR * np.abs(inner[:last])", "error[:last] += base.error"),
+        ("whole = base.p + float(self.base.infinity)", "whole = base.p"),
+        ("_UP = 1 + 4 * POSITION_ERROR", "_UP = 1.0"),
+        (" * _UP - float(self.infinity) / _UP\n        dots[first:]", " - float(self.infinity)\n        dots[first:]"),
+        ("self.base.dots(inner[first:]) * _UP)", "self.base.dots(inner[first:]))"),
+        (
+            "np.maximum(gamma, -np.expm1(np.minimum(before, 0.0)))",
+            "np.maximum(0.0, -np.expm1(np.minimum(before, 0.0)))",
+        ),
+        ("np.maximum(super().dots(losses), _LEAST)", "super().dots(losses)"),
+        ("np.maximum(left * whole * _UP, _LEAST)", "left * whole * _UP"),
+        ("np.maximum(left * whole * _UP, _LEAST)", "np.maximum(left * whole, _LEAST)"),
+        ("self.base.dots(inner) + float(self.base.infinity) * _UP", "self.base.dots(inner)"),
+        (
+            "self.base.dots(inner) + float(self.base.infinity) * _UP",
+            "self.base.dots(inner) + float(self.base.infinity)",
+        ),
+        ("losses - POSITION_ERROR * (largest + 4 * np.abs(losses))", "losses"),
+        ("losses - POSITION_ERROR * (largest + 4 * np.abs(losses))", "losses - POSITION_ERROR * largest"),
+        ("largest = 16 - math.log(gamma) - math.log(rest)", "largest = 16"),
+        ("_without(below, self.infinity), above", "below, above"),
+        ("error = np.max([np.broadcast_to", "error = np.min([np.broadcast_to"),
+        ("error + POSITION_ERROR * len(parts)", "error"),
+        ("dots * (1 + POSITION_ERROR * (4 + len(self.pairs)))", "dots"),
+        ("np.maximum(a.error, b.error) if self._is_even", "np.minimum(a.error, b.error) if self._is_even"),
+        ("return np.maximum(a, b)", "return a"),
+        ("np.maximum(dots * _UP - float(infinity) / _UP, 0.0)", "np.maximum(dots - float(infinity), 0.0)"),
+        ("tails.error * tails.p + POSITION_ERROR", "POSITION_ERROR"),
+        ("tails.error * tails.p + POSITION_ERROR * (tails.p + float(infinity))", "tails.error * tails.p"),
+        ("np.where(good, np.maximum(error, tails.error), 1.0)", "np.where(good, np.maximum(error, tails.error), 0.0)"),
+        ("np.maximum(error, tails.error)", "tails.error"),
+        ("slack = 8 * POSITION_ERROR", "slack = 0.0"),
+        ("everything.union(everything + gamma * abs(u))", "everything"),
+        ("return Ball(0).union(left.abs_upper())", "return Ball(0)"),
+        ("return positive.profile(epsilon).union(negative.profile(epsilon))", "return positive.profile(epsilon)"),
+    ),
+    # Answers of a composition
+    *several(
+        "accounting/composition.py",
+        _SOUND + _ANSWERS,
+        ("_SUPPORT_SLACK = 2.0**-44", "_SUPPORT_SLACK = 0.0"),
+        ("low = top * (1 - 2.0**-40) - slack", "low = top - slack"),
+        ("low = top * (1 - 2.0**-40) - slack if is_exact else 0.0", "low = top * (1 - 2.0**-40) - slack"),
+        ("return upper(ball(sum((Fraction(top) * times", "return lower(ball(sum((Fraction(top) * times"),
+        ("return max(math.inf if _exceeds(each, delta) else _largest(each)", "return max(_largest(each)"),
+        ("rest, taken = (1 - deltas) * _DOWN, level * _UP", "rest, taken = 1 - deltas, level * _UP"),
+        ("rest, taken = (1 - deltas) * _DOWN, level * _UP", "rest, taken = (1 - deltas) * _DOWN, level"),
+        ("np.exp(epsilons) * _UP * taken", "np.exp(epsilons) * taken"),
+        ("np.max(np.maximum(steep, flat))) * _DOWN", "np.max(np.maximum(steep, flat)))"),
+        ("level = math.nextafter(float(exact), 2.0)", "level = float(exact)"),
+        ("epsilon >= Fraction(largest)", "epsilon >= Fraction(largest) - Fraction(1, 1000)"),
+        ("best = max(best, rough)", "best = min(best, rough)"),
+        ("if rough > best.lower:", "if rough > 2 * best.lower:"),
+    ),
+    # Filters and calibration
+    *several(
+        "accounting/filters.py",
+        _ANSWERS,
+        ("after.epsilon > budget[0] or after.delta > budget[1]", "after.delta > budget[1]"),
+        ("after.epsilon > budget[0] or after.delta > budget[1]", "after.epsilon > budget[0]"),
+        (
+            "cost, budget = zcdp_cost(thing), rational(self.rho)\n        if self.used + cost > budget:",
+            "cost, budget = zcdp_cost(thing), rational(self.rho)\n        if cost > budget:",
+        ),
+        (
+            "cost = _renyi_cost(thing, order)\n        if self.used + cost > budget:",
+            "cost = _renyi_cost(thing, order)\n        if cost > budget:",
+        ),
+        (
+            "return Fraction(upper(ball(epsilon) * (ball(epsilon) / 2).tanh()))",
+            "return -Fraction(upper(-ball(epsilon) * (ball(epsilon) / 2).tanh()))",
+        ),
+        ("epsilon += count * each", "epsilon += each"),
+        ("delta += count * leak", "delta += leak"),
+        ("return sum((count * _zcdp_cost(pair)", "return sum((_zcdp_cost(pair)"),
+        ("total += count * each", "total += each"),
+        (
+            "return Fraction(top), max(each.infinity for each in directions)",
+            "return Fraction(top), min(each.infinity for each in directions)",
+        ),
+        ("top = max(each.support[1] for each in directions)", "top = min(each.support[1] for each in directions)"),
+        ("return pair.width**2 / 8", "return pair.width**2 / 9"),
+        ("return pair.squared_mu / 2", "return pair.squared_mu / 3"),
+    ),
+    *several(
+        "accounting/calibrate.py",
+        _ANSWERS,
+        ("if Fraction(upper) <= self.epsilon if", "if Fraction(upper) <= self.epsilon * (1 + Fraction(1, 10**4)) if"),
+        (
+            "return math.isfinite(upper) and Fraction(upper) <= budget.epsilon",
+            "return math.isfinite(upper) and Fraction(upper) <= 2 * budget.epsilon",
+        ),
+        (
+            "scale = lower(ball(bound) / -ball(1 - level).log())",
+            "scale = -lower(-ball(bound) / -ball(1 - level).log())",
+        ),
+        ("scale = lower(ball(bound) / (Ball(2)", "scale = -lower(-ball(bound) / (Ball(2)"),
+    ),
+    # Conversions between guarantees
+    *several(
+        "measures/certified.py",
+        _CERTIFIED + _GUARANTEES,
+        ("        number = upper(value)\n", "        number = -upper(-value)\n"),
+        ("not ball(Fraction(repr(number))) >= value", "False"),
+        ("min(Fraction(number), Fraction(repr(number))) < value", "Fraction(number) < value"),
+        ("min(Fraction(number), Fraction(repr(number))) < value", "Fraction(repr(number)) < value"),
+        ("return -above(lambda: -real())", "return above(real)"),
+        ("return -exactly_above(-value)", "return exactly_above(value)"),
+        (
+            "            if difference > 0:\n                return False\n        bits *= 2\n    return False",
+            "            if difference > 0:\n                return False\n        bits *= 2\n    return True",
+        ),
+    ),
+    *several(
+        "measures/conversions.py",
+        _GUARANTEES,
+        (
+            "fraction_above(lambda: concentrated(epsilon))",
+            "fraction_above(lambda: concentrated(epsilon) * Ball(0.999999))",
+        ),
+        (
+            "fraction_above(lambda: _gaussian_mu(epsilon))",
+            "fraction_above(lambda: _gaussian_mu(epsilon) * Ball(0.999999))",
+        ),
+        ("sqrt(8 * epsilon)", "sqrt(epsilon)"),
+        ("ZCDP(guarantee.mu_squared / 2,", "ZCDP(guarantee.mu_squared / 3,"),
+    ),
+]

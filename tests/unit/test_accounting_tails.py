@@ -1,0 +1,147 @@
+"""The stated errors of the tails of pairs where they are largest: far out, near the ends, with the worst erfcx."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import erfcx
+
+from dither.exact import Ball, ball, precision
+from dither.measures import lattice_pairs, pairs
+from dither.measures.finite_pairs import Finite
+from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
+from dither.measures.pairs import ERFCX_ERROR, BoundedRange, FloatArray, Gaussian, Laplace, Pair, Tails, pure
+from dither.measures.subsampled_pairs import Mixture, PoissonAdd, PoissonRemove, Worst
+from tests.oracle.points import Points, stream
+
+BITS = 2400
+TINY = Ball(2) ** -1000
+
+
+def check_at(pair: Pair, losses: FloatArray) -> None:
+    """|p − e^ℓ q + P[L = ∞] − δ(ℓ)| ≤ error·(p + e^ℓ q), and the dots lie above δ."""
+    p, q, error = pair.tails(losses)
+    errors, dots = np.broadcast_to(np.asarray(error), losses.shape), pair.dots(losses)
+    with precision(BITS):
+        for loss, a, b, slack, dot in zip(losses, p, q, errors, dots, strict=True):
+            truth = pair.profile(Ball(float(loss))) - ball(pair.infinity)
+            gap = abs(Ball(float(a)) - Ball(float(b)) - truth)
+            assert not gap > Ball(float(slack)) * (Ball(float(a)) + Ball(float(b))) + TINY, (pair, loss)
+            assert not Ball(float(dot)) + TINY < truth, (pair, loss)
+
+
+LARGE: dict[str, Callable[[Points], tuple[Pair, float, float]]] = {
+    "Gaussian, far out": lambda points: (Gaussian(Fraction(1)), 20.0, 35.0),
+    "Gaussian of large mu": lambda points: (Gaussian(size := points.size(4, 8)), float(size) / 2, float(size) ** 0.5),
+    "Laplace": lambda points: (Laplace(size := points.size(2, 6)), float(size) - 2, 2.0),
+    "pure": lambda points: (pure(size := points.size(2, 6)), float(size) - 2, 2.0),
+    "bounded range": lambda points: (BoundedRange(size := points.size(2, 6)), float(size) - 2, 2.0),
+    "discrete Laplace": lambda points: (DiscreteLaplace(size := points.size(-5, -2)), float(1 / size) - 2, 2.0),
+    "discrete Gaussian": lambda points: (DiscreteGaussian(points.size(0, 3)), 0.0, 20.0),
+    "finite": lambda points: (_uneven(points), 100.0, 500.0),
+}
+
+
+def _uneven(points: Points) -> Finite:
+    small = points.size(-200, -150)
+    return Finite((Fraction(2, 3), Fraction(1, 3)), (small, 1 - small))
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_losses_are_within_their_error(name: str) -> None:
+    for points in stream(f"large {name}", 12):
+        pair, start, width = LARGE[name](points)
+        check_at(pair, start + width * np.sort([float(points.probability(-1)) for _ in range(8)]))
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_errors_of_erfcx_are_counted(sign: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As large as assumed, in opposite directions for P and Q."""
+    turn = [sign]
+
+    def wrong(z: FloatArray) -> FloatArray:
+        turn[0] = -turn[0]
+        return np.asarray(erfcx(z) * (1 + 0.9 * turn[0] * ERFCX_ERROR))
+
+    monkeypatch.setattr(pairs, "erfcx", wrong)
+    monkeypatch.setattr(lattice_pairs, "erfcx", wrong)
+    check_at(Gaussian(Fraction(1)), np.linspace(0.6, 1.5, 6))
+    turn[0] = sign
+    check_at(DiscreteGaussian(Fraction(10**12), 10**6), np.linspace(0.6, 1.5, 6))
+
+
+@dataclass(frozen=True)
+class Worse(Pair):
+    """A pair whose tails are wrong by as much as they say, up to rounding."""
+
+    base: Pair
+    error: float
+    sign: int
+
+    def profile(self, epsilon: Ball) -> Ball:
+        return self.base.profile(epsilon)
+
+    def tails(self, losses: FloatArray) -> Tails:
+        p, q, _ = self.base.tails(losses)
+        wrong = self.sign * self.error * (1 - 1e-9)
+        return Tails(p / (1 + wrong), q / (1 - wrong), self.error)
+
+    def swapped(self) -> Pair:
+        return self
+
+    @property
+    def is_symmetric(self) -> bool:
+        return True
+
+    @property
+    def infinity(self) -> Fraction:
+        return self.base.infinity
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return self.base.support
+
+
+WRAPPED: dict[str, Callable[[Pair], Pair]] = {
+    "removed": lambda base: PoissonRemove(base, Fraction(1, 3)),
+    "added": lambda base: PoissonAdd(base, Fraction(1, 3)),
+    "mixed first": lambda base: Mixture((Fraction(9, 10), Fraction(1, 10)), (base, Laplace(Fraction(1)))),
+    "mixed last": lambda base: Mixture((Fraction(1, 10), Fraction(9, 10)), (Laplace(Fraction(1)), base)),
+    "worst first": lambda base: Worst(base, Laplace(Fraction(1, 10))),
+    "worst last": lambda base: Worst(Laplace(Fraction(1, 10)), base),
+    "worst beside a leak": lambda base: Worst(base, pairs.approximate(Fraction(1, 100), Fraction(1, 20))),
+}
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("name", WRAPPED)
+def test_errors_of_the_base_are_passed_on(name: str, sign: int) -> None:
+    pair = WRAPPED[name](Worse(Gaussian(Fraction(1)), 1e-3, sign))
+    check_at(pair, np.linspace(-0.3, 0.3, 13))
+
+
+def test_dots_leave_room_for_the_rounding_of_their_places() -> None:
+    """Lattice points are floats: each may lie an ulp right of where it should."""
+    losses = np.array([-3.0, 0.01, 1.0, 30.0])
+    exact = Worse(pairs.TwoPoint(loss=Fraction(40)), 0.5, 1)
+    found = exact.dots(losses)
+    with precision(BITS):
+        for loss, dot in zip(losses, found, strict=True):
+            p, q, _ = exact.tails(np.array([loss]))
+            plain = Ball(float(p[0])) * Ball(1.5) - Ball(float(q[0])) * Ball(0.5)
+            room = (Ball(float(p[0])) + Ball(float(q[0]))) * Ball(2.0**-51 * (1 + abs(loss)))
+            assert Ball(float(dot)) >= plain + room
+
+
+def test_samples_leave_room_for_the_rounding_of_their_losses() -> None:
+    """The inner loss ln(1 + (e^ℓ − 1)/γ) is rounded relative to its size, which grows with −ln γ."""
+    gamma = Fraction(1, 10**200)
+    remove, add = PoissonRemove(Laplace(Fraction(600)), gamma), PoissonAdd(Laplace(Fraction(600)), gamma)
+    inside = np.array([1.0, 100.0])
+    assert np.all(np.asarray(remove.tails(inside).error) >= 2.0**-50 * (16 + 4 * inside + 450))
+    below = -inside[::-1]
+    assert np.all(np.asarray(add.tails(below).error) >= 2.0**-50 * (16 + 4 * np.abs(below) + 450))
