@@ -5,7 +5,9 @@
     │   ├── NotANumberError              the value is not one finite number: NaN, ±inf, a bool, text such as "1e999"
     │   └── AdjacencyMismatch            two promises protect different things, so they cannot be combined
     ├── PrecisionError (ArithmeticError) two numbers could not be told apart at the largest working precision
-    └── EntropyError (RuntimeError)      randomness could not be had safely
+    ├── EntropyError (RuntimeError)      randomness could not be had safely
+    ├── EngineError (RuntimeError)       the engine that holds the data could not answer
+    └── LedgerError (RuntimeError)       the ledger could not be written, or is not what was written
 
 Messages name parameters and public values. They never contain data.
 """
@@ -15,7 +17,9 @@ from __future__ import annotations
 __all__ = [
     "AdjacencyMismatch",
     "DitherError",
+    "EngineError",
     "EntropyError",
+    "LedgerError",
     "NotANumberError",
     "ParameterError",
     "PrecisionError",
@@ -44,3 +48,11 @@ class PrecisionError(DitherError, ArithmeticError):
 
 class EntropyError(DitherError, RuntimeError):
     """Randomness could not be had safely, or the test door was opened where it must stay shut."""
+
+
+class EngineError(DitherError, RuntimeError):
+    """The engine that holds the data could not answer; its own words are not repeated, as they may be data."""
+
+
+class LedgerError(DitherError, RuntimeError):
+    """The ledger could not be read or written, or it was tampered with. No answer was given."""

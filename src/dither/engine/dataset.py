@@ -1,0 +1,63 @@
+"""A dataset: a source, whom it protects, and a budget that a ledger keeps."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from dither.engine.query import Origin, Query
+from dither.errors import ParameterError
+from dither.ledger import Account, Ledger
+from dither.ledger.budget import Amounts, Budget, amounts
+from dither.release import Door
+from dither.tables import open_source
+from dither.tables.compiled import missing_column
+from dither.unit.contribution import Person, Rows, TableUnit
+
+__all__ = ["Dataset"]
+
+
+class Dataset(Query):
+    """Data behind one door.
+
+    `source`: the path or glob of CSV or Parquet files, a frame of pandas, Polars or Arrow, an Ibis table, a database
+    URL with `table`, or a Spark session with `table`. `unit`: whom it protects. `budget`: what may be spent in all, a
+    `PureDP`, `ApproxDP` or `ZCDP`. `ledger`: where it is written down what was spent, a path or a database URL.
+    `identity`: the name under which the budget is kept; frames in memory need one, others have one of their own.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        unit: TableUnit,
+        budget: Budget,
+        ledger: str | os.PathLike[str] | Ledger,
+        table: str | None = None,
+        identity: str | None = None,
+    ) -> None:
+        if not isinstance(unit, Rows | Person):
+            raise ParameterError("unit must say who is protected: dp.Rows() or dp.Person('user_id').")
+        amounts(budget)
+        opened = open_source(source, table, identity)
+        if isinstance(unit, Person) and unit.column not in opened.table.columns:
+            raise missing_column(unit.column, list(opened.table.columns))
+        stated = budget._under(unit.adjacency)
+        book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        book.open_account(opened.identity, stated)
+        super().__init__(Origin(opened, unit, Door(book, opened.identity)), opened.table)
+
+    @property
+    def spent(self) -> Amounts:
+        """What was charged so far, exactly."""
+        return self._account.spent
+
+    @property
+    def remaining(self) -> Amounts:
+        """What is left, exactly."""
+        return self._account.remaining
+
+    @property
+    def _account(self) -> Account:
+        door = self.origin.door
+        return door.ledger.account(door.account)

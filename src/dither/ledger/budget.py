@@ -1,0 +1,107 @@
+"""The cap of one account and what is left of it: exact sums, by the rule that holds for adaptive questions.
+
+A later question may depend on earlier answers, so sums of (ε, δ) or of ρ are what is valid (accounting/filters.py).
+The budget decides the unit of account: a `PureDP` or `ApproxDP` budget is charged (ε, δ), a `ZCDP` budget ρ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter
+from dither.adjacency import common
+from dither.errors import LedgerError, ParameterError
+from dither.events import Stated, from_json, to_json
+from dither.exact import rational
+from dither.measures import ZCDP, ApproxDP, PureDP
+
+__all__ = ["Amounts", "Balance", "Budget", "amounts", "read_amounts", "read_budget", "write_amounts", "write_budget"]
+
+Budget: TypeAlias = PureDP | ApproxDP | ZCDP
+"""What caps an account, and what one release may cost it."""
+
+Amounts: TypeAlias = dict[str, Fraction]
+"""{"epsilon": ..., "delta": ...}, or {"rho": ...}."""
+
+
+def amounts(budget: Budget) -> Amounts:
+    """The exact figures of a budget or of a cost, by name."""
+    if isinstance(budget, ZCDP):
+        return {"rho": budget.rho}
+    if isinstance(budget, ApproxDP):
+        return {"epsilon": budget.stated_epsilon, "delta": budget.stated_delta}
+    if isinstance(budget, PureDP):
+        return {"epsilon": budget.stated_epsilon, "delta": Fraction(0)}
+    raise ParameterError(
+        f"a budget or a cost is a PureDP, an ApproxDP or a ZCDP, got the type {type(budget).__name__}. "
+        "Convert the guarantee to one of them first."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """A budget, and what was charged to it so far."""
+
+    budget: Budget
+    spent: Amounts
+    charges: int
+
+    @classmethod
+    def new(cls, budget: Budget) -> Balance:
+        """Nothing spent yet."""
+        return cls(budget, dict.fromkeys(amounts(budget), Fraction(0)), 0)
+
+    @property
+    def remaining(self) -> Amounts:
+        """What is left, exactly."""
+        return {name: cap - self.spent[name] for name, cap in amounts(self.budget).items()}
+
+    def after(self, cost: Budget) -> Balance:
+        """The balance after a release that costs `cost`; `OverBudget` with both figures if there is too little left."""
+        if amounts(cost).keys() != self.spent.keys():
+            raise ParameterError(
+                f"a budget of the type {type(self.budget).__name__} cannot pay a {type(cost).__name__}. "
+                f"State the cost in {' and '.join(self.spent)}."
+            )
+        common([self.budget.adjacency, cost.adjacency])
+        return Balance(self.budget, self._charge(cost), self.charges + 1)
+
+    def _charge(self, cost: Budget) -> Amounts:
+        adjacency = self.budget.adjacency
+        if isinstance(self.budget, ZCDP):
+            return {"rho": ZCDPFilter(self.budget.rho, self.spent["rho"], adjacency, self.charges).charge(cost).spent}
+        cap = amounts(self.budget)
+        before = BasicOdometer(self.spent["epsilon"], self.spent["delta"], adjacency, self.charges)
+        epsilon, delta = BasicFilter(cap["epsilon"], cap["delta"], before).charge(cost).spent
+        return {"epsilon": epsilon, "delta": delta}
+
+
+def write_amounts(figures: Amounts) -> dict[str, str]:
+    """As JSON: exact numbers are text."""
+    return {name: str(value) for name, value in figures.items()}
+
+
+def read_amounts(figures: Any) -> Amounts:
+    """Back from JSON."""
+    if not isinstance(figures, Mapping) or set(figures) not in ({"epsilon", "delta"}, {"rho"}):
+        raise LedgerError("an entry of the ledger has no readable figures. Run verify().")
+    return {str(name): rational(value, str(name)) for name, value in figures.items()}
+
+
+def write_budget(budget: Budget) -> str:
+    """As the JSON text of an event that states it: exact numbers, and who is protected."""
+    values = [value for name, value in amounts(budget).items() if name != "delta" or isinstance(budget, ApproxDP)]
+    return to_json(Stated(type(budget).__name__, tuple(values), budget.adjacency))
+
+
+def read_budget(text: str) -> Budget:
+    """Back from JSON."""
+    stated = from_json(text)
+    if isinstance(stated, Stated):
+        for kind in (PureDP, ApproxDP, ZCDP):
+            if stated.measure == kind.__name__:
+                return kind(*stated.values, adjacency=stated.adjacency)
+    raise LedgerError("an entry of the ledger states no budget that can be read. Run verify().")

@@ -1,0 +1,74 @@
+"""One line of the ledger, and the chain that ties it to all lines before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dither.errors import LedgerError
+
+__all__ = ["BEGINNING", "Entry", "canonical", "parsed"]
+
+BEGINNING: Final = "0" * 64
+"""What stands in the place of a hash before the first entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a ledger. `hash` = SHA-256 of all its fields, the hash of the entry before it among them.
+
+    To change, delete, insert or reorder one entry without a trace, one has to write all later hashes anew, and then
+    the last one differs from the anchor that the owner keeps.
+    """
+
+    number: int
+    """1, 2, 3, ... without a gap."""
+    previous: str
+    """The hash of the entry before; `BEGINNING` for the first one."""
+    kind: str
+    """"budget", "charge" or "answer"."""
+    account: str
+    """Whose budget: the identity of the dataset."""
+    body: str
+    """The rest, as canonical JSON."""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 in hexadecimal digits of the canonical JSON list of the five fields."""
+        fields = [self.number, self.previous, self.kind, self.account, self.body]
+        return hashlib.sha256(canonical(fields).encode()).hexdigest()
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The body as a dictionary."""
+        return parsed(self.body)
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys, without spaces and without floats, so that equal values have equal bytes."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The object that `canonical` wrote; anything else is refused, duplicate keys among it."""
+    try:
+        value = json.loads(text, object_pairs_hook=_without_duplicates, parse_float=_no_float, parse_constant=_no_float)
+    except ValueError as error:
+        raise LedgerError("an entry of the ledger is not the JSON that dither writes. Run verify().") from error
+    if not isinstance(value, Mapping):
+        raise LedgerError("an entry of the ledger is not a JSON object. Run verify().")
+    return dict(value)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("duplicate keys")
+    return found
+
+
+def _no_float(text: str) -> None:
+    raise ValueError(f"a float: {text}")

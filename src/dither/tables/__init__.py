@@ -1,0 +1,31 @@
+"""The only room that touches rows, and the only one that imports Ibis: dataset → bounded table → exact aggregate."""
+
+from dither.tables.bounded import BoundedTable, ExactAggregate
+from dither.tables.compiled import with_values
+from dither.tables.expression import Column, Expression, col, if_else
+from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
+from dither.tables.measure import Centred, Measure, People, RowCount, Squares, Sum, Values
+from dither.tables.source import Source, arrow_table, open_source
+
+__all__ = [
+    "SQUARE_BITS",
+    "SUM_BITS",
+    "BoundedTable",
+    "Centred",
+    "Column",
+    "ExactAggregate",
+    "Expression",
+    "Lattice",
+    "Measure",
+    "People",
+    "RowCount",
+    "Source",
+    "Squares",
+    "Sum",
+    "Values",
+    "arrow_table",
+    "col",
+    "if_else",
+    "open_source",
+    "with_values",
+]

@@ -1,0 +1,165 @@
+"""A table whose persons contribute a bounded amount, and the exact whole numbers that can be asked of it.
+
+The bounding is done by the engine. Rows are first reduced to one row per person and group; then each person keeps at
+most `max_groups` groups, those with the smallest hashes under a secret salt that is drawn for each release; then
+groups are added up. Whole numbers only: no sum depends on the order of the rows, and none can overflow (lattice.py).
+
+**One person moves at most `max_groups` groups, each by at most `most`.** Taking a person away leaves the rows of all
+others, and with them their reduced rows and the groups they keep, as they were: hash, rank and reduction look at one
+person at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+import pyarrow as pa
+
+from dither.errors import ParameterError
+from dither.tables.compiled import clamped, is_present, kind_of, missing_column, number, with_values
+from dither.tables.engines import Engine
+from dither.tables.expression import Expression
+from dither.tables.lattice import Lattice
+from dither.tables.measure import Measure, Reduced
+from dither.unit.contribution import Person, TableUnit
+
+__all__ = ["BoundedTable", "ExactAggregate"]
+
+_PERSON = "dither person"
+_ROWS, _TOTAL, _COUNT, _KEY = "dither rows", " total", " count", "dither key "
+
+
+@dataclass(frozen=True)
+class ExactAggregate:
+    """A question to the engine whose answer is exact, and therefore secret. Only the one door may open it."""
+
+    _engine: Engine
+    _expression: ir.Table
+
+    def _open(self) -> Iterator[pa.RecordBatch]:
+        """Keys and whole numbers, in batches of groups. Called by `dither.release` alone, after the charge."""
+        return self._engine.fetch(self._expression)
+
+
+@dataclass(frozen=True)
+class BoundedTable:
+    """Rows, whom they belong to, and the `keys` that group them."""
+
+    engine: Engine
+    rows: ir.Table
+    unit: TableUnit
+    keys: Mapping[str, Expression]
+    public_keys: ir.Table | None = None
+    """If the groups are public, a table of them; other rows are left out before groups are chosen."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.unit, Person) and self.unit.column not in self.rows.columns:
+            raise missing_column(self.unit.column, list(self.rows.columns))
+        typed = with_values(self.rows, _prefixed(self.keys))
+        for name in self.keys:
+            if kind_of(typed[_KEY + name]) == "real":
+                raise ParameterError(
+                    f"the column {name!r} holds real numbers, and groups need values that repeat. "
+                    "Group by public bins of it."
+                )
+
+    def totals(self, measures: Mapping[str, Measure], salt: int) -> ExactAggregate:
+        """One row per group: its keys and its `measures`."""
+        each = self._few_groups(self._reduced(measures), salt)
+        sums = {name: each[name].sum().cast("decimal(38, 0)") for name in measures}
+        return self._grouped(each, sums)
+
+    def bins(self, of: Expression, lattice: Lattice, count: int, salt: int) -> ExactAggregate:
+        """One row per group and bin that is not empty: its keys, `dither_bin` and `dither_rows`.
+
+        The bounds are cut into `count` bins of equal width; the outer ones also hold what lies beyond the bounds.
+        """
+        rows = self._few_rows(of, salt)
+        rows = rows.mutate(dither_value=lattice.steps(number(rows["dither_value"])))
+        index = (rows["dither_value"] * count / lattice.width).floor().cast("int64")
+        binned = rows.mutate(dither_bin=clamped(index, 0, count - 1))
+        counted = binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count())
+        return ExactAggregate(self.engine, counted)
+
+    def distinct(self, of: Expression, salt: int) -> ExactAggregate:
+        """One row per group: its keys and `dither_distinct`, the number of different values."""
+        rows = self._few_rows(of, salt)
+        return self._grouped(rows, {"dither_distinct": rows["dither_value"].nunique().cast("int64")})
+
+    def _grouped(self, table: ir.Table, totals: Mapping[str, Any]) -> ExactAggregate:
+        grouped = table.group_by(list(self.keys)).aggregate(**totals) if self.keys else table.aggregate(**totals)
+        return ExactAggregate(self.engine, grouped)
+
+    def _attributed(self, wanted: Mapping[str, Expression]) -> ir.Table:
+        """Rows of a known person in a wanted group: who, the keys, and the wanted values."""
+        table = with_values(self.rows, {**_prefixed(self.keys), **wanted})
+        who = {_PERSON: table[self.unit.column]} if isinstance(self.unit, Person) else {}
+        table = table.select(
+            **who, **{key: table[_KEY + key] for key in self.keys}, **{name: table[name] for name in wanted}
+        )
+        if who:
+            table = table.filter(table[_PERSON].notnull())
+        if self.public_keys is not None:
+            same = [table[key].identical_to(self.public_keys[key]) for key in self.keys]
+            table = table.semi_join(self.public_keys, same)
+        return table
+
+    def _reduced(self, measures: Mapping[str, Measure]) -> ir.Table:
+        """One row per person and group, with the person's contribution to each measure."""
+        rows = self._attributed({name: measure.of for name, measure in measures.items() if measure.of is not None})
+        brought = {name: measure.row(rows[name]) for name, measure in measures.items() if measure.of is not None}
+        rows = rows.mutate(**brought) if brought else rows
+        one = ibis.literal(1, type="int64")
+        if not isinstance(self.unit, Person):
+            single = {
+                name: Reduced(one, rows[name].notnull().cast("int64"), rows[name].fill_null(0)) if name in brought
+                else Reduced(one, one, one)
+                for name in measures
+            }  # fmt: skip
+            return rows.select(*self.keys, **{name: measures[name].contribution(single[name], 1) for name in measures})
+        sums: dict[str, Any] = {_ROWS: rows.count().cast("int64")}
+        for name in brought:
+            sums |= {name + _TOTAL: rows[name].sum().fill_null(0).cast("int64"), name + _COUNT: rows[name].count()}
+        each = rows.group_by([_PERSON, *self.keys]).aggregate(**sums)
+        persons = {
+            name: Reduced(each[_ROWS], *(each[name + part] if name in brought else one for part in (_COUNT, _TOTAL)))
+            for name in measures
+        }
+        limit = self.unit.max_rows_per_group
+        contributions = {name: measures[name].contribution(persons[name], limit) for name in measures}
+        return each.select(_PERSON, *self.keys, **contributions)
+
+    def _few_groups(self, each: ir.Table, salt: int) -> ir.Table:
+        """At most `max_groups` groups of each person, by the smallest hashes."""
+        if not isinstance(self.unit, Person) or not self.keys:
+            return each
+        return self._first(each, [_PERSON], list(self.keys), self.unit.max_groups, salt)
+
+    def _few_rows(self, of: Expression, salt: int) -> ir.Table:
+        """Single rows with a value: of each person few groups, and few rows in each of them."""
+        rows = self._attributed({"dither_value": of})
+        rows = rows.filter(is_present(rows["dither_value"]))
+        if not isinstance(self.unit, Person):
+            return rows
+        rows = self._first(rows, [_PERSON, *self.keys], ["dither_value"], self.unit.max_rows_per_group, salt)
+        if not self.keys:
+            return rows
+        groups = rows.select(_PERSON, *self.keys).distinct()
+        kept = self._first(groups, [_PERSON], list(self.keys), self.unit.max_groups, salt)
+        return rows.semi_join(kept, [rows[name].identical_to(kept[name]) for name in (_PERSON, *self.keys)])
+
+    def _first(self, table: ir.Table, within: list[str], among: list[str], limit: int, salt: int) -> ir.Table:
+        """The `limit` rows of least hash within each combination; equal hashes by the values themselves."""
+        order = [self.engine.hash([table[name] for name in (*within, *among)], salt), *(table[name] for name in among)]
+        window = ibis.window(group_by=[table[name] for name in within], order_by=order)
+        ranked = table.mutate(dither_rank=ibis.row_number().over(window))
+        return ranked.filter(ranked["dither_rank"] < limit).drop("dither_rank")
+
+
+def _prefixed(keys: Mapping[str, Expression]) -> dict[str, Expression]:
+    """Under names of their own, as a key may have the name of a column that is used as well."""
+    return {_KEY + name: expression for name, expression in keys.items()}

@@ -1,0 +1,206 @@
+"""Expressions in the words of the engine.
+
+Each operation becomes a column of its own, and operations of one depth are added together, so that a query grows with
+the expression and not with its repetitions: `_tamed` names its argument four times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any, Final
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+
+from dither.errors import ParameterError
+from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, Column, Expression, Literal, Operation
+
+__all__ = ["LARGEST", "clamped", "is_present", "kind_of", "missing_column", "number", "with_values"]
+
+LARGEST: Final = 1e100
+"""Larger magnitudes become this one, so that a product of two of them is still finite."""
+_SMALLEST: Final = 1e-100
+_PREFIX: Final = "dither part "
+
+
+def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Table:
+    """The table with a column for each expression; a column of the same name is replaced."""
+    names: dict[int, str] = {}
+    levels: dict[int, list[Operation]] = {}
+    for expression in expressions.values():
+        _collect(expression, levels)
+    staged = table
+    for depth in sorted(levels):
+        new = [operation for operation in levels[depth] if id(operation) not in names]
+        names |= {id(operation): f"{_PREFIX}{len(names) + index}" for index, operation in enumerate(new)}
+        raw = {names[id(each)]: _operation(each, [_value(part, staged, names) for part in each.parts]) for each in new}
+        staged = staged.mutate(**raw)
+        tame = {names[id(each)]: _tamed(staged[names[id(each)]]) for each in new if each.verb in ARITHMETIC}
+        staged = staged.mutate(**tame) if tame else staged
+    finished = staged.mutate(**{name: _value(each, staged, names) for name, each in expressions.items()})
+    return finished.drop(*names.values()) if names else finished
+
+
+def kind_of(value: ir.Value) -> str:
+    """The kind of a value: whole, real, text, truth or date. Other types are refused."""
+    of = value.type()
+    for kind, test in _KINDS.items():
+        if test(of):
+            return kind
+    raise ParameterError(
+        f"a column of the type {of} cannot be used here. "
+        "Columns hold whole or real numbers, texts, truth values or dates."
+    )
+
+
+def number(value: ir.Value) -> Any:
+    """A double, NULL for NaN; None if the value is no number. Whole numbers beyond 2^53 are rounded."""
+    kind = kind_of(value)
+    if kind == "truth":
+        return value.cast("int64").cast("float64")
+    if kind not in ("whole", "real"):
+        return None
+    double = value.cast("float64")
+    return double.isnan().ifelse(ibis.null("float64"), double) if value.type().is_floating() else double
+
+
+def clamped(value: Any, low: Any, high: Any) -> Any:
+    """The value between two bounds; NULL stays NULL (`least` and `greatest` of the engines pass over it)."""
+    return value.notnull().ifelse(ibis.greatest(ibis.least(value, high), low), ibis.null(value.type()))
+
+
+def is_present(value: Any) -> Any:
+    """Whether there is a value: neither NULL nor NaN."""
+    return value.notnull() & ~value.isnan() if value.type().is_floating() else value.notnull()
+
+
+def missing_column(name: str, existing: list[str]) -> ParameterError:
+    """The refusal of a name that is not there."""
+    return ParameterError(f"Column {name!r} is not found. Existing columns: {', '.join(existing)}.")
+
+
+_KINDS: Final[dict[str, Callable[[dt.DataType], bool]]] = {
+    "whole": lambda of: of.is_integer(),
+    "real": lambda of: of.is_floating() or of.is_decimal(),
+    "text": lambda of: of.is_string(),
+    "truth": lambda of: of.is_boolean(),
+    "date": lambda of: of.is_date() or of.is_timestamp(),
+}
+
+
+def _collect(expression: Expression, levels: dict[int, list[Operation]]) -> int:
+    """Sort the operations of an expression by depth; the depth of this one."""
+    if not isinstance(expression, Operation):
+        return 0
+    depth = 1 + max(_collect(part, levels) for part in expression.parts)
+    levels.setdefault(depth, []).append(expression)
+    return depth
+
+
+def _value(expression: Expression, table: ir.Table, names: Mapping[int, str]) -> Any:
+    if isinstance(expression, Operation):
+        return table[names[id(expression)]]
+    if isinstance(expression, Literal):
+        of = {bool: "boolean", int: "int64", float: "float64", str: "string", date: "date"}[type(expression.value)]
+        return ibis.literal(expression.value, type=of)
+    assert isinstance(expression, Column)
+    if expression.name not in table.columns:
+        raise missing_column(expression.name, [name for name in table.columns if not name.startswith(_PREFIX)])
+    value = table[expression.name]
+    kind_of(value)
+    return value.cast("date") if value.type().is_timestamp() else value
+
+
+def _operation(operation: Operation, parts: list[Any]) -> Any:
+    if operation.verb in COMPARISONS:
+        return _compared(operation.verb, *parts)
+    if operation.verb in ARITHMETIC:
+        return _ARITHMETIC[operation.verb](*map(_needed_number, parts))
+    if operation.verb in DATES:
+        return _date_part(operation.verb, parts[0])
+    return _logic(operation.verb, parts) if operation.verb in LOGIC else _choice(operation.verb, parts)
+
+
+def _tamed(value: Any) -> Any:
+    """Magnitudes between 1e-100 and 1e100, or 0; NULL stays NULL."""
+    return (value.abs() < _SMALLEST).ifelse(0.0, clamped(value, -LARGEST, LARGEST))
+
+
+_ARITHMETIC: Final[dict[str, Callable[..., Any]]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b.nullif(0.0),
+    "negative": lambda a: -a,
+    "abs": lambda a: a.abs(),
+    "floor": lambda a: a.floor().cast("float64"),
+}
+
+_COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def _needed_number(value: ir.Value) -> Any:
+    """A tame double, or a refusal. What an operation gave is tame already."""
+    found = number(value)
+    if found is None:
+        raise ParameterError(f"a number is needed in this place, and the expression gives a {kind_of(value)}.")
+    return _tamed(found)
+
+
+def _comparable(a: ir.Value, b: ir.Value) -> tuple[Any, Any]:
+    """Two values of one kind; numbers of different kinds as doubles."""
+    kinds = kind_of(a), kind_of(b)
+    if kinds[0] == kinds[1] and kinds[0] != "real":
+        return a, b
+    if set(kinds) <= {"whole", "real"}:
+        return number(a), number(b)
+    raise ParameterError(f"a {kinds[0]} does not go together with a {kinds[1]} here.")
+
+
+def _compared(verb: str, a: ir.Value, b: ir.Value) -> Any:
+    if verb not in ("==", "!=") and kind_of(a) == "text":
+        raise ParameterError("texts are compared by == and != only: their order differs between engines.")
+    return _COMPARISONS[verb](*_comparable(a, b))
+
+
+def _logic(verb: str, parts: list[Any]) -> Any:
+    if verb == "is_null":
+        return ~is_present(parts[0])
+    if verb == "is_in":
+        first, *others = parts
+        found = _compared("==", first, others[0])
+        for other in others[1:]:
+            found = found | _compared("==", first, other)
+        return found
+    for part in parts:
+        if kind_of(part) != "truth":
+            raise ParameterError(f"'{verb}' joins conditions, and the expression gives a {kind_of(part)}.")
+    if verb == "not":
+        return ~parts[0]
+    return parts[0] & parts[1] if verb == "and" else parts[0] | parts[1]
+
+
+def _choice(verb: str, parts: list[Any]) -> Any:
+    if verb == "coalesce":
+        return ibis.coalesce(*_comparable(*parts))
+    condition, then, otherwise = parts
+    if kind_of(condition) != "truth":
+        raise ParameterError(f"if_else asks a condition, and the expression gives a {kind_of(condition)}.")
+    then, otherwise = _comparable(then, otherwise)
+    return condition.fill_null(False).ifelse(then, otherwise)
+
+
+def _date_part(verb: str, value: Any) -> Any:
+    if kind_of(value) != "date":
+        raise ParameterError(f"{verb} is a part of a date, and the expression gives a {kind_of(value)}.")
+    part = value.day_of_week.index() if verb == "weekday" else getattr(value, verb)()
+    return part.cast("int64")

@@ -1,0 +1,78 @@
+"""What an engine must offer beyond Ibis."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from inspect import Parameter, Signature
+from threading import Lock
+from typing import Any
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.types as ir
+import pyarrow as pa
+
+from dither.errors import EngineError
+
+__all__ = ["BATCH_ROWS", "Engine", "builtin"]
+
+_COMPILING = Lock()
+"""The options of Ibis are those of the whole process."""
+
+BATCH_ROWS = 1 << 16
+"""Groups that are in memory at once."""
+
+
+class Engine(ABC):
+    """A place where tables are: it runs the expressions, and only aggregates leave it."""
+
+    name: str
+    backend: Any
+    """The Ibis backend."""
+
+    @abstractmethod
+    def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
+        """64 bits that look random and depend on the values and the secret salt; the engine's own fast hash."""
+
+    @abstractmethod
+    def upload(self, table: pa.Table) -> ir.Table:
+        """A public table, for joins."""
+
+    @abstractmethod
+    def _batches(self, query: str) -> Iterator[pa.RecordBatch]:
+        """The result of a SQL query."""
+
+    def _compiled(self, expression: ir.Table) -> str:
+        """SQL with one SELECT per step: fused, a value that is named four times would be written out four times."""
+        with _COMPILING:
+            fused, ibis.options.sql.fuse_selects = ibis.options.sql.fuse_selects, False
+            try:
+                return str(self.backend.compile(expression))
+            finally:
+                ibis.options.sql.fuse_selects = fused
+
+    def fetch(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
+        """The rows of an expression, in batches. An error of the engine is told without its words: they may be data."""
+        query = self._compiled(expression)
+        try:
+            yield from self._batches(query)
+        except Exception as error:
+            raise EngineError(
+                f"{self.name} could not answer ({type(error).__name__}). What was charged stays charged. "
+                "Check that the source is still there and that the engine has memory and disk."
+            ) from None
+
+
+def builtin(name: str, returns: str, *values: Any) -> ir.Value:
+    """A function of the engine that Ibis does not know, applied to `values`."""
+    types = {f"value{index}": value.type() for index, value in enumerate(values)}
+
+    def declared() -> None: ...
+
+    declared.__name__ = name
+    declared.__annotations__ = {**types, "return": dt.dtype(returns)}
+    parameters = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, annotation=of) for key, of in types.items()]
+    declared.__signature__ = Signature(parameters, return_annotation=dt.dtype(returns))  # type: ignore[attr-defined]
+    function: Any = ibis.udf.scalar.builtin(declared, name=name)
+    return function(*values)

@@ -1,0 +1,48 @@
+"""Apache Spark, when one machine is not enough: only the final groups reach the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+import pyarrow as pa
+
+from dither.errors import ParameterError
+from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
+
+__all__ = ["Spark"]
+
+
+class Spark(Engine):
+    """A Spark session. It must run in ANSI mode: without it, integers that overflow wrap around silently."""
+
+    name = "Spark"
+
+    def __init__(self, session: Any) -> None:
+        if str(session.conf.get("spark.sql.ansi.enabled", "false")).lower() != "true":
+            raise ParameterError(
+                "this Spark session has spark.sql.ansi.enabled=false, so integers wrap around silently. "
+                "Set spark.sql.ansi.enabled=true."
+            )
+        self.session = session
+        self.backend = ibis.pyspark.connect(session)
+
+    def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
+        """`xxhash64` of the salt and all values."""
+        return builtin("xxhash64", "int64", ibis.literal(salt, type="int64"), *values)
+
+    def frame(self, frame: Any) -> ir.Table:
+        """A Spark DataFrame as a view of this session."""
+        name = ibis.util.gen_name("dither_source")
+        frame.createOrReplaceTempView(name)
+        return self.backend.table(name)
+
+    def upload(self, table: pa.Table) -> ir.Table:
+        return self.frame(self.session.createDataFrame(table))
+
+    def _batches(self, query: str) -> Iterator[pa.RecordBatch]:
+        # Ibis's own fetch goes through pandas, where large integers with NULLs lose digits.
+        table: pa.Table = self.session.sql(query).toArrow()
+        yield from table.to_batches(max_chunksize=BATCH_ROWS)

@@ -1,0 +1,223 @@
+"""Row-wise expressions: what `where` and `with_columns` may say.
+
+An expression is a small tree, not code of the engine. It looks at one row at a time and is total: whatever is in the
+row, it gives a value or NULL and never an error, and it gives the same on every engine. Ranks, lags, regular
+expressions, casts and functions of files do not exist here, so they need not be refused.
+
+Numbers in expressions are tame: NaN is NULL, magnitudes above 1e100 (infinities among them) become 1e100, magnitudes
+below 1e-100 (−0.0 among them) become 0. So no product, sum or quotient overflows or underflows, which some engines
+answer with an error and others with an infinity. A quotient by 0 is NULL. Columns of whole numbers that are compared
+with whole numbers are compared exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from dither.errors import ParameterError
+
+__all__ = ["Column", "Expression", "Literal", "Operation", "col", "if_else"]
+
+ARITHMETIC: Final = ("+", "-", "*", "/", "negative", "abs", "floor")
+COMPARISONS: Final = ("==", "!=", "<", "<=", ">", ">=")
+LOGIC: Final = ("and", "or", "not", "is_null", "is_in")
+DATES: Final = ("year", "month", "day", "weekday")
+OTHERS: Final = ("if_else", "coalesce")
+
+_MOST_NODES = 1_000
+_MOST_LEVELS = 50
+
+
+class Expression:
+    """A value for each row. Build it from `col("name")` with the operators of Python."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Operation:
+        return Operation("+", (self, literal(other)))
+
+    def __radd__(self, other: Any) -> Operation:
+        return Operation("+", (literal(other), self))
+
+    def __sub__(self, other: Any) -> Operation:
+        return Operation("-", (self, literal(other)))
+
+    def __rsub__(self, other: Any) -> Operation:
+        return Operation("-", (literal(other), self))
+
+    def __mul__(self, other: Any) -> Operation:
+        return Operation("*", (self, literal(other)))
+
+    def __rmul__(self, other: Any) -> Operation:
+        return Operation("*", (literal(other), self))
+
+    def __truediv__(self, other: Any) -> Operation:
+        return Operation("/", (self, literal(other)))
+
+    def __rtruediv__(self, other: Any) -> Operation:
+        return Operation("/", (literal(other), self))
+
+    def __neg__(self) -> Operation:
+        return Operation("negative", (self,))
+
+    def __abs__(self) -> Operation:
+        return Operation("abs", (self,))
+
+    def floor(self) -> Operation:
+        """The largest whole number that is not above it."""
+        return Operation("floor", (self,))
+
+    def __eq__(self, other: object) -> Operation:  # type: ignore[override]
+        return Operation("==", (self, literal(other)))
+
+    def __ne__(self, other: object) -> Operation:  # type: ignore[override]
+        return Operation("!=", (self, literal(other)))
+
+    __hash__ = None  # type: ignore[assignment]  # `==` builds an expression, so that no set can hold one
+
+    def __lt__(self, other: Any) -> Operation:
+        return Operation("<", (self, literal(other)))
+
+    def __le__(self, other: Any) -> Operation:
+        return Operation("<=", (self, literal(other)))
+
+    def __gt__(self, other: Any) -> Operation:
+        return Operation(">", (self, literal(other)))
+
+    def __ge__(self, other: Any) -> Operation:
+        return Operation(">=", (self, literal(other)))
+
+    def __and__(self, other: Any) -> Operation:
+        return Operation("and", (self, literal(other)))
+
+    def __or__(self, other: Any) -> Operation:
+        return Operation("or", (self, literal(other)))
+
+    def __invert__(self) -> Operation:
+        return Operation("not", (self,))
+
+    def __bool__(self) -> bool:
+        raise ParameterError("an expression has no truth of its own. Join conditions by & and |, and negate by ~.")
+
+    def is_null(self) -> Operation:
+        """Whether the value is missing: NULL, or NaN."""
+        return Operation("is_null", (self,))
+
+    def is_in(self, values: Iterable[Any]) -> Operation:
+        """Whether the value is one of `values`."""
+        listed = tuple(literal(value) for value in values)
+        if not listed:
+            raise ParameterError("is_in needs at least one value.")
+        return Operation("is_in", (self, *listed))
+
+    def coalesce(self, other: Any) -> Operation:
+        """The value, or `other` where it is missing."""
+        return Operation("coalesce", (self, literal(other)))
+
+    def year(self) -> Operation:
+        """The year of a date."""
+        return Operation("year", (self,))
+
+    def month(self) -> Operation:
+        """The month of a date, 1 to 12."""
+        return Operation("month", (self,))
+
+    def day(self) -> Operation:
+        """The day of the month of a date, 1 to 31."""
+        return Operation("day", (self,))
+
+    def weekday(self) -> Operation:
+        """The day of the week of a date, 0 for Monday to 6 for Sunday."""
+        return Operation("weekday", (self,))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column(Expression):
+    """The value of a column."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ParameterError("a column is named by a text that is not empty.")
+
+    def __str__(self) -> str:
+        return self.name if self.name.isidentifier() else f"col({self.name!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal(Expression):
+    """The same public value in every row."""
+
+    value: bool | int | float | str | date
+
+    def __str__(self) -> str:
+        return str(self.value) if isinstance(self.value, date) else repr(self.value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation(Expression):
+    """A verb from the short list above, and what it is said of."""
+
+    verb: str
+    parts: tuple[Expression, ...]
+
+    def __post_init__(self) -> None:
+        if _nodes(self) > _MOST_NODES:
+            raise ParameterError(f"an expression has at most {_MOST_NODES} parts.")
+        if _levels(self) > _MOST_LEVELS:
+            raise ParameterError(
+                f"an expression is at most {_MOST_LEVELS} levels deep. Use with_columns for its parts."
+            )
+
+    def __str__(self) -> str:
+        if len(self.parts) == 2 and self.verb not in DATES + OTHERS + ("is_in",):
+            return f"({self.parts[0]} {self.verb} {self.parts[1]})"
+        return f"{self.verb}({', '.join(map(str, self.parts))})"
+
+
+def col(name: str) -> Column:
+    """A column of the table, by name.
+
+    >>> print((col("age") >= 18) & (col("city") == "Paris"))
+    ((age >= 18) and (city == 'Paris'))
+    """
+    return Column(name)
+
+
+def if_else(condition: Expression, then: Any, otherwise: Any) -> Operation:
+    """`then` where the condition holds, else `otherwise`, also where it is NULL."""
+    return Operation("if_else", (condition, literal(then), literal(otherwise)))
+
+
+def literal(value: Any) -> Expression:
+    """A public value as an expression."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, Decimal):
+        value = int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime) or not isinstance(value, bool | int | float | str | date):
+        raise ParameterError(
+            f"an expression holds numbers, texts, dates and truth values, got the type {type(value).__name__}."
+        )
+    if isinstance(value, float) and not abs(value) <= 1e100:
+        raise ParameterError("numbers in expressions have magnitudes of at most 1e100.")
+    if isinstance(value, int) and not abs(value) < 2**63:
+        raise ParameterError("whole numbers in expressions lie strictly between -2^63 and 2^63.")
+    return Literal(value)
+
+
+def _nodes(expression: Expression) -> int:
+    if not isinstance(expression, Operation):
+        return 1
+    return 1 + sum(_nodes(part) for part in expression.parts)
+
+
+def _levels(expression: Expression) -> int:
+    if not isinstance(expression, Operation):
+        return 0
+    return 1 + max(_levels(part) for part in expression.parts)

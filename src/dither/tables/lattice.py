@@ -1,0 +1,84 @@
+"""Real columns as whole numbers: clamped and put on a public lattice row by row, so that sums are exact.
+
+A value x becomes the number of steps floor(min(max(x, low), high)/step + ½), clamped once more to the lattice's own
+ends. Whatever the engine's division does in the last digit, the result is a function of that row alone and lies
+between the ends, and that is all that sensitivity needs. The step is a power of two, so for doubles the division is
+exact, and integers of up to 2^24 in magnitude are kept as they are.
+
+**No sum can overflow.** A step count has at most 24 bits, so 64-bit integers hold the sum of 2^39 rows of one person;
+sums over persons are decimals of 38 digits (or 128-bit integers). Squares are taken on a coarser lattice of 12 bits,
+so they have 24 bits as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from dither.errors import ParameterError
+from dither.exact import Number, rational
+from dither.tables.compiled import LARGEST, clamped
+
+__all__ = ["SQUARE_BITS", "SUM_BITS", "Lattice"]
+
+SUM_BITS: Final = 24
+SQUARE_BITS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """The multiples of `step` from `low` to `high`, which are counted in steps."""
+
+    step: Fraction
+    low: int
+    high: int
+
+    @classmethod
+    def within(cls, bounds: tuple[Number, Number], bits: int = SUM_BITS, *, from_zero: bool) -> Lattice:
+        """The finest lattice whose width, or whose distance from zero, has at most `bits` bits in steps."""
+        low, high = checked_bounds(bounds)
+        reach = max(abs(low), abs(high)) if from_zero else high - low
+        step = Fraction(1)
+        while reach / step > (1 << bits) - 1:
+            step *= 2
+        while reach / (step / 2) <= (1 << bits) - 1 and _has_use(low, high, step):
+            step /= 2
+        return cls(step, _nearest(low / step), _nearest(high / step))
+
+    @property
+    def width(self) -> int:
+        """The number of steps from one end to the other."""
+        return self.high - self.low
+
+    @property
+    def magnitude(self) -> int:
+        """The largest distance from zero, in steps."""
+        return max(abs(self.low), abs(self.high))
+
+    def steps(self, real: Any) -> Any:
+        """How many steps each double lies above `low`; NULL where it is missing."""
+        low, high, step = float(self.low * self.step), float(self.high * self.step), float(self.step)
+        above = (clamped(real, low, high) / step + 0.5).floor().cast("int64") - self.low
+        return clamped(above, 0, self.width)
+
+
+def checked_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
+    """Two exact numbers in order."""
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ParameterError("bounds must be a pair (low, high) of numbers.")
+    low, high = (rational(bound, "bounds") for bound in bounds)
+    if not low < high:
+        raise ParameterError(f"bounds must be in order, low < high; got bounds=({low}, {high}).")
+    if max(abs(low), abs(high)) > LARGEST:
+        raise ParameterError("bounds must have magnitudes of at most 1e100.")
+    return low, high
+
+
+def _nearest(value: Fraction) -> int:
+    return (2 * value + 1).__floor__() // 2
+
+
+def _has_use(low: Fraction, high: Fraction, step: Fraction) -> bool:
+    """Steps below one are for columns that are not whole: whole bounds of some width are served by step 1."""
+    return not (step == 1 and low.denominator == high.denominator == 1 and high - low >= 1 << SQUARE_BITS)

@@ -1,0 +1,156 @@
+"""Exact whole numbers per group, and how much one person can move them.
+
+A measure says what it is `of`, what each row brings (`row`, a whole number that is not negative, or NULL), and how the
+rows of one person in one group are reduced to that person's `contribution`, whose magnitude never passes `most`.
+Where each row is a person of its own, the reduction is of that one row.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import ibis
+
+from dither.tables.compiled import clamped, is_present, number
+from dither.tables.expression import Expression
+from dither.tables.lattice import Lattice
+
+__all__ = ["Centred", "Measure", "People", "Reduced", "RowCount", "Squares", "Sum", "Values"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """The rows of one person in one group: how many there are, how many have a value, and the sum of these."""
+
+    rows: Any
+    count: Any
+    total: Any
+
+
+class Measure(ABC):
+    """One whole number per group."""
+
+    __slots__ = ()
+
+    of: Expression | None
+    """The values that are measured; None if rows are only counted."""
+
+    def row(self, value: Any) -> Any:
+        """What a row with this value brings."""
+        return is_present(value).ifelse(1, ibis.null("int64"))
+
+    @abstractmethod
+    def contribution(self, person: Reduced, max_rows: int) -> Any:
+        """What one person adds to one group."""
+
+    @abstractmethod
+    def most(self, max_rows: int) -> int:
+        """The largest magnitude of a contribution."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People(Measure):
+    """How many persons the group has."""
+
+    of: None = None
+
+    def contribution(self, person: Reduced, max_rows: int) -> Any:
+        return ibis.literal(1, type="int64")
+
+    def most(self, max_rows: int) -> int:
+        return 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowCount(Measure):
+    """How many rows, of each person at most `max_rows`."""
+
+    of: None = None
+
+    def contribution(self, person: Reduced, max_rows: int) -> Any:
+        return ibis.least(person.rows, max_rows)
+
+    def most(self, max_rows: int) -> int:
+        return max_rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values(Measure):
+    """How many rows have a value, of each person at most `max_rows`."""
+
+    of: Expression
+
+    def contribution(self, person: Reduced, max_rows: int) -> Any:
+        return ibis.least(person.count, max_rows)
+
+    def most(self, max_rows: int) -> int:
+        return max_rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum(Measure):
+    """The sum of the values in steps. Each person's sum is clipped to what `max_rows` rows could add up to."""
+
+    of: Expression
+    lattice: Lattice
+
+    def row(self, value: Any) -> Any:
+        return self.lattice.steps(number(value))
+
+    def contribution(self, person: Reduced, max_rows: int) -> Any:
+        low, high = min(self.lattice.low, 0), max(self.lattice.high, 0)
+        return clamped(person.total + self.lattice.low * person.count, max_rows * low, max_rows * high)
+
+    def most(self, max_rows: int) -> int:
+        return max_rows * self.lattice.magnitude
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Centred(Measure):
+    """The sum of 2q − K, q the steps above the low end and K the width of the lattice: twice the way from the middle.
+
+    A person with more than `max_rows` values counts as `max_rows` rows with that person's own average.
+    """
+
+    of: Expression
+    lattice: Lattice
+
+    def row(self, value: Any) -> Any:
+        return self.lattice.steps(number(value))
+
+    def contribution(self, person: Reduced, max_rows: int) -> Any:
+        return _centred(person, max_rows, self.lattice.width)
+
+    def most(self, max_rows: int) -> int:
+        return max_rows * self.lattice.width
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Squares(Measure):
+    """The sum of 2(2q − K)² − K²: squares of twice the way from the middle, centred in their turn."""
+
+    of: Expression
+    lattice: Lattice
+
+    def row(self, value: Any) -> Any:
+        way = 2 * self.lattice.steps(number(value)) - self.lattice.width
+        return way * way
+
+    def contribution(self, person: Reduced, max_rows: int) -> Any:
+        return _centred(person, max_rows, self.lattice.width**2)
+
+    def most(self, max_rows: int) -> int:
+        return max_rows * self.lattice.width**2
+
+
+def _centred(person: Reduced, max_rows: int, width: int) -> Any:
+    """Σ (2v − width) over the rows, or over `max_rows` rows with the average v where there are more.
+
+    The average is a quotient of doubles, which IEEE 754 fixes to the last bit on every engine.
+    """
+    average = person.total.cast("float64") / person.count.cast("float64").nullif(0.0)
+    many = person.count > max_rows
+    total = many.ifelse(clamped((average * max_rows).floor().cast("int64"), 0, max_rows * width), person.total)
+    return 2 * total - width * many.ifelse(max_rows, person.count)
