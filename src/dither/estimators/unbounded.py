@@ -63,8 +63,8 @@ def unbounded_median(
     >>> import numpy as np
     >>> heights = np.linspace(140.0, 210.0, 5001)
     >>> estimate = unbounded_median(heights, epsilon=1, delta=1e-6)
-    >>> bool(abs(estimate.value - 175) < 100), estimate.split
-    (True, {'scale': Fraction(3, 10), 'test and answer': Fraction(7, 10)})
+    >>> estimate.guarantee, estimate.split["scale"]
+    (ApproxDP(epsilon=1, delta=1e-06, adjacency='replace one record'), Fraction(3, 10))
     """
     size = len(data) if adjacency.change == "replace" else None
     return _released("median", Median(None, adjacency), data, size, epsilon, delta, noise, n)

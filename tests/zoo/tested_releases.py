@@ -1,0 +1,88 @@
+"""Propose-test-release as it is printed, with a noiseless distance, and noise scaled to local sensitivity: not private.
+
+Each releases the lower median of whole numbers with Laplace noise, and promises (2ε, δ). None means no answer.
+Distances and sensitivities are counted by hand from the sorted records; nothing of `dither.unit` is used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dither.noise import DiscreteLaplace
+
+__all__ = [
+    "C20_PAIR",
+    "LIMIT",
+    "distance_of_sensitivity",
+    "distance_of_values",
+    "local_noise",
+    "noiseless_test",
+    "printed",
+    "threshold",
+]
+
+LIMIT = 5
+
+C20_PAIR = ((*[0] * 150, 5, *[10] * 150), (*[0] * 151, *[10] * 150))
+"""301 records: 0 and 10 evenly, and one 5, the median; in its neighbour that one is 0 as well.
+
+From 5 no value within reach differs by more than 5: by the printed count the distance is 151, the number of records
+that move the median out of sight. From 0, one record moves it to 10: the printed distance is 1.
+"""
+
+
+def _ranked(data: Sequence[int]) -> tuple[list[float], int]:
+    """−∞, the sorted records, ∞; and the place of the lower median."""
+    return [-math.inf, *sorted(map(float, data)), math.inf], math.ceil(len(data) / 2)
+
+
+def _at(records: list[float], place: int) -> float:
+    return records[min(max(place, 0), len(records) - 1)]
+
+
+def distance_of_values(data: Sequence[int], limit: float) -> int:
+    """How many records must be replaced for the *value* to differ by more than the limit (as printed)."""
+    records, middle = _ranked(data)
+    k = 0
+    while max(_at(records, middle + k) - records[middle], records[middle] - _at(records, middle - k)) <= limit:
+        k += 1
+    return k
+
+
+def distance_of_sensitivity(data: Sequence[int], limit: float) -> int:
+    """How many records must be replaced for the *local sensitivity* to exceed the limit (corrected)."""
+    records, middle = _ranked(data)
+    k = 0
+    while max(_at(records, middle + i) - _at(records, middle + i - k - 1) for i in range(k + 2)) <= limit:
+        k += 1
+    return k
+
+
+def threshold(epsilon: float, delta: float) -> float:
+    """1 + ln(2/δ)/ε."""
+    return 1 + math.log(2 / delta) / epsilon
+
+
+def _noisy_median(data: Sequence[int], scale: float) -> int:
+    records, middle = _ranked(data)
+    return int(records[middle]) + DiscreteLaplace(scale).sample()
+
+
+def printed(data: Sequence[int], epsilon: float, delta: float, limit: int = LIMIT) -> int | None:
+    """The slide: noise on the distance of values. Promises (2ε, δ)."""
+    noisy = distance_of_values(data, limit) + DiscreteLaplace(1 / epsilon).sample()
+    return _noisy_median(data, limit / epsilon) if noisy > threshold(epsilon, delta) else None
+
+
+def noiseless_test(data: Sequence[int], epsilon: float, delta: float, limit: int = LIMIT) -> int | None:
+    """The right distance, compared without noise. Promises (2ε, δ)."""
+    is_far = distance_of_sensitivity(data, limit) > threshold(epsilon, delta)
+    return _noisy_median(data, limit / epsilon) if is_far else None
+
+
+def local_noise(data: Sequence[int], epsilon: float, delta: float) -> int:
+    """Noise of local sensitivity over 2ε. Promises (2ε, δ)."""
+    records, middle = _ranked(data)
+    size = max(_at(records, middle + i) - _at(records, middle + i - 1) for i in (0, 1))
+    return _noisy_median(data, size / (2 * epsilon)) if size else int(records[middle])
