@@ -7,7 +7,7 @@ from tests.mutations.mutation import Mutation
 _ADDITIVE = ("tests/unit/test_additive.py",)
 _CALIBRATION = ("tests/unit/test_gaussian_calibration.py",)
 _HISTOGRAM = ("tests/unit/test_histogram.py",)
-_CONTRACT = ("tests/contract/test_mechanisms.py",)
+_BOUND = ("tests/contract/test_mechanisms.py::test_the_error_bound_holds_and_is_not_wider_than_needed",)
 _ATTACKS = ("tests/unit/test_attacks_mechanisms.py",)
 
 MUTATIONS = [
@@ -88,6 +88,7 @@ MUTATIONS = [
     Mutation(
         "mechanisms/histogram.py", "shown = noisy >= self.threshold", "shown = noisy > self.threshold - 2", _HISTOGRAM
     ),
+    Mutation("mechanisms/histogram.py", "self._noising.reach(beta))", "self._noising.reach(beta / 2))", _BOUND),
     Mutation("mechanisms/histogram.py", "found = counts > 0", "found = counts >= 0", _HISTOGRAM),
     Mutation("mechanisms/histogram.py", '(2 if self.adjacency.change == "replace" else 1)', "1", _HISTOGRAM),
     Mutation("mechanisms/additive.py", "not exact * int(n) < 1 and", "not exact * int(n) <= 1 and", _HISTOGRAM),

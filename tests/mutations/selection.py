@@ -8,7 +8,9 @@ _RACE = ("tests/unit/test_race.py",)
 _SELECTION = ("tests/unit/test_selection.py",)
 _RESPONSE = ("tests/unit/test_randomized_response.py",)
 _SPARSE = ("tests/unit/test_sparse_vector.py",)
-_CONTRACT = ("tests/contract/test_mechanisms.py",)
+_TIGHT = ("tests/contract/test_mechanisms.py::test_pure_privacy_is_tight",)
+_BOUND = ("tests/contract/test_mechanisms.py::test_the_error_bound_holds_and_is_not_wider_than_needed",)
+_REFUSED = ("tests/contract/test_mechanisms.py::test_bad_parameters_are_refused_and_nothing_is_drawn",)
 _FIT = ("tests/statistical/test_selection_fit.py",)
 
 _RACE_FILE = "noise/race.py"
@@ -52,11 +54,12 @@ MUTATIONS = [
         _SELECTION_FILE,
         "return factor * sensitivity / budget",
         "return factor / budget",
-        _CONTRACT,
+        _TIGHT,
     ),
     Mutation(_SELECTION_FILE, "epsilon=total / count", "epsilon=total", _SELECTION),
     Mutation(_SELECTION_FILE, "race.winner(scores.without(winners))", "race.winner(scores)", _SELECTION),
-    Mutation(_SELECTION_FILE, "self.each._error(beta / self.count)", "self.each._error(beta)", _CONTRACT),
+    Mutation(_SELECTION_FILE, "self.each._error(beta / self.count)", "self.each._error(beta)", _BOUND),
+    Mutation(_SELECTION_FILE, "PureDP(self.count * self.each.epsilon", "PureDP(self.each.epsilon", _TIGHT),
     Mutation(_ERROR_FILE, "m[j] - (j == k)) for j", "m[j]) for j", _SELECTION),
     Mutation(
         _ERROR_FILE,
@@ -80,8 +83,9 @@ MUTATIONS = [
         "mechanisms/metric.py",
         "if (table > table[:, k, None] + table[None, k, :]).any():",
         "if False:",
-        _CONTRACT,
+        _REFUSED,
     ),
+    Mutation("mechanisms/metric.py", "beyond += chance", "beyond = chance", _BOUND),
     Mutation("mechanisms/pieces.py", "Scores.of(raced, weights)", "Scores.of(raced)", _FIT),
     Mutation("mechanisms/pieces.py", "np.where(sizes > 0, values, -math.inf)", "values", _SELECTION),
     # Randomized response
@@ -104,6 +108,7 @@ MUTATIONS = [
         _SPARSE,
     ),
     Mutation(_SPARSE_FILE, "            self._above += is_above", "            self._above += 0", _SPARSE),
+    Mutation(_SPARSE_FILE, "self.comparison_epsilon + (self.answer_epsilon or 0)", "self.comparison_epsilon", _TIGHT),
     Mutation(_SPARSE_FILE, "if os.getpid() != self._process:", "if False:", _SPARSE),
     Mutation(
         _SPARSE_FILE, "steps + mechanism._query_noise.sample() >= self._threshold", "steps >= self._threshold", _SPARSE

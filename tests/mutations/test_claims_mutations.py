@@ -22,3 +22,9 @@ def test_each_mutation_applies(mutation: Mutation, tmp_path: Path) -> None:
 def test_each_mutation_is_noticed(mutation: Mutation, tmp_path: Path) -> None:
     mutation.write_to(tmp_path)
     assert not passes(mutation.tests, tmp_path)
+
+
+@pytest.mark.nightly
+def test_without_a_mutation_the_tests_pass() -> None:
+    every = {test for mutation in claims.MUTATIONS for test in mutation.tests}
+    assert passes(tuple(sorted(every)), Path(__file__).parents[2] / "src")

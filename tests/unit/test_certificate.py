@@ -54,7 +54,7 @@ def test_a_profile_is_that_of_the_event() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_stranger_recomputes_the_cost_from_the_certificate(case: Case) -> None:
-    release = case.make().release(case.value)
+    release = case.release(case.make(), case.value)
     certificate = json.loads(json.dumps(release.certificate()))
     says = certificate["guarantee"]
     again = rebuilt(says, certificate["event"])
