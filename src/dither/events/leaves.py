@@ -137,7 +137,8 @@ class StaircaseNoise(Noun):
     """Staircase noise was added to a value of `sensitivity` Δ (Geng and Viswanath 2014, Definition 1).
 
     The density is ∝ e^{−kε} for |x| in [kΔ, (k + γ)Δ) and ∝ e^{−(k+1)ε} for |x| in [(k + γ)Δ, (k + 1)Δ), with
-    ε = `epsilon` and γ = `fraction` in (0, 1].
+    ε = `epsilon` and γ = `fraction` in (0, 1]. Noise on a lattice whose stairs fall at its r-th point is this noise with γΔ
+    half a step before that point, rounded to the lattice: the same sentence.
     """
 
     epsilon: Fraction
@@ -251,32 +252,46 @@ class SparseVector(Noun):
 
 @dataclass(frozen=True, slots=True)
 class SmoothNoise(Noun):
-    """Noise scaled to smooth sensitivity was added: f(D) + `scale` · S_β(D) · Z (claim C19).
+    """Noise scaled to smooth sensitivity was added: f(D) + s · S(D) · Z (claim C19).
 
-    β = `smoothness`. Z is Lap(1) ("laplace"), N(0, 1) ("gaussian") or has density ∝ 1/(1 + |z|^γ) with
-    γ = `exponent` ("polynomial").
+    s = `scale`. Neighbours have |f(D) − f(D′)| ≤ min(S(D), S(D′)) and S(D) ≤ e^β S(D′), β = `smoothness`. Z is Lap(1)
+    ("laplace"), N(0, 1) ("gaussian"), has density ∝ 1/(1 + |z|^γ) ("polynomial"), or density ∝ (1 − |z|)^{γ−2} for
+    |z| ≤ 1/(γ−1) and ∝ (1 + |z|)^{−γ} beyond ("steepest"), γ = `exponent`. With `lattice_loss` κ the noise lives on a
+    lattice: then δ(ε) is at most e^κ times that on the line at ε − κ.
     """
 
     noise: str
     smoothness: Fraction
     scale: Fraction
     exponent: Fraction | None = None
+    lattice_loss: Fraction | None = None
     adjacency: Adjacency | None = None
 
     def __post_init__(self) -> None:
-        self._exact("smoothness", "scale", "exponent")
-        self._one_of("noise", "polynomial", "laplace", "gaussian")
+        self._exact("smoothness", "scale", "exponent", "lattice_loss")
+        self._one_of("noise", "polynomial", "steepest", "laplace", "gaussian")
         check.positive(smoothness=self.smoothness, scale=self.scale)
-        if (self.noise == "polynomial") != (self.exponent is not None):
-            raise ParameterError(f"exponent belongs to polynomial noise and to no other, got {self.exponent}.")
+        if self.lattice_loss is not None:
+            check.nonnegative(lattice_loss=self.lattice_loss)
+        if (self.noise in ("polynomial", "steepest")) != (self.exponent is not None):
+            raise ParameterError(
+                f"exponent belongs to polynomial and steepest noise and to no other, got {self.exponent}."
+            )
         if self.exponent is not None and not self.exponent > 1:
             raise ParameterError(f"exponent must be greater than 1, got exponent={self.exponent}.")
+        if self.noise == "steepest" and self.exponent not in range(3, 66):
+            raise ParameterError(
+                f"exponent of steepest noise must be a whole number from 3 to 65, got exponent={self.exponent}."
+            )
 
     def __str__(self) -> str:
         tail = "" if self.exponent is None else f" with tail exponent {in_words(self.exponent)}"
+        where = (
+            "" if self.lattice_loss is None else f" on a lattice that adds {in_words(self.lattice_loss)} to the loss"
+        )
         return (
             f"{self.noise} noise{tail} of {in_words(self.scale)} times "
-            f"the {in_words(self.smoothness)}-smooth sensitivity{_under(self.adjacency)}"
+            f"the {in_words(self.smoothness)}-smooth sensitivity{where}{_under(self.adjacency)}"
         )
 
 
