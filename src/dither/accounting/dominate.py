@@ -21,10 +21,12 @@ from dither.adjacency import Adjacency, common
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision, upper
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, ProfileOf, PureDP, RenyiDP, TVStable
+from dither.measures.certified import fraction_above
 from dither.measures.finite_pairs import Finite
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint, approximate, pure
+from dither.measures.scaled_pairs import Rescaled, largest_loss
 from dither.measures.staircase_pairs import Staircase
 from dither.measures.subsampled_pairs import either, fixed_size, poisson
 from dither.measures.tested_pairs import Tested
@@ -116,6 +118,16 @@ def _(event: events.Selection) -> Parts:
 def _(event: events.SparseVector) -> Parts:
     answers = (1 if event.monotone else 2) * event.max_above * event.sensitivity / event.query_scale
     return ((pure(event.sensitivity / event.threshold_scale + answers), 1),)
+
+
+@parts.register
+def _(event: events.SmoothNoise) -> Parts:
+    """Noise with a polynomial tail has a largest loss; other noise is known by bounds on its profile."""
+    extra, tail = event.lattice_loss or Fraction(0), event.exponent
+    if tail is None:
+        return ((Rescaled(event.noise, event.smoothness, event.scale, extra), 1),)
+    loss = fraction_above(lambda: largest_loss(event.noise, tail, event.smoothness, event.scale).upper())
+    return ((pure(loss + extra), 1),)
 
 
 @parts.register

@@ -11,6 +11,7 @@ from dither.mechanisms.randomized_response import Frequencies, RandomizedRespons
 from dither.mechanisms.released import Release
 from dither.mechanisms.selection import Exponential, NoisyMax, TopK
 from dither.mechanisms.selection_error import ErrorDistribution
+from dither.mechanisms.smooth_sensitivity import SmoothSensitivity
 from dither.mechanisms.sparse_vector import SparseVector, SparseVectorSession
 from dither.mechanisms.staircase import Staircase
 
@@ -28,6 +29,7 @@ __all__ = [
     "ProposeTestRelease",
     "RandomizedResponse",
     "Release",
+    "SmoothSensitivity",
     "SparseVector",
     "SparseVectorSession",
     "Staircase",

@@ -9,6 +9,7 @@ from dither.noise.lattice import Grid, add_integers
 from dither.noise.law import Law
 from dither.noise.power_law import PowerLaw
 from dither.noise.staircase import Staircase
+from dither.noise.steepest import Steepest
 from dither.noise.student_t import StudentT
 from dither.noise.uniform import UniformBelow
 
@@ -23,6 +24,7 @@ __all__ = [
     "Law",
     "PowerLaw",
     "Staircase",
+    "Steepest",
     "StudentT",
     "UniformBelow",
     "add_integers",

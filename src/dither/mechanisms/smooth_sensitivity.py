@@ -1,0 +1,252 @@
+"""Smooth sensitivity: noise as wide as this dataset needs, and not as the worst one would (claim C19)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from dither.adjacency import Adjacency, checked
+from dither.errors import NotANumberError, ParameterError
+from dither.events import SmoothNoise
+from dither.exact import Ball, Number, ball, check, in_words, once, precision, rational
+from dither.measures import ApproxDP, PureDP
+from dither.measures.certified import above, exactly_above, exactly_below
+from dither.mechanisms.additive import failure
+from dither.mechanisms.mechanism import Mechanism
+from dither.mechanisms.released import Interval, Release
+from dither.mechanisms.smooth_calibration import FLOOR_STEPS, SMALLEST_EPSILON, Scaling, textbook, tight
+from dither.noise import Grid
+from dither.noise.law import SymmetricLaw
+from dither.unit import Statistic, smooth_sensitivity
+
+__all__ = ["SmoothSensitivity"]
+
+_NOISES = ("tight", "polynomial", "laplace", "gaussian")
+_FLOOR_BITS = 40  # the smallest S that is used, 2^-40 to 2^-39 of the global sensitivity
+_TEXTBOOK_EXPONENT = 4
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class SmoothSensitivity(Mechanism):
+    """f(D) + s · S_β(D) · Z: noise in proportion to the β-smooth sensitivity of the data at hand.
+
+    S_β(D) = max_t e^{−βt} A^(t)(D) is at least the local sensitivity of D and changes by a factor of at most e^β
+    between neighbours (Nissim, Raskhodnikova and Smith 2007). `noise` says how Z, β = `smoothness` and s = `scale` are
+    chosen:
+
+    * "tight" (default): whatever has the smallest mean error for (ε, δ), certified over all neighbours. Nearly always
+      the density that falls as fast as ε-DP allows (noise/steepest.py), so that no δ is spent.
+    * "polynomial": density ∝ 1/(1 + |z|^γ), γ = `exponent` > 1, β = ε/(2(γ+1)), s = 2(γ+1)/ε; ε-DP (claim C19 a).
+    * "laplace": Lap(1), β = ε/(2 ln(2/δ)), s = 2/ε; (ε, δ)-DP (claim C19 b), refused for large ε, where it is false.
+    * "gaussian": N(0, 1), β = ε/(4(1 + ln(2/δ))), s = 5√(2 ln(2/δ))/ε; (ε, δ)-DP (claim C19 c).
+
+    `beta` sets β of tight noise; without it β suits data around which the sensitivity grows steadily. A smaller β means
+    lighter tails and a larger S_β. All is known before data is seen, the lattice of the answers too: its step is a
+    power of two, 2^-83 to 2^-82 of the global sensitivity. Proof: smooth_sensitivity.md.
+
+    >>> from dither.unit import Median
+    >>> m = SmoothSensitivity(Median(bounds=(0, 100)), epsilon=1)
+    >>> m.guarantee, float(m.smoothness)
+    (PureDP(epsilon=1, adjacency='replace one record'), 0.333333333021)
+    >>> isinstance(m.release(range(100)).value, float)
+    True
+    """
+
+    statistic: Statistic
+    epsilon: Fraction
+    delta: Fraction | None
+    noise: str
+    exponent: Fraction | None
+    beta: Fraction | None
+    adjacency: Adjacency | None
+
+    def __init__(
+        self,
+        statistic: Statistic,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        noise: str = "tight",
+        exponent: Number | None = None,
+        beta: Number | None = None,
+        n: int | None = None,
+        allow_large_delta: bool = False,
+    ) -> None:
+        if not isinstance(statistic, Statistic):
+            raise ParameterError(
+                "statistic must know its value and its sensitivities (dither.unit.Statistic), such as "
+                f"Median(bounds=(0, 100)); got the type {type(statistic).__name__}."
+            )
+        if noise not in _NOISES:
+            raise ParameterError(f"noise must be one of {', '.join(_NOISES)}; got {noise!r}.")
+        set_ = object.__setattr__
+        set_(self, "statistic", statistic)
+        set_(self, "epsilon", rational(epsilon, "epsilon"))
+        set_(self, "delta", None if _is_zero(delta) else failure(delta, n, allow_large_delta))
+        set_(self, "noise", noise)
+        set_(self, "exponent", _exponent(noise, exponent))
+        set_(self, "beta", None if beta is None else rational(beta, "beta"))
+        set_(self, "adjacency", checked(statistic.adjacency))
+        check.positive(epsilon=self.epsilon)
+        check.at_least(SMALLEST_EPSILON, epsilon=self.epsilon)
+        self._check_choices()
+        self._grid, self._scaling  # noqa: B018  (found now, so that what cannot be kept is refused here)
+
+    def _check_choices(self) -> None:
+        if self.beta is not None:
+            check.positive(beta=self.beta)
+            if self.noise != "tight":
+                raise ParameterError(f'beta is set by the formula for {self.noise} noise. Give it with noise="tight".')
+        if self.noise in ("laplace", "gaussian") and self.delta is None:
+            raise ParameterError(f'{self.noise} noise needs a delta above 0. Give one, or take noise="tight".')
+        if self.noise == "polynomial" and self.delta is not None:
+            raise ParameterError(f"polynomial noise is private without delta, got delta={self.delta}. Leave it out.")
+
+    def __repr__(self) -> str:
+        shown = {"epsilon": self.epsilon, "delta": self.delta, "exponent": self.exponent, "beta": self.beta}
+        words = [f"{name}={in_words(value)}" for name, value in shown.items() if value is not None]
+        return f"SmoothSensitivity({self.statistic!r}, {', '.join(words)}, noise={self.noise!r})"
+
+    # -------------------------------------------------------- known without data
+
+    @once
+    def _scaling(self) -> Scaling:
+        if self.noise == "tight":
+            return tight(self.epsilon, self.delta, self.beta)
+        return textbook(self.noise, self.epsilon, self.delta, self.exponent)
+
+    @property
+    def smoothness(self) -> Fraction:
+        """β: the smooth sensitivity that is computed is S_β."""
+        return self._scaling.smoothness
+
+    @property
+    def scale(self) -> Fraction:
+        """s: the noise is s · S_β(D) · Z."""
+        return self._scaling.scale
+
+    @property
+    def guarantee(self) -> PureDP | ApproxDP:
+        """ε-DP where the noise needs no δ, else (ε, δ)-DP; whatever the data."""
+        if self._scaling.exponent is not None:
+            return PureDP(self.epsilon, adjacency=self.adjacency)
+        assert self.delta is not None
+        return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
+
+    @once
+    def event(self) -> SmoothNoise:
+        """The law, β and s, and what the lattice adds; nothing of the data, not even S."""
+        return self._scaling.event(self.adjacency)
+
+    @once
+    def _grid(self) -> Grid:
+        """2^83 to 2^84 steps to the global sensitivity, the only public size there is."""
+        widest = self._widest
+        exponent = math.frexp(widest)[1] - 1 - _FLOOR_BITS - (FLOOR_STEPS.bit_length() - 1)
+        if abs(exponent) > 900:
+            raise ParameterError("the global sensitivity must lie between 2^-800 and 2^900. Measure in another unit.")
+        return Grid(exponent)
+
+    @property
+    def _widest(self) -> float:
+        widest = self.statistic.global_sensitivity
+        if not 0 < widest < math.inf:
+            raise ParameterError(
+                "smooth sensitivity needs a statistic of finite, positive global sensitivity: beyond every distance "
+                "lies data of which nothing is known. Give public bounds, such as Median(bounds=(0, 100))."
+            )
+        return widest
+
+    # ------------------------------------------------------------------- release
+
+    def release(self, value: Any) -> Release:
+        """The statistic of the data `value`, with noise: a float. Bad data is refused before anything is drawn."""
+        answer = _finite(self.statistic.value(value))
+        law = self._law(smooth_sensitivity(self.statistic, value, self.smoothness))
+        return Release(self._grid.add(answer, law), self.event, self.guarantee, self)
+
+    def _law(self, sensitivity: float) -> SymmetricLaw:
+        """The noise in steps for S = `sensitivity`, or 2^43 steps if that is more: the maximum is smooth too."""
+        if not 0 <= sensitivity <= math.inf:  # NaN fails
+            raise ParameterError("the smooth sensitivity of a statistic must be a number of at least 0.")
+        steps = Fraction(min(sensitivity, self._widest)) / self._grid.step
+        return self._scaling.law(max(steps, Fraction(FLOOR_STEPS)) * self.scale)
+
+    # --------------------------------------------------------------------- errors
+
+    def error(self, beta: Number = 0.05, *, sensitivity: Number | None = None) -> float:
+        """A bound on the absolute error that holds with probability 1 − `beta` or more.
+
+        For data of smooth sensitivity `sensitivity`; without it for the worst data, whose smooth sensitivity is the
+        global one. S_β of the data at hand is as private as the data: plan with that of data you may show.
+        """
+        exact = rational(beta, "beta")
+        check.between(0, 1, beta=exact)
+        return exactly_above(self._reach(exact, sensitivity))
+
+    def _error(self, beta: Fraction) -> float:
+        return exactly_above(self._reach(beta, None))
+
+    def _reach(self, miss: Fraction, sensitivity: Number | None) -> Fraction:
+        """What |noise| and the rounding of the value exceed with probability `miss` or less."""
+        steps = self._law(self._given(sensitivity)).quantile(1 - miss / 2)
+        return (steps + Fraction(1, 2)) * self._grid.step
+
+    def _given(self, sensitivity: Number | None) -> float:
+        if sensitivity is None:
+            return self._widest
+        exact = rational(sensitivity, "sensitivity")
+        check.nonnegative(sensitivity=exact)
+        return exactly_above(exact)
+
+    @property
+    def expected_error(self) -> float:
+        """E|error| for the worst data, rounded up; infinite for polynomial noise of exponent 2 or less."""
+        return self.expected_error_at(self._widest)
+
+    def expected_error_at(self, sensitivity: Number) -> float:
+        """E|error| for data of smooth sensitivity `sensitivity`, rounded up.
+
+        On the lattice E|X| ≤ e^κ (t E|Z| + ½), t being the scale in steps (smooth_sensitivity.md), and rounding adds ½.
+        """
+        size = max(Fraction(self._given(sensitivity)), FLOOR_STEPS * self._grid.step)
+        extra = self.event.lattice_loss or Fraction(0)
+
+        def mean() -> Ball:
+            spread = self._scaling.mean_magnitude() * ball(self.scale * size) + ball(self._grid.step / 2)
+            return spread * ball(extra).exp() + ball(self._grid.step / 2)
+
+        with precision(128):
+            return above(mean) if self._scaling.mean_magnitude().is_finite() else math.inf
+
+    def _interval(self, value: float, level: Fraction) -> Interval:
+        """Valid for all data, so as wide as the worst data needs: how wide the noise was is not told."""
+        reach = self._reach(1 - level, None)
+        middle, shown = Fraction(value), Fraction(math.ulp(value)) / 2
+        return exactly_below(middle - shown - reach), exactly_above(middle + shown + reach)
+
+
+def _is_zero(delta: object) -> bool:
+    return delta is not None and rational(delta, "delta") == 0
+
+
+def _exponent(noise: str, exponent: Number | None) -> Fraction | None:
+    if noise != "polynomial":
+        if exponent is not None:
+            raise ParameterError(f"exponent belongs to polynomial noise, got exponent={exponent!r} for {noise} noise.")
+        return None
+    exact = rational(_TEXTBOOK_EXPONENT if exponent is None else exponent, "exponent")
+    check.between(Fraction(101, 100), 100, exponent=exact)
+    return exact
+
+
+def _finite(answer: Any) -> float | Fraction:
+    """The value of a statistic as an exact number; it is data, so it is never shown."""
+    if isinstance(answer, bool) or not isinstance(answer, int | float | Fraction | Decimal):
+        raise NotANumberError(f"the value of a statistic must be one number, got the type {type(answer).__name__}.")
+    if isinstance(answer, float) and not math.isfinite(answer):
+        raise NotANumberError("the value of a statistic must be finite. Give public bounds.")
+    return answer if isinstance(answer, float) else Fraction(answer)
