@@ -12,7 +12,7 @@ In each case the privacy losses of a level lie in an interval of width ε/levels
 two independent selections lie in an interval of the sum of the widths.)
 
 **Far out.** For a single quantile beyond 5 % or 95 % there may be few records to tell the tail from the empty space up to
-the bounds. A tenth of the budget first finds the median; from there the base measure falls with the square of the distance.
+the bounds. A tenth of the budget first finds the median; from there the base measure falls with the cube of the distance.
 
 **Intervals** cost extra: see `quantile_bars`.
 """
@@ -31,6 +31,7 @@ from dither.errors import ParameterError
 from dither.estimators.answer import Estimate, Spent, budget
 from dither.estimators.quantile_bars import QuantileBars
 from dither.estimators.ranks import (
+    TAIL_DECAY,
     Base,
     checked_probability,
     quantile_sensitivity,
@@ -221,7 +222,7 @@ class _Search:
             (q,) = distinct
             if not _FAR_OUT <= q <= 1 - _FAR_OUT:
                 anchor = self._one(values, _HALF, base, epsilon * _ANCHOR_SHARE, "median")
-                epsilon, base = epsilon * (1 - _ANCHOR_SHARE), Base(self.bounds, anchor, decay=2)
+                epsilon, base = epsilon * (1 - _ANCHOR_SHARE), Base(self.bounds, anchor, decay=TAIL_DECAY)
             return {q: self._one(values, q, base, epsilon, "quantile")}
         return self._levels([_Node(values, self.bounds, distinct, Fraction(0), Fraction(1), base)], epsilon)
 

@@ -18,8 +18,8 @@ same loss, and the answer is anywhere. With it the best places have a width, and
 
 **Base measure.** A point at distance 2^k to 2^{k+1} from a public `origin` has density 2^{−k·decay}. With decay 1 each
 octave has the same weight, so that bounds 2^j times too wide cost a factor of (octaves + j)/octaves in probability,
-j·ln 2 less in the exponent than the uniform measure would cost. With decay 2 weight halves with each octave: for a
-search in a tail, from an origin in the bulk of the data. Within 2^20 grid steps of the origin the density is constant.
+where the uniform measure would cost a factor of 2^j. With decay 3 the weight of an octave falls to a quarter with each:
+for a search in a tail, from an origin in the bulk of the data. Within 2^20 grid steps of the origin the density is constant.
 
 **T** is so many scales that the places that are cut off have together less than e^{−64} times their base weight. It makes
 the number of pieces depend on ε and not on n.
@@ -40,7 +40,10 @@ from dither.estimators.records import Bounds, Floats, is_replace
 from dither.mechanisms import Exponential, Release
 from dither.noise import Grid
 
-__all__ = ["Base", "Target", "checked_probability", "quantile_sensitivity", "quantile_target", "released_place"]
+__all__ = ["TAIL_DECAY", "Base", "Target", "checked_probability", "quantile_sensitivity", "quantile_target", "released_place"]
+
+TAIL_DECAY = 3
+"""The decay for searches outwards from the bulk of the data: how far the bounds are hardly matters."""
 
 MOST_UNITS = 10**6
 """The largest denominator d of a probability."""
@@ -52,7 +55,7 @@ _EXACT = 2**53
 
 @dataclass(frozen=True)
 class Base:
-    """A public measure on `bounds`: log-uniform around `origin` for decay 1, lighter far away for decay 2."""
+    """A public measure on `bounds`: log-uniform around `origin` for decay 1, lighter far away for `TAIL_DECAY`."""
 
     bounds: Bounds
     origin: float
@@ -143,10 +146,7 @@ def quantile_sensitivity(probability: Fraction, adjacency: Adjacency) -> int:
 
 def released_place(values: Floats, base: Base, target: Target, mechanism: Exponential) -> Release:
     """A place of `base.bounds`, by the score of the module for the sorted `values`, which lie in the bounds."""
-    if not target.units * (len(values) + 1) < _EXACT:
-        raise ParameterError(
-            f"the records and the {target.units} units of the probability are too many for exact scores. Round it."
-        )
+    assert target.units * (len(values) + 1) < _EXACT  # a million units: 9·10⁹ records
     cut = min(math.floor(_FAR * mechanism.scale), _EXACT)
     edges, scores, density = _scored(values, base, target, cut)
     return mechanism.release_interval(edges, scores, log2_density=density)

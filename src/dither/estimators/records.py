@@ -27,8 +27,8 @@ __all__ = ["Bounds", "Floats", "checked_adjacency", "checked_bounds", "is_replac
 Floats: TypeAlias = NDArray[np.float64]
 Bounds: TypeAlias = tuple[float, float]
 
-LARGEST = 2.0**900
-"""Bounds and data are clamped to ± this, so that no width overflows."""
+LARGEST = 2.0**380
+"""Bounds and data are clamped to ± this, so that no square of a width overflows."""
 
 
 def checked_adjacency(adjacency: Adjacency) -> Adjacency:
@@ -54,7 +54,7 @@ def checked_bounds(bounds: tuple[Number, Number]) -> Bounds:
     if not low < high:
         raise ParameterError(f"bounds must be (low, high) with low below high, got ({low}, {high}).")
     if not (-LARGEST <= low and high <= LARGEST and high - low > 1 / LARGEST):
-        raise ParameterError("bounds must be between ±2^900 and not closer than 2^-900. Measure in another unit.")
+        raise ParameterError("bounds must be between ±2^380 and not closer than 2^-380. Measure in another unit.")
     return low, high
 
 

@@ -14,7 +14,7 @@ from dither.mechanisms import Exponential
 
 __all__ = ["found_bounds"]
 
-_OCTAVES = np.arange(-800, 890)
+_OCTAVES = np.arange(-370, 370)
 _RANK = Fraction(3, 4)
 _ROOM = 10
 
@@ -23,12 +23,10 @@ def found_bounds(values: Floats, adjacency: Adjacency, epsilon: Fraction, spent:
     """±2^{k+10}, where 2^k is about the third quartile of |x|: bounds that were found with `epsilon`, and no δ.
 
     The exponential mechanism among all octaves k by the score of `ranks`, in which a record of octave k counts neither
-    as above nor as below 2^k. There are 1690 octaves, so that it costs ln 1690 = 7.4 scales of rank to know nothing.
+    as above nor as below 2^k. There are 740 octaves, so that it costs ln 740 = 6.6 scales of rank to know nothing.
     """
-    octave = np.sort(np.frexp(np.abs(values))[1])
-    octave[: np.count_nonzero(values == 0)] = _OCTAVES[0]  # frexp calls 0 the octave of 1
-    octave.sort()
-    octave = np.clip(octave, _OCTAVES[0], _OCTAVES[-1])
+    exponents = np.where(values == 0, _OCTAVES[0], np.frexp(values)[1])
+    octave = np.sort(np.clip(exponents, _OCTAVES[0], _OCTAVES[-1]))
     target = quantile_target(_RANK, len(values))
     above = target.units * (len(values) - np.searchsorted(octave, _OCTAVES, side="right")) - target.above
     below = target.units * np.searchsorted(octave, _OCTAVES, side="left") - target.below

@@ -1,0 +1,6 @@
+"""Estimators: count, sum, mean, variance, quantiles, histogram and more, as functions of an array (`dither.stats`)."""
+
+from dither.estimators import stats
+from dither.estimators.answer import Estimate
+
+__all__ = ["Estimate", "stats"]

@@ -1,0 +1,13 @@
+"""`dp.stats`: private statistics of an array in hand. Each returns an `Estimate`, a release with interval and split.
+
+>>> import dither as dp
+>>> incomes = [18_000, 25_500, 31_000, 42_000, 96_000] * 400
+>>> release = dp.stats.median(incomes, epsilon=1, bounds=(0, 10**9))
+>>> 20_000 < release.value < 60_000
+True
+"""
+
+from dither.estimators.moments import covariance, mean, std, sum, variance
+from dither.estimators.quantiles import median, quantile
+
+__all__ = ["covariance", "mean", "median", "quantile", "std", "sum", "variance"]
