@@ -1,5 +1,7 @@
 """Who is protected: how much a statistic of the data can change, globally, locally and smoothly."""
 
+from dither.unit.graph import Triangles
+from dither.unit.means import TrimmedMean, WinsorisedMean
 from dither.unit.order import Maximum, Median, Minimum, Quantile
 from dither.unit.search import SMOOTH_EXCESS
 from dither.unit.smooth import distance_to_sensitivity, local_sensitivity, smooth_sensitivity
@@ -13,6 +15,9 @@ __all__ = [
     "Profile",
     "Quantile",
     "Statistic",
+    "Triangles",
+    "TrimmedMean",
+    "WinsorisedMean",
     "distance_to_sensitivity",
     "local_sensitivity",
     "smooth_sensitivity",

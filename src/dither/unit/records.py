@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +14,17 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import AdjacencyMismatch, ParameterError
 from dither.exact import Number, rational
 
-__all__ = ["Bounds", "Floats", "checked_bounds", "difference_above", "of_records", "padded", "width_above"]
+__all__ = [
+    "Bounds",
+    "Floats",
+    "checked_bounds",
+    "difference_above",
+    "fraction_above",
+    "in_units",
+    "of_records",
+    "padded",
+    "width_above",
+]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bounds: TypeAlias = "tuple[Number, Number] | None"
@@ -85,3 +97,16 @@ def width_above(bounds: tuple[float, float] | None) -> float:
     if bounds is None:
         return math.inf
     return float(difference_above(np.array(bounds[1]), np.array(bounds[0])))
+
+
+def in_units(values: Iterable[float]) -> tuple[list[int], Fraction]:
+    """The same doubles as whole numbers of one unit, and the unit."""
+    ratios = [float(value).as_integer_ratio() for value in values]
+    bottom = max((denominator for _, denominator in ratios), default=1)  # powers of two
+    return [numerator * (bottom // denominator) for numerator, denominator in ratios], Fraction(1, bottom)
+
+
+def fraction_above(exact: Fraction) -> float:
+    """The smallest double not below `exact`, which lies in the range of doubles."""
+    nearest = float(exact)
+    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)

@@ -16,7 +16,7 @@ that column loses the same factor at most. The levels (at most 40) lose less tha
 
 That needs entries that are neither 0 nor too small for a double. So the bounds are scaled to a width near 2^900, every
 gap gets 2^-100 more (as if every x[j] were larger, which leaves the inequality alone), and no discount falls below
-2^-901. All of it errs upwards, by less than 2^-900 of the width.
+2^-901. All of it errs upwards, by less than 2^-900 of the width, which is nothing beside the floor of 2^-850.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import numpy.typing as npt
 from dither.exact import Ball, Number, ball, check, precision, rational, upper
 from dither.unit.records import Floats
 
-__all__ = ["SMOOTH_EXCESS", "Entry", "Indices", "Scale", "discounts", "gap", "largest_entry", "reach"]
+__all__ = ["SMOOTH_EXCESS", "Entry", "Indices", "Scale", "discounts", "floor", "gap", "largest_entry", "reach"]
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 Entry: TypeAlias = Callable[[Indices, Indices], Floats]
@@ -40,10 +40,11 @@ Entry: TypeAlias = Callable[[Indices, Indices], Floats]
 SMOOTH_EXCESS: Final = 2.0**-40
 """A smooth sensitivity is never below the truth, and exceeds it by at most this, relatively.
 
-Where that is less than 2^-900 of the width of the bounds, it exceeds it by at most 2^-900 of the width.
+The truth counts as 2^-850 of the global sensitivity where it is less. To put a constant floor below it keeps it smooth.
 """
 
 _STRIDE = 1024
+_FLOOR_EXPONENT = -850
 _WIDTH_EXPONENT = 900
 _LEAST_GAP = 2.0**-100
 _LEAST_DISCOUNT = 2.0**-901
@@ -116,7 +117,12 @@ class Scale:
     def rounded_up(self, found: float, bound: float) -> float:
         """Above the maximum of which `found` is the computed value, yet not above `bound`, which nothing exceeds."""
         back = math.ldexp(found * (1 + SMOOTH_EXCESS / 2), -self.exponent)
-        return min(bound, math.nextafter(back, math.inf))
+        return min(bound, max(floor(bound), math.nextafter(back, math.inf)))
+
+
+def floor(bound: float) -> float:
+    """The least smooth sensitivity that is ever stated: 2^-850 of a global sensitivity, or the least double."""
+    return max(math.ldexp(bound, _FLOOR_EXPONENT), math.ulp(0.0))
 
 
 def gap(high: Floats, low: Floats) -> Floats:

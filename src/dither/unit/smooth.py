@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from dither.exact import Ball, Number, ball, check, precision, rational, upper
+from dither.exact import Number, check, rational
 from dither.unit.statistic import Profile, Statistic
+from dither.unit.stepwise import Stepwise
 
 __all__ = ["distance_to_sensitivity", "local_sensitivity", "smooth_sensitivity"]
+
+_FARTHEST = 1 << 60  # more records than there are
 
 
 def local_sensitivity(statistic: Statistic, data: Any) -> float:
@@ -25,18 +28,15 @@ def smooth_sensitivity(statistic: Statistic, data: Any, beta: Number) -> float:
     """S_β(D) = max_t e^{−βt} A^(t)(D), never below the truth and at most `SMOOTH_EXCESS` = 2^-40 above it, relatively.
 
     It is the smallest function that is never below the local sensitivity and changes by a factor of at most e^β between
-    neighbours (Nissim, Raskhodnikova, Smith 2007, lemma 2.3; claim C18). Rounding makes that factor e^β (1 + 2^-40).
+    neighbours (Nissim, Raskhodnikova, Smith 2007, lemma 2.3; claim C18). Rounding makes that factor e^β (1 + 2^-40),
+    with a floor of 2^-850 of the global sensitivity.
 
     A statistic with a `profile` computes it in its own way. Otherwise A^(t) is asked for t = 0, 1, … until
     e^{−βt} · global_sensitivity cannot win any more; without a global bound the answer is infinite.
     """
     rate = rational(beta, "beta")
     check.positive(beta=rate)
-    profile = getattr(statistic, "profile", None)
-    if profile is not None:
-        smooth: float = profile(data).smooth(rate)
-        return smooth
-    return _Asked(statistic, data).smooth(rate)
+    return _profile(statistic, data).smooth(rate)
 
 
 def distance_to_sensitivity(statistic: Statistic, data: Any, limit: Number) -> int | float:
@@ -53,8 +53,7 @@ def distance_to_sensitivity(statistic: Statistic, data: Any, limit: Number) -> i
     check.nonnegative(limit=largest)
     if statistic.global_sensitivity <= largest:
         return math.inf
-    profile = getattr(statistic, "profile", None)
-    within = _Asked(statistic, data).within if profile is None else profile(data).within
+    within = _profile(statistic, data).within
     known, step = -1, 1  # A^(known) does not exceed the limit
     while within(known + step) <= largest:
         if step > _FARTHEST:
@@ -67,31 +66,10 @@ def distance_to_sensitivity(statistic: Statistic, data: Any, limit: Number) -> i
     return far
 
 
-_FARTHEST = 1 << 60  # more records than there are
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked(Profile):
-    """The sensitivities of a statistic that offers nothing but `sensitivity_within`."""
-
-    statistic: Statistic
-    data: Any
-
-    def within(self, distance: int) -> float:
-        """A^(t)(D), as the statistic says."""
-        return self.statistic.sensitivity_within(self.data, distance)
-
-    def smooth(self, beta: Number) -> float:
-        """One distance after the other, until the global bound ends it."""
-        bound = self.statistic.global_sensitivity
-        if not bound < math.inf:
-            return math.inf
-        found, distance = math.ulp(0.0), 0  # the least positive double: no upper bound is below it
-        with precision(128):
-            rate = ball(rational(beta))
-            while True:
-                discount: Ball = (-rate * distance).exp()
-                if not upper(discount * Ball(bound)) > found:
-                    return found
-                found = max(found, upper(discount * Ball(self.within(distance))))
-                distance += 1
+def _profile(statistic: Statistic, data: Any) -> Profile:
+    """The statistic's own profile of the data if it has one, else one that asks for each distance."""
+    own = getattr(statistic, "profile", None)
+    if own is not None:
+        profile: Profile = own(data)
+        return profile
+    return Stepwise(partial(statistic.sensitivity_within, data), statistic.global_sensitivity)

@@ -1,0 +1,144 @@
+"""Trimmed and winsorised means: sums of order statistics whose sensitivity is exact, rounded up once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dither.adjacency import REPLACE_ONE, Adjacency
+from dither.errors import AdjacencyMismatch, ParameterError
+from dither.exact import Number, rational
+from dither.unit.records import Bounds, checked_bounds, fraction_above, in_units, of_records, padded, width_above
+from dither.unit.replaced import ReplacedRun
+from dither.unit.statistic import Profile
+from dither.unit.stepwise import Stepwise
+from dither.unit.trimmed import AddRemoveTrimmed
+from dither.unit.winsorised import ReplacedWinsorised
+
+__all__ = ["TrimmedMean", "WinsorisedMean"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrimmedMean:
+    """The mean without the k smallest and the k largest of n records, k = ⌊`trim`·n⌋ with 0 ≤ `trim` < 1/2.
+
+    With records replaced, A^(t) is a difference of two order statistics over the n − 2k that are kept (`ReplacedRun`),
+    and the smooth sensitivity takes O(n log n). With records added or removed, k moves with n (`AddRemoveTrimmed`), and
+    distance t takes O(t³). No records at all have the middle of the bounds as their mean.
+
+    >>> TrimmedMean(0.25, (0, 120)).value([31, 35, 38, 40, 41, 44, 52, 990])
+    40.75
+    """
+
+    trim: Number
+    bounds: Bounds
+    adjacency: Adjacency = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trim", _checked_trim(self.trim))
+        object.__setattr__(self, "bounds", _finite_bounds(self.bounds))
+        of_records(self.adjacency)
+
+    @property
+    def global_sensitivity(self) -> float:
+        """What one record alone can do, rounded up: high − low if it is replaced, half of it if it comes or goes."""
+        if self.adjacency == REPLACE_ONE:
+            return width_above(checked_bounds(self.bounds))
+        low, high, middle = map(Fraction, (*_finite_bounds(self.bounds), _middle(self.bounds)))
+        return fraction_above(max(high - middle, middle - low))
+
+    def value(self, data: Any) -> float:
+        """The mean, correctly rounded to a double."""
+        values = padded(data, checked_bounds(self.bounds), self.adjacency)[1:-1]
+        cut = math.floor(rational(self.trim) * len(values))
+        kept, unit = in_units(values[cut : len(values) - cut])
+        return float(sum(kept) * unit / len(kept)) if kept else _middle(self.bounds)
+
+    def sensitivity_within(self, data: Any, distance: int) -> float:
+        """The largest local sensitivity within `distance` steps, rounded up."""
+        return self.profile(data).within(distance)
+
+    def profile(self, data: Any) -> Profile:
+        """The sensitivities of this dataset, sorted once."""
+        values = padded(data, checked_bounds(self.bounds), self.adjacency)
+        trim, size = rational(self.trim), len(values) - 2
+        if self.adjacency == REPLACE_ONE:
+            cut = math.floor(trim * size)
+            return ReplacedRun(values, first=cut + 1, last=size - cut, divisor=size - 2 * cut)
+        (*numbers, middle), unit = in_units([*values, _middle(self.bounds)])
+        moved = AddRemoveTrimmed(tuple(numbers), trim, middle)
+        return Stepwise(lambda distance: fraction_above(moved.within(distance) * unit), self.global_sensitivity)
+
+
+@dataclass(frozen=True, slots=True)
+class WinsorisedMean:
+    """The mean after the k smallest and the k largest of n records became x[k + 1] and x[n − k], k = ⌊`trim`·n⌋.
+
+    Known for records that are replaced (`ReplacedWinsorised`), where distance t takes O(t³).
+
+    >>> WinsorisedMean(0.25, (0, 120)).value([31, 35, 38, 40, 41, 44, 52, 990])
+    40.875
+    """
+
+    trim: Number
+    bounds: Bounds
+    adjacency: Adjacency = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trim", _checked_trim(self.trim))
+        object.__setattr__(self, "bounds", _finite_bounds(self.bounds))
+        if of_records(self.adjacency) != REPLACE_ONE:
+            raise AdjacencyMismatch(
+                f"the sensitivity of a winsorised mean is known when a record is replaced, got '{self.adjacency}'. "
+                "Use REPLACE_ONE, or a TrimmedMean."
+            )
+
+    @property
+    def global_sensitivity(self) -> float:
+        """high − low, rounded up: what one record alone can do. It is less for more records."""
+        return width_above(checked_bounds(self.bounds))
+
+    def value(self, data: Any) -> float:
+        """The mean, correctly rounded to a double."""
+        values = padded(data, checked_bounds(self.bounds), self.adjacency)[1:-1]
+        cut = math.floor(rational(self.trim) * len(values))
+        kept, unit = in_units(values[cut : len(values) - cut])
+        return float((sum(kept) + cut * (kept[0] + kept[-1])) * unit / len(values))
+
+    def sensitivity_within(self, data: Any, distance: int) -> float:
+        """The largest local sensitivity within `distance` steps, rounded up."""
+        return self.profile(data).within(distance)
+
+    def profile(self, data: Any) -> Profile:
+        """The sensitivities of this dataset, sorted once."""
+        values = padded(data, checked_bounds(self.bounds), self.adjacency)
+        size = len(values) - 2
+        cut = math.floor(rational(self.trim) * size)
+        if size - 2 * cut <= 2:  # the mean of one or two middle records, as if trimmed
+            return ReplacedRun(values, first=cut + 1, last=size - cut, divisor=size - 2 * cut)
+        numbers, unit = in_units(values)
+        moved = ReplacedWinsorised(tuple(numbers), cut)
+        return Stepwise(
+            lambda distance: fraction_above(moved.within(distance) * unit), fraction_above(moved.bound * unit)
+        )
+
+
+def _checked_trim(trim: Number) -> Fraction:
+    share = rational(trim, "trim")
+    if not 0 <= share < Fraction(1, 2):
+        raise ParameterError(f"trim must be at least 0 and below 1/2, got trim={share}. Use Median for 1/2.")
+    return share
+
+
+def _finite_bounds(bounds: Bounds) -> tuple[float, float]:
+    checked = checked_bounds(bounds)
+    if checked is None:
+        raise ParameterError("bounds must be given for a mean: without them one record can move it by any amount.")
+    return checked
+
+
+def _middle(bounds: Bounds) -> float:
+    low, high = _finite_bounds(bounds)
+    return low / 2 + high / 2
