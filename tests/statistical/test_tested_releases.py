@@ -1,8 +1,9 @@
 """An auditor's look at propose-test-release: many runs on the worst neighbours that are known.
 
 Each target is run on both datasets. An event is a violation if P[event | D] > e^ε P[event | D′] + δ is certain: the
-lower end of one exact binomial interval (Clopper and Pearson) lies above the upper end of the other. Each end fails with
-probability at most ALARM/2: a private target is accused in one of 1e11 looks, and even the nightly run takes under 500.
+lower end of one exact binomial interval (Clopper and Pearson) lies above the upper end of the other. Each end fails
+with probability at most ALARM/2: a private target is accused in one of 1e11 looks, and even the nightly run takes under
+500.
 """
 
 import math
