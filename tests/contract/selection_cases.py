@@ -265,16 +265,23 @@ def _crowd(x: int, y: int) -> Fraction:
 
 
 def _metric(
-    name: str, distance: Callable[[int, int], Any], points: int, reach: int, scale: Fraction, worst: int, **more: Any
+    name: str,
+    distance: Callable[[int, int], Any],
+    points: int,
+    reach: int,
+    epsilon: int,
+    scale: Fraction,
+    worst: int,
+    **more: Any,
 ) -> Case:
     """`worst` is the point from which errors are largest."""
 
     def law(x: int) -> list[arb]:
         return exponential(scale)(tuple(-Fraction(distance(x, y)) for y in range(points)))
 
-    def make(sensitivity: Fraction = Fraction(reach), epsilon: Any = 1) -> MetricExponential:
+    def make(sensitivity: Fraction = Fraction(reach), budget: Fraction = Fraction(epsilon)) -> MetricExponential:
         return MetricExponential(
-            points=range(points), distance=distance, sensitivity=sensitivity, epsilon=epsilon, adjacency=REPLACE_ONE
+            points=range(points), distance=distance, sensitivity=sensitivity, epsilon=budget, adjacency=REPLACE_ONE
         )
 
     def errors(mechanism: Any, words: Words) -> Errors:
@@ -288,10 +295,10 @@ def _metric(
         make=make,
         profile=truth.profile,
         slack=math.inf,
-        epsilons=(0.0, 0.5, 0.8, 0.99, 1.0),
+        epsilons=(0.0, 0.5, 0.8, 0.99, 1.0, 2.0),
         largest_loss=lambda: truth.largest_loss,
         quieter=lambda: make(sensitivity=reach * Fraction(9, 10)),
-        louder=lambda: make(epsilon="10/11"),
+        louder=lambda: make(budget=epsilon * Fraction(10, 11)),
         errors=race_batch(points, errors, lambda mechanism: float(distance(worst, mechanism.release(worst).value))),
         error_law=lambda: _law_of(law(worst), (Fraction(distance(worst, y)) for y in range(points))),
         **more,
@@ -388,6 +395,7 @@ CASES: list[Case] = [
         _around,
         points=7,
         reach=1,
+        epsilon=1,
         scale=Fraction(1),
         worst=3,
         value=3,
@@ -408,13 +416,14 @@ CASES: list[Case] = [
     _metric(
         "metric, on a crowd",
         _crowd,
-        points=14,
+        points=16,
         reach=2,
-        scale=Fraction(4),
+        epsilon=2,
+        scale=Fraction(2),
         worst=0,
         value=0,
-        beta=0.88,  # at a smaller one the bound is the largest distance, which nothing misses
+        beta=0.8,  # at a smaller one the bound is the largest distance, which nothing misses
         refused_builds=refused(MetricExponential, ("scale",), points=[0, 1], distance=_around, sensitivity=1, scale=1),
-        refused_values=[14],
+        refused_values=[16],
     ),
 ]
