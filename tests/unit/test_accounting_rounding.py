@@ -51,7 +51,7 @@ class Jagged(Pair):
 
     def tails(self, losses: FloatArray) -> Tails:
         p, q, error = Gaussian(Fraction(1, 4)).tails(losses)
-        turns = 1 + self.size * (-1.0) ** np.arange(len(losses))
+        turns = 1 + self.size * (-1.0) ** (np.arange(len(losses)) // 2)
         return Tails(p * turns, q, error + self.size)
 
     def swapped(self) -> Pair:
@@ -171,6 +171,17 @@ def test_each_matrix_product_reports_its_error(monkeypatch: pytest.MonkeyPatch) 
         assert count == 1
         assert each >= 2 * UNIT * (30 + 8)
         assert norm >= math.sqrt(2 * len(places) / size) * each
+
+
+def test_each_transform_reports_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """γ‖w‖₂ in ℓ₂, all of which may be at one frequency: there it is √size times as large."""
+    reported: list[tuple[float, float]] = []
+    monkeypatch.setattr(tilted._Errors, "add", lambda self, count, norm, each: reported.append((norm, each)))
+    law, size = random_law(3, 50), 256
+    tilted._convolve([tilted._tilt(law, 2, 0.0)], size)
+    norm = tilted.FFT_ERROR * math.log2(size) * math.sqrt(float(np.sum(law.weights**2))) * (1 - 1e-9)
+    assert reported[0][0] >= norm
+    assert reported[0][1] >= norm * math.sqrt(size)
 
 
 def test_errors_at_each_frequency_grow_with_the_power() -> None:
@@ -338,8 +349,3 @@ def test_a_reading_knows_its_ends() -> None:
     assert (above.delta(9.0), below.delta(9.0)) == (0.2, 0.1)
     assert (above.epsilon(0.6), below.epsilon(0.6)) == (1.0, -math.inf)
     assert (above.epsilon(0.15), below.epsilon(0.15)) == (math.inf, 2.0)
-
-
-def test_positions_have_room_for_the_epsilon_that_is_asked() -> None:
-    assert Reading(0.0, 1.0, np.array([0.9, 0.5, 0.1]), 0.0, above=True).delta(0.0) == 1.0
-    assert Reading(1e-30, 1e-30, np.array([0.9, 0.5, 0.0]), 0.0, above=False).delta(1e-3) == 0.0

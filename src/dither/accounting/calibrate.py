@@ -16,7 +16,8 @@ from dither.accounting.composition import compose, of_pairs
 from dither.accounting.dominate import Spending, parts_of_all
 from dither.errors import DitherError
 from dither.events import Event, GaussianNoise, LaplaceNoise, PoissonSampled, Repeated
-from dither.exact import Ball, Number, ball, check, lower, precision, rational
+from dither.exact import Ball, Number, ball, check, rational
+from dither.measures.certified import below
 
 __all__ = [
     "ForError",
@@ -234,12 +235,11 @@ def epsilon_for_error(
     check.positive(error=bound)
     check.between(0, 1, confidence=level)
     leak, distance = rational(delta, "delta"), rational(sensitivity, "sensitivity")
-    with precision(128):
-        # P[|X| > t] is e^{−t/b} for Laplace noise and erfc(t/(σ√2)) for Gaussian noise.
-        if not leak:
-            scale = lower(ball(bound) / -ball(1 - level).log())
-        else:
-            scale = lower(ball(bound) / (Ball(2).sqrt() * ball(1 - level).erfcinv()))
+    # P[|X| > t] is e^{−t/b} for Laplace noise and erfc(t/(σ√2)) for Gaussian noise.
+    if not leak:
+        scale = below(lambda: ball(bound) / -ball(1 - level).log())
+    else:
+        scale = below(lambda: ball(bound) / (Ball(2).sqrt() * ball(1 - level).erfcinv()))
     exact = rational(scale)
     event = GaussianNoise.of(exact, distance) if leak else LaplaceNoise(exact, distance)
     return ForError(scale, compose([Repeated(event, releases)]).epsilon(leak))

@@ -127,10 +127,10 @@ class Composition:
         level = math.nextafter(float(exact), 2.0)
         epsilons, deltas = _curve(self.groups, self.relative_width)
         # Each term is moved to the safe side by more than its own rounding: their difference may be far smaller.
-        rest, taken = (1 - deltas) * _DOWN, level * _UP
+        rest = (1 - deltas) * _DOWN
         with np.errstate(over="ignore"):
-            steep = rest - np.exp(epsilons) * _UP * taken
-        flat = np.exp(-epsilons) * np.maximum(rest - taken, 0.0)
+            steep = rest - np.exp(epsilons) * _UP * level
+        flat = np.exp(-epsilons) * np.maximum(rest - level, 0.0)
         return max(float(np.max(np.maximum(steep, flat))) * _DOWN, 0.0)
 
     def _warn(self, found: Bracket, what: str, factor: float = 1.0) -> None:

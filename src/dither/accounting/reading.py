@@ -37,7 +37,7 @@ class Reading:
 
     def delta(self, epsilon: float) -> float:
         """The bound at any ε; outside the points that were computed, the nearest that still holds."""
-        nudge = _POSITION * (abs(self.first) + self.step * len(self.values) + abs(epsilon))
+        nudge = _POSITION * (abs(self.first) + self.step * len(self.values))  # at least 16u·|ε|, inside
         place = (epsilon + (-nudge if self.above else nudge) - self.first) / self.step
         last = len(self.values) - 1
         if place < 0:

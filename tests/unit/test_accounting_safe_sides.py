@@ -1,0 +1,102 @@
+"""Answers, filters and calibration at the last digit: each errs to the safe side."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dither import events
+from dither.accounting import compose, composition, of_pairs
+from dither.accounting.calibrate import epsilon_for_error
+from dither.accounting.filters import BasicFilter, BasicOdometer, OverBudget, ZCDPFilter, pure_cost, zcdp_cost
+from dither.accounting.search import Bracket
+from dither.exact import Ball, ball, precision, rational
+from dither.measures import ApproxDP, PureDP
+from dither.measures.finite_pairs import finite
+from dither.measures.pairs import BoundedRange, Gaussian, Laplace
+from dither.measures.subsampled_pairs import poisson
+from tests.oracle.points import stream
+
+LAPLACE = events.LaplaceNoise(Fraction(50))
+
+
+@pytest.mark.parametrize("loss", [Fraction(1, 3), 1 + Fraction(1, 2**52), Fraction(7, 10)], ids=str)
+def test_sums_of_the_largest_losses_are_bracketed(loss: Fraction) -> None:
+    for times in (2, 3, 5, 7):
+        low, high = compose([PureDP(loss)] * times).bracket(0)
+        assert Fraction(low) <= times * loss <= Fraction(high)
+
+
+def test_delta_is_positive_up_to_the_largest_loss() -> None:
+    assert compose([PureDP(1)] * 2).delta(Fraction(19995, 10000)) > 0
+
+
+def test_beta_without_type_one_errors_is_a_number() -> None:
+    assert 0 <= compose([events.LaplaceNoise(Fraction(1, 1000))] * 2).beta(0) <= 1
+
+
+def test_the_worse_direction_counts() -> None:
+    for points in stream("worse direction", 4):
+        group = (poisson(Laplace(points.size(-0.5, 0.5)), points.probability(-1)), 3)
+        whole = of_pairs([group], relative_width=1e-3)
+        assert whole.upper_epsilon("1e-4") >= whole.bracket("1e-4").lower
+        for pair in (group[0], group[0].swapped()):
+            assert whole.upper_epsilon("1e-4") >= pair.bracket(Fraction(1, 10**4))[0]
+
+
+@pytest.mark.parametrize("second", [Bracket(1.4, 1.5), Bracket(0.9, 1.2)])
+def test_a_direction_is_left_out_only_if_it_is_certainly_cheaper(
+    second: Bracket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Bracket(1.0, 1.1)
+    plans = iter([SimpleNamespace(saddle=SimpleNamespace(epsilon=e)) for e in (1.0, 0.9)])
+    answers = iter([first, second])
+    monkeypatch.setattr(composition, "plan_for_delta", lambda *_: next(plans))
+    monkeypatch.setattr(composition, "epsilon_bracket", lambda *_: next(answers))
+    monkeypatch.setattr(composition, "upper_epsilon", lambda *_: second.upper)
+    groups: Any = of_pairs([(poisson(Laplace(Fraction(1)), Fraction(1, 2)), 2)]).groups
+    found = composition._worst_direction(groups, Fraction(1, 100), 1e-4)
+    assert found == (max(first.lower, second.lower), max(first.upper, second.upper))
+
+
+def test_a_filter_watches_delta_too() -> None:
+    with pytest.raises(OverBudget, match="delta"):
+        BasicFilter(10, "1e-6").charge(ApproxDP("0.1", "1e-5"))
+
+
+def test_repetitions_are_charged_each() -> None:
+    stated = events.Stated("ApproxDP", (Fraction(1, 10), Fraction(1, 100)))
+    assert pure_cost(events.Repeated(stated, 3)) == (Fraction(3, 10), Fraction(3, 100))
+    assert zcdp_cost(events.Repeated(events.GaussianNoise(Fraction(1)), 3)) == Fraction(3, 2)
+    assert BasicOdometer().charge(events.Repeated(LAPLACE, 5)).epsilon == Fraction(1, 10)
+
+
+def test_both_directions_of_a_pair_are_charged() -> None:
+    for pair in (leaking := finite(["0.5", "0.5", "0"], ["0.2", "0.7", "0.1"]), leaking.swapped()):
+        epsilon, delta = pure_cost(pair)
+        assert delta == Fraction(1, 10)
+        with precision(128):
+            assert ball(epsilon) >= ball(Fraction(5, 2)).log()
+
+
+def test_concentrated_costs() -> None:
+    assert zcdp_cost(Gaussian(Fraction(3))) == Fraction(3, 2)
+    assert zcdp_cost(BoundedRange(Fraction(4))) == 2
+    for points in stream("concentrated", 20):
+        size = points.size(-2, 1)
+        used = ZCDPFilter(10**3).charge(PureDP(size)).used
+        with precision(200):
+            assert ball(used) >= ball(size) * (ball(size) / 2).tanh()
+
+
+def test_the_scale_for_an_error_is_rounded_down() -> None:
+    """So is the decimal that names it, which is what is accounted for."""
+    for points in stream("scale for an error", 40):
+        error, level = points.size(-2, 3), 1 - points.probability(-3)
+        laplace, gauss = (rational(epsilon_for_error(error, confidence=level, delta=d).scale) for d in (0, "1e-6"))
+        with precision(200):
+            assert (-ball(error / laplace)).exp() <= ball(1 - level)
+            assert (ball(error / gauss) / Ball(2).sqrt()).erfc() <= ball(1 - level)
