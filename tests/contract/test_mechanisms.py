@@ -3,7 +3,7 @@
 False alarms: a test of draws is exact binomial, at most `ALARM` = 1e-11 on each side, or looks seven standard errors
 away from a mean, which a normal variable is with probability 2.6e-12. For a million draws of the skewest error here (a
 wrong answer of a sparse vector, once in 600) it is 2e-11, by the tails of the Poisson law. With two such tests for each
-of 30 cases, fewer than one run in 10^8 alarms. The wrong noises are 19 standard errors away or more: they do not escape.
+of 30 cases, fewer than one run in 10^8 alarms. The wrong noises are 19 standard errors away or more: none escapes.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from dither.mechanisms.pieces import Pieces
 from dither.mechanisms.selection_error import _loses, worst_quantile
 from dither.noise import DiscreteLaplace
 from tests.contract.entropy_use import nothing_drawn
+from tests.oracle.selections import exponential, laplace_max, permute_and_flip
 
 NOISES: list[Any] = ["gumbel", "exponential", "laplace"]
 every_noise = pytest.mark.parametrize("noise", NOISES)
@@ -258,6 +259,29 @@ def test_the_event_of_an_interval_says_nothing_of_candidates() -> None:
     assert isinstance(release.event, Selection)
     assert release.event.candidates is None
     assert mechanism.release([1, 2, 3, 4]).event == mechanism.event
+
+
+@pytest.mark.parametrize("scores", [(0, 0, 0), (0, 1, 3), (2, 2, 5, 0), (0, 900)], ids=str)
+@every_noise
+def test_the_error_distribution_is_that_of_the_definition(noise: Any, scores: tuple[int, ...]) -> None:
+    """Balls of both overlap, and are narrow."""
+    oracle = {"gumbel": exponential, "exponential": permute_and_flip, "laplace": laplace_max}[noise](Fraction(3))
+    found = NoisyMax(sensitivity=1, scale=3, noise=noise).error_distribution(scores)
+    chances = oracle(tuple(map(Fraction, scores)))
+    for error, chance in zip(found.errors, found.probabilities, strict=True):
+        with precision(600):
+            true = sum((p for q, p in zip(scores, chances, strict=True) if max(scores) - q == error), Ball(0))
+            assert chance.overlaps(true)
+            assert abs(chance - true) < 1e-20
+
+
+def test_the_error_distribution_with_weights_is_that_of_the_definition() -> None:
+    scores, weights = (Fraction(0), Fraction(1), Fraction(3)), (Fraction(3), Fraction(1), Fraction(1, 2))
+    found = Exponential(sensitivity=1, scale=2).error_distribution(scores, weights=weights)
+    assert found.errors == (0, 2, 3)
+    with precision(600):
+        for chance, true in zip(found.probabilities, exponential(Fraction(2), weights)(scores)[::-1], strict=True):
+            assert abs(chance - true) < 1e-20
 
 
 def test_a04_extreme_scores() -> None:
