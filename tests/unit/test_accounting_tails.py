@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +12,7 @@ import pytest
 from scipy.special import erfcx
 
 from dither.exact import Ball, ball, precision
-from dither.measures import lattice_pairs, pairs
+from dither.measures import lattice_pairs, moment_pairs, pairs
 from dither.measures.finite_pairs import Finite
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.pairs import ERFCX_ERROR, BoundedRange, FloatArray, Gaussian, Laplace, Pair, Tails, pure
@@ -145,3 +146,81 @@ def test_samples_leave_room_for_the_rounding_of_their_losses() -> None:
     assert np.all(np.asarray(remove.tails(inside).error) >= 2.0**-50 * (16 + 4 * inside + 450))
     below = -inside[::-1]
     assert np.all(np.asarray(add.tails(below).error) >= 2.0**-50 * (16 + 4 * np.abs(below) + 450))
+
+
+ENDS: list[tuple[Pair, Fraction | None, Fraction | None]] = [
+    (Laplace(Fraction(1, 3)), Fraction(1, 3), None),
+    (pure(Fraction(1, 3)), Fraction(1, 3), None),
+    (BoundedRange(Fraction(1, 3)), Fraction(1, 3), None),
+    (DiscreteLaplace(Fraction(3)), Fraction(1, 3), None),
+    (pairs.TwoPoint(odds=Fraction(3)), None, Fraction(3)),
+    (pairs.TwoPoint(odds=Fraction(5)), None, Fraction(5)),
+    (Finite((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))), None, Fraction(3)),
+    (Finite((Fraction(5, 6), Fraction(1, 6)), (Fraction(1, 6), Fraction(5, 6))), None, Fraction(5)),
+]
+
+
+@pytest.mark.parametrize(("pair", "loss", "odds"), ENDS, ids=lambda x: type(x).__name__)
+def test_supports_are_rounded_outwards(pair: Pair, loss: Fraction | None, odds: Fraction | None) -> None:
+    low, high = pair.support
+    with precision(BITS):
+        largest = ball(loss) if loss is not None else ball(odds).log()
+        assert Ball(low) <= -largest
+        assert Ball(high) >= largest
+
+
+@pytest.mark.parametrize("odds", [3, 5, 7, 11])
+def test_an_atom_counts_up_to_its_very_loss(odds: int) -> None:
+    """At the float just below ln(odds) the profile is positive: the atom must be in the test."""
+    true = Fraction(odds, odds + 1)
+    near = math.log(odds)
+    losses = np.array([math.nextafter(near, 0), near, math.nextafter(near, 9)])
+    check_at(Finite((true, 1 - true), (1 - true, true)), losses)
+
+
+def test_whole_steps_do_not_enlarge_a_pair() -> None:
+    """Where the step divides the distance of the atoms up to rounding, the shrunk pair is not the larger one."""
+    for odds in (Fraction(3), Fraction(7, 2), Fraction(101, 100)):
+        pair = pairs.TwoPoint(odds=odds)
+        for steps in range(1, 60):
+            smaller = pair.shrunk(2 * math.log(odds) / steps)
+            with precision(BITS):
+                assert not smaller.largest > pair.largest, (odds, steps)
+
+
+@pytest.mark.parametrize("n", [0, 3, 150, 400])
+def test_the_midpoint_rule_holds_the_sum(n: int) -> None:
+    variance = Fraction(10**4)
+    with precision(400):
+        total = lattice_pairs._ball_sum(variance, n + 1) / (1 + 2 * lattice_pairs._ball_sum(variance, 1))
+        assert lattice_pairs._midpoint_tail(variance, n).overlaps(total)
+
+
+def test_what_is_not_summed_is_in_the_ball() -> None:
+    with precision(400):
+        square, naive = ball(Fraction(1, 2 * 9)), Ball(0)
+        for x in range(2, 200):
+            naive += (-square * x * x).exp()
+        assert lattice_pairs._ball_sum(Fraction(9), 2).overlaps(naive)
+
+
+def test_moments_of_huge_orders_are_rounded_up() -> None:
+    """Exponents of 10¹² that nearly cancel have lost all but a few digits."""
+    sizes = np.linspace(1000.0, 1003.0, 40)
+    orders = np.full(40, 1e9 + 0.37)
+    found = moment_pairs._bounds(sizes, orders, sizes * (1 - 3e-11))
+    with precision(300):
+        for size, order, bound in zip(sizes, orders, found, strict=True):
+            value = Ball(float(size * (1 - 3e-11)))
+            assert moment_pairs._ball_bound(Ball(float(size)), value, Fraction(float(order))) <= Ball(float(bound))
+
+
+def test_moments_at_small_negative_losses_are_rounded_up() -> None:
+    """1 − e^ε(1 − δ) with ε and δ near 0: nothing may cancel."""
+    for points in stream("unfolded", 60):
+        loss, bound = -float(points.size(-14, 1)), float(points.size(-14, -1))
+        found = float(moment_pairs._unfolded(np.array([loss]), np.array([bound]))[0])
+        with precision(300):
+            exact = 1 - Ball(loss).exp() * (1 - Ball(bound))
+            assert exact <= Ball(found)
+            assert Ball(found) <= exact * Ball(1 + 1e-9)

@@ -123,8 +123,9 @@ def _bounds(size: FloatArray, orders: FloatArray, values: FloatArray) -> FloatAr
 
 
 def _unfolded(losses: FloatArray, bound: FloatArray) -> FloatArray:
-    """The bound for all ε from that for |ε|."""
-    below = (1 - np.exp(np.minimum(losses, 0.0)) * (1 - bound)) * (1 + _ROUNDING)
+    """The bound for all ε from that for |ε|: 1 − e^ε(1 − δ′) = e^ε δ′ − (e^ε − 1), a sum without cancellation."""
+    negative = np.minimum(losses, 0.0)
+    below = (np.exp(negative) * bound - np.expm1(negative)) * (1 + _ROUNDING)
     return np.minimum(np.where(losses < 0, below, bound), 1.0)
 
 
