@@ -278,7 +278,7 @@ def test_the_error_distribution_is_that_of_the_definition(noise: Any, scores: tu
 def test_the_error_distribution_with_weights_is_that_of_the_definition() -> None:
     scores, weights = (Fraction(0), Fraction(1), Fraction(3)), (Fraction(3), Fraction(1), Fraction(1, 2))
     found = Exponential(sensitivity=1, scale=2).error_distribution(scores, weights=weights)
-    assert found.errors == (0, 2, 3)
+    assert found.errors == (Fraction(0), Fraction(2), Fraction(3))
     with precision(600):
         for chance, true in zip(found.probabilities, exponential(Fraction(2), weights)(scores)[::-1], strict=True):
             assert abs(chance - true) < 1e-20
