@@ -14,7 +14,17 @@ import pytest
 
 from dither.errors import NotANumberError, ParameterError
 from dither.exact import Ball, Number, ball, precision
-from dither.noise import DiscreteGaussian, DiscreteLaplace, Geometric, Gumbel, Law, PowerLaw, Staircase, StudentT
+from dither.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Geometric,
+    Gumbel,
+    Law,
+    PowerLaw,
+    Staircase,
+    Steepest,
+    StudentT,
+)
 from dither.noise.blocks import Arm
 from dither.noise.rejection import RejectionLaw
 from tests.oracle import laws as oracle
@@ -38,6 +48,10 @@ SMALL: list[Law] = [
     StudentT(25, "7/2"),
     StudentT(3, 200),
     StudentT(6, "0.4"),
+    Steepest("0.3", 2),
+    Steepest(12, 3),
+    Steepest("47/3", 4),
+    Steepest(100, 25),
     Gumbel("0.05"),
     Gumbel("0.7"),
     Gumbel(11),
@@ -57,6 +71,7 @@ WIDE: list[Law] = [
         lambda scale: PowerLaw(scale, 3),
         lambda scale: PowerLaw(scale, "2.7"),
         lambda scale: StudentT(scale, 3),
+        lambda scale: Steepest(scale, 4),
         lambda scale: Staircase(max(1, int(scale)), 1, max(1, int(scale) // 3)),
     )
 ]
@@ -78,7 +93,7 @@ def size(law: Law) -> int:
             return max(1, int(float(law.variance) ** 0.5))
         case Staircase():
             return law.sensitivity
-        case Geometric() | DiscreteLaplace() | Gumbel() | PowerLaw() | StudentT():
+        case Geometric() | DiscreteLaplace() | Gumbel() | PowerLaw() | StudentT() | Steepest():
             return max(1, int(law.scale))
     raise NotImplementedError(law)
 
@@ -215,6 +230,8 @@ MAKERS: dict[str, Callable[[Any], Law]] = {
     "DiscreteGaussian, sigma": DiscreteGaussian.from_sigma,
     "PowerLaw, scale": lambda bad: PowerLaw(bad, 2),
     "PowerLaw, gamma": lambda bad: PowerLaw(2, bad),
+    "Steepest, scale": lambda bad: Steepest(bad, 2),
+    "Steepest, index": lambda bad: Steepest(2, bad),
     "StudentT, scale": lambda bad: StudentT(bad, 2),
     "StudentT, degrees": lambda bad: StudentT(2, bad),
     "Staircase, 1/epsilon": lambda bad: Staircase(3, 1 / Fraction(bad) if bad is TOO_LARGE else bad, 1),
@@ -251,6 +268,8 @@ def test_a_staircase_needs_whole_stairs(sensitivity: int, step: int) -> None:
         PowerLaw("7e200", 30),
         StudentT("1e-59", 3),
         StudentT("7e200", 3),
+        Steepest("1e-60", 2),
+        Steepest("7e200", 64),
         Staircase(10**60, "1e-200", 10**59),
         Staircase(10**60, "1e59", 1),
     ],

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dither.exact import ball, precision
-from dither.noise import DiscreteGaussian, DiscreteLaplace, Geometric, PowerLaw, StudentT
+from dither.noise import DiscreteGaussian, DiscreteLaplace, Geometric, PowerLaw, Steepest, StudentT
 from dither.noise.blocks import RATIO_ERROR, Shape, exp_minus
 
 SCALES = st.builds(
@@ -25,6 +25,7 @@ SHAPES: dict[str, Callable[[Fraction, int], Shape]] = {
     "Gaussian": lambda scale, _: DiscreteGaussian.from_sigma(scale),
     "power law": lambda scale, k: PowerLaw(scale, 2 + k % 37),
     "Student t": lambda scale, k: StudentT(scale, 1 + k % 31),
+    "steepest": lambda scale, k: Steepest(scale, 2 + k % 18),
 }
 
 
@@ -89,8 +90,10 @@ def test_a_slightly_wrong_scale_would_be_seen(wrong: float) -> None:
     assert error(law, 5, 600) > RATIO_ERROR
 
 
-@pytest.mark.parametrize("law", [PowerLaw(3, "2.5"), PowerLaw(3, 39), StudentT(3, "1.5"), StudentT(3, 32)], ids=str)
-def test_where_nothing_is_proved_balls_decide(law: PowerLaw | StudentT) -> None:
+@pytest.mark.parametrize(
+    "law", [PowerLaw(3, "2.5"), PowerLaw(3, 39), StudentT(3, "1.5"), StudentT(3, 32), Steepest(3, 20)], ids=str
+)
+def test_where_nothing_is_proved_balls_decide(law: PowerLaw | StudentT | Steepest) -> None:
     assert law.ratio(1.0, 1.0) is None
 
 

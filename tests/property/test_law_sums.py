@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dither.exact import ball, precision
-from dither.noise import DiscreteGaussian, DiscreteLaplace, Gumbel, Law, PowerLaw, Staircase, StudentT
+from dither.noise import DiscreteGaussian, DiscreteLaplace, Gumbel, Law, PowerLaw, Staircase, Steepest, StudentT
 from tests.oracle import laws as oracle
 
 SCALES = st.fractions(Fraction(1, 8), 60, max_denominator=50)
@@ -34,6 +34,12 @@ def test_gaussian(sigma: Fraction, x: int) -> None:
 @given(SCALES, st.fractions(Fraction(6, 5), 40, max_denominator=6), PLACES)
 def test_power_law(scale: Fraction, gamma: Fraction, x: int) -> None:
     agrees(PowerLaw(scale, gamma), x)
+
+
+@settings(max_examples=15)
+@given(SCALES, st.integers(2, 40), PLACES)
+def test_steepest(scale: Fraction, index: int, x: int) -> None:
+    agrees(Steepest(scale, index), x)
 
 
 @settings(max_examples=30)

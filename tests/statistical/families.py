@@ -18,6 +18,7 @@ from dither.noise import (
     Law,
     PowerLaw,
     Staircase,
+    Steepest,
     StudentT,
     UniformBelow,
 )
@@ -74,6 +75,7 @@ FAMILIES = [
     Family("power law", lambda scale: PowerLaw(scale, gamma=4)),
     Family("power law, not whole", lambda scale: PowerLaw(scale, gamma="2.5"), ("3.7",)),  # decided by balls: slow
     Family("Student t", lambda scale: StudentT(scale, degrees=3)),
+    Family("steepest", lambda scale: Steepest(4 * rational(scale), index=4)),
     Family("staircase", lambda scale: Staircase(3, epsilon=3 / rational(scale), step=1), ("0.6", *_SCALES[1:])),
     Family("broad stairs", lambda scale: Staircase(*_stairs(rational(scale))), _SCALES[3:]),
     Family("uniform", lambda scale: UniformBelow(ceil(1000 * rational(scale)))),

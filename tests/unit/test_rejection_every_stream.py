@@ -23,6 +23,7 @@ from dither.noise import (
     Geometric,
     Gumbel,
     PowerLaw,
+    Steepest,
     StudentT,
     UniformBelow,
 )
@@ -84,6 +85,7 @@ _LAWS = [
     PowerLaw(1, 4),
     PowerLaw(2, "5.5"),
     StudentT(1, 5),
+    Steepest(3, 4),
 ]
 
 
