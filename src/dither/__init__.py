@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dither import accounting, adjacency, audit, events, measures, mechanisms, plots
     from dither.accounting import compose
+    from dither.estimators import stats
     from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
     from dither.mechanisms import (
         Exponential,
@@ -56,6 +57,7 @@ _HOMES = {
     "TopK": "mechanisms",
     "ZCDP": "measures",
     "compose": "accounting",
+    "stats": "estimators",
     "accounting": None,
     "adjacency": None,
     "audit": None,
@@ -94,6 +96,7 @@ __all__ = [
     "measures",
     "mechanisms",
     "plots",
+    "stats",
 ]
 
 

@@ -1,10 +1,10 @@
 """To what range the data are clamped before they are added: found privately, so that bounds may be far too wide.
 
-A sum gets noise in proportion to its range, and what is cut off is lost: the best range leaves about 3/ε records outside.
-So few cannot be found with a small part ε′ of the budget. What can be is the distance D from the median that 8/ε′ records
-exceed, a part f of them. The range is a multiple of D: if tails fell exponentially, a part f/27 would lie beyond
-D·(1 + ln 27/ln(1/2f)), and a third more than that suits tails from Gaussian to lognormal. It only has to be a good guess:
-privacy does not depend on it.
+A sum gets noise in proportion to its range, and what is cut off is lost: the best range leaves about 3/ε records
+outside. So few cannot be found with a small part ε′ of the budget. What can be is the distance D from the median that
+8/ε′ records exceed, a part f of them. The range is a multiple of D: if tails fell exponentially, a part f/27 would
+lie beyond D·(1 + ln 27/ln(1/2f)), and a third more than that suits tails from Gaussian to lognormal. It only has to
+be a good guess: privacy does not depend on it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from dither.adjacency import Adjacency
 from dither.estimators.answer import Spent
-from dither.estimators.ranks import TAIL_DECAY, Base, Target, quantile_sensitivity, quantile_target, released_place
+from dither.estimators.ranks import Base, Target, quantile_sensitivity, quantile_target, released_place
 from dither.estimators.records import Bounds, Floats
 from dither.mechanisms import Exponential
 
@@ -73,11 +73,13 @@ def found_clip(
     mechanism = Exponential(sensitivity=1, epsilon=distance, adjacency=adjacency)
     outside = math.ceil(_RANK / distance)
     target = Target(1, above=outside, below=len(values) - outside)
-    base = Base((0.0, farthest), 0.0, decay=TAIL_DECAY)
+    base = Base.in_a_tail((0.0, farthest), 0.0)
     released = released_place(np.sort(np.abs(values - middle)), base, target, mechanism)
     spent.record("distance", distance, released.event)
     # At least so wide that rounding leaves a range.
-    reach = _wider(outside, records) * max(released.value, farthest * 2.0**-40, 4 * float(np.spacing(max(abs(low), abs(high)))))
+    reach = _wider(outside, records) * max(
+        released.value, farthest * 2.0**-40, 4 * float(np.spacing(max(abs(low), abs(high))))
+    )
     return Clip(max(low, middle - reach), middle, min(high, middle + reach))
 
 

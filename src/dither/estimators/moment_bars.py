@@ -1,7 +1,7 @@
 """Intervals of moments, from released numbers alone.
 
-Each noisy number is inside its own bounds except with a part of the probability; whatever the true ones are inside these,
-the statistic lies between the ends. Rationals throughout, rounded outwards at the end.
+Each noisy number is inside its own bounds except with a part of the probability; whatever the true ones are inside
+these, the statistic lies between the ends. Rationals throughout, rounded outwards at the end.
 """
 
 from __future__ import annotations

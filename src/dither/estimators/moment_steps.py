@@ -60,7 +60,9 @@ class Steps:
         """The number of records."""
         return released_size(count, self.adjacency, self.total * _COUNT, self.spent)
 
-    def clip(self, values: Floats, bounds: Bounds, size: Size, wanted: bool, *, is_needed: bool, parts: int = 1) -> Clip:
+    def clip(
+        self, values: Floats, bounds: Bounds, size: Size, wanted: bool, *, is_needed: bool, parts: int = 1
+    ) -> Clip:
         """The range: found if it is needed, or wanted and there are enough records for it, else the bounds."""
         if not is_needed and not (wanted and size.value * self.total >= LEAST_RECORDS):
             return Clip.to_bounds(bounds)

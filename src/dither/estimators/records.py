@@ -1,17 +1,19 @@
 """Arrays as records: one number each, or none.
 
-Every rule here looks at one record at a time, so that neighbouring arrays stay neighbours. What the whole array decides
-(an error, a shape) follows from its type and its dimension, which are taken as public; under replace-one so is its length.
+Every rule here looks at one record at a time, so that neighbouring arrays stay neighbours. What the whole array
+decides (an error, a shape) follows from its type and its dimension, which are taken as public; under replace-one so
+is its length.
 
-An entry is **missing** if it is no finite number: NULL, NaN, ±inf, text in a list. Missing entries are never counted out
-loud. Under add/remove they are left out: adding a missing record adds nothing. Under replace-one the number of records is
-public and must stay what it is, so each counts as the public `stand_in`: the middle of the bounds, or 0 without bounds.
+An entry is **missing** if it is no finite number: NULL, NaN, ±inf, text in a list. Missing entries are never counted
+out loud. Under add/remove they are left out: adding a missing record adds nothing. Under replace-one the number of
+records is public and must stay what it is, so each counts as the public `stand_in`: the middle of the bounds, or 0
+without bounds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import NotANumberError, ParameterError
-from dither.exact import Number, rational
+from dither.exact import rational
 
 __all__ = ["Bounds", "Floats", "checked_adjacency", "checked_bounds", "is_replace", "paired", "present"]
 
@@ -46,11 +48,12 @@ def is_replace(adjacency: Adjacency) -> bool:
     return adjacency.change == "replace"
 
 
-def checked_bounds(bounds: tuple[Number, Number]) -> Bounds:
+def checked_bounds(bounds: Any) -> Bounds:
     """Two finite numbers, the first below the second, as floats."""
-    if not isinstance(bounds, Sequence) or isinstance(bounds, str) or len(bounds) != 2:
+    ends = list(bounds) if isinstance(bounds, Iterable) else []
+    if len(ends) != 2:
         raise ParameterError("bounds must be two numbers (low, high).")
-    low, high = (float(rational(end, "bounds")) for end in bounds)
+    low, high = (float(rational(end, "bounds")) for end in ends)
     if not low < high:
         raise ParameterError(f"bounds must be (low, high) with low below high, got ({low}, {high}).")
     if not (-LARGEST <= low and high <= LARGEST and high - low > 1 / LARGEST):

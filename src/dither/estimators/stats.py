@@ -7,7 +7,23 @@
 True
 """
 
+from dither.estimators.counts import count, histogram, mode, top
+from dither.estimators.extremes import max, min
 from dither.estimators.moments import covariance, mean, std, sum, variance
 from dither.estimators.quantiles import median, quantile
 
-__all__ = ["covariance", "mean", "median", "quantile", "std", "sum", "variance"]
+__all__ = [
+    "count",
+    "covariance",
+    "histogram",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "mode",
+    "quantile",
+    "std",
+    "sum",
+    "top",
+    "variance",
+]

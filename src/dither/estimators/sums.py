@@ -1,8 +1,9 @@
 """Sums of records, exact until the noise: each record becomes an integer on its own, and integers are added.
 
-Floating-point sums depend on the order, so that one record may move them by more than its bound (Casacuberta, Shoemate,
-Vadhan and Wagaman 2022). Here record i is clamped to [low, high] around a centre and rounded to a whole number of steps of
-a public grid, −a ≤ kᵢ ≤ b. Adding or removing a record moves Σk by max(a, b) at most, replacing one by a + b, exactly.
+Floating-point sums depend on the order, so that one record may move them by more than its bound (Casacuberta,
+Shoemate, Vadhan and Wagaman 2022). Here record i is clamped to [low, high] around a centre and rounded to a whole
+number of steps of a public grid, −a ≤ kᵢ ≤ b. Adding or removing a record moves Σk by max(a, b) at most, replacing
+one by a + b, exactly.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class NoisySum:
     @property
     def value(self) -> Fraction:
         """The sum with noise."""
-        return self.released.value * self.step
+        return int(self.released.value) * self.step
 
     def between(self, miss: Fraction, count: int) -> tuple[Fraction, Fraction]:
         """Bounds on the sum of `count` clamped records, missed with probability `miss` or less.

@@ -1,0 +1,177 @@
+"""Counts: of records, by bin, by name; the most common names.
+
+What is public (edges, categories) is given by the caller. Names that are not known beforehand need δ: a name that one
+person alone has would show that they are there (`Histogram` with discovered bins).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dither.adjacency import ADD_REMOVE, Adjacency
+from dither.errors import ParameterError
+from dither.estimators.answer import Estimate, budget
+from dither.estimators.labels import label, labels
+from dither.estimators.records import checked_adjacency, is_replace, present
+from dither.exact import Number, check, rational
+from dither.mechanisms import Histogram, Laplace, NoisyMax, Release, TopK
+from dither.mechanisms.released import Interval
+
+__all__ = ["count", "histogram", "mode", "top"]
+
+
+def count(data: Any, *, epsilon: Number, adjacency: Adjacency = ADD_REMOVE) -> Estimate:
+    """How many entries are not missing, with integer noise; Δ = 1 under add/remove and under replace-one.
+
+    >>> release = count(["yes", None, "no"] * 100, epsilon=1)
+    >>> isinstance(release.value, int), release.guarantee.epsilon(0)
+    (True, 1.0)
+    """
+    mechanism = Laplace(sensitivity=1, epsilon=budget(epsilon), adjacency=checked_adjacency(adjacency))
+    released = mechanism.release(len(labels(data)))
+    return _estimate("count", released, epsilon, "the number of entries that are not missing")
+
+
+def histogram(
+    data: Any,
+    *,
+    epsilon: Number,
+    edges: Sequence[Number] | None = None,
+    categories: Sequence[Any] | None = None,
+    delta: Number | None = None,
+    adjacency: Adjacency = ADD_REMOVE,
+) -> Estimate:
+    """How many records are in each bin, with integer noise; Δ₁ = 1 under add/remove, 2 under replace-one (claim C10).
+
+    Exactly one of: `edges`, public numbers, for the bins [e₀, e₁), …, [eₖ₋₁, eₖ]; `categories`, public names;
+    `delta`, and the names that are common enough are found, as a mapping. Records outside all bins are not counted.
+
+    >>> histogram([1, 2, 2, 7, 99], epsilon=1, edges=[0, 5, 10]).value.shape
+    (2,)
+    >>> list(histogram(["a"] * 500 + ["b"], epsilon=1, delta=1e-6).value)
+    ['a']
+    """
+    ways = {"edges": edges, "categories": categories, "delta": delta}
+    if [way is not None for way in ways.values()].count(True) != 1:
+        raise ParameterError("bins must be given in exactly one way: edges=[...], categories=[...] or delta=...")
+    covers = "the number of records in each bin"
+    if edges is not None:
+        known = _checked_edges(edges)
+        bins = len(known) - 1
+        mechanism = Histogram(epsilon=epsilon, bins=bins, adjacency=checked_adjacency(adjacency))
+        return _estimate("histogram", mechanism.release(_binned(data, known)), epsilon, covers)
+    if categories is not None:
+        mechanism = Histogram(epsilon=epsilon, bins=len(categories), adjacency=checked_adjacency(adjacency))
+        return _estimate("histogram", mechanism.release(_by_category(data, categories)), epsilon, covers)
+    return _estimate("histogram", _discovered(data, epsilon, delta, adjacency), epsilon, covers)
+
+
+def mode(
+    data: Any,
+    *,
+    epsilon: Number,
+    categories: Sequence[Any] | None = None,
+    delta: Number | None = None,
+    adjacency: Adjacency = ADD_REMOVE,
+) -> Estimate:
+    """The most common name: `top` with count 1. Without `categories`, None if no name is common enough.
+
+    >>> mode(["flu"] * 300 + ["cold"] * 20, epsilon=1, categories=["cold", "flu", "gout"]).value
+    'flu'
+    """
+    best = top(data, 1, epsilon=epsilon, categories=categories, delta=delta, adjacency=adjacency, _name="mode")
+    value = best.value[0] if best.value else None
+    return Estimate(value, best.event, best.guarantee, best.mechanism, "mode", best.split, covers=best.covers)
+
+
+def top(
+    data: Any,
+    number: int,
+    *,
+    epsilon: Number,
+    categories: Sequence[Any] | None = None,
+    delta: Number | None = None,
+    adjacency: Adjacency = ADD_REMOVE,
+    _name: str = "top",
+) -> Estimate:
+    """The `number` most common names, best first: of public `categories` (ε-DP), or of those found with `delta`.
+
+    Of categories by noisy maxima of the counts (claims C12 and C14). Found names are those of a discovered histogram,
+    by noisy count; they may be fewer.
+
+    >>> top(["a"] * 500 + ["b"] * 300 + ["c"], 2, epsilon=1, delta=1e-6).value
+    ['a', 'b']
+    """
+    check.count(number=number)
+    if (categories is None) == (delta is None):
+        raise ParameterError("names must be given in exactly one way: categories=[...] or delta=...")
+    covers = "A selected name has none; a histogram has."
+    if categories is None:
+        found = _discovered(data, epsilon, delta, adjacency)
+        names = sorted(found.value, key=found.value.get, reverse=True)[:number]
+        return _estimate(
+            _name, Release(names, found.event, found.guarantee, found.mechanism), epsilon, covers, bars=False
+        )
+    is_monotone, known = not is_replace(checked_adjacency(adjacency)), list(categories)
+    if not number <= len(known):
+        raise ParameterError(f"number must be at most the {len(known)} categories, got number={number}.")
+    counts = _by_category(data, known)
+    if number == 1:
+        best = NoisyMax(sensitivity=1, epsilon=epsilon, monotone=is_monotone, adjacency=adjacency).release(counts)
+        released = Release([known[best.value]], best.event, best.guarantee, best.mechanism)
+    else:
+        several = TopK(count=number, sensitivity=1, epsilon=epsilon, monotone=is_monotone, adjacency=adjacency)
+        released = several.release(counts, candidates=known)
+    return _estimate(_name, released, epsilon, covers, bars=False)
+
+
+@dataclass(frozen=True)
+class _Bars:
+    """The interval of the mechanism itself."""
+
+    released: Release
+
+    def __call__(self, level: Fraction) -> Interval:
+        return self.released.interval(level)
+
+
+def _estimate(name: str, released: Release, epsilon: Number, covers: str, *, bars: bool = True) -> Estimate:
+    return Estimate(
+        released.value, released.event, released.guarantee, released.mechanism, name, {name: rational(epsilon)},
+        covers=covers, bars=_Bars(released) if bars else None,
+    )  # fmt: skip
+
+
+def _discovered(data: Any, epsilon: Number, delta: Number | None, adjacency: Adjacency) -> Release:
+    mechanism = Histogram(epsilon=epsilon, delta=delta, adjacency=checked_adjacency(adjacency))
+    return mechanism.release(dict(Counter(labels(data))))
+
+
+def _by_category(data: Any, categories: Sequence[Any]) -> np.ndarray:
+    """A count for each category, in their order."""
+    names = [label(category) for category in categories]
+    if not names or None in names or len(set(names)) != len(names):
+        raise ParameterError("categories must be a list of names (text, numbers, dates), each once.")
+    counts = Counter(labels(data))
+    return np.array([counts[name] for name in names], dtype=np.int64)
+
+
+def _checked_edges(edges: Sequence[Number]) -> np.ndarray:
+    known = np.array([float(rational(edge, "edges")) for edge in edges], dtype=np.float64)
+    if len(known) < 2 or not (np.diff(known) > 0).all():
+        raise ParameterError("edges must be two numbers or more, in increasing order.")
+    return known
+
+
+def _binned(data: Any, edges: np.ndarray) -> np.ndarray:
+    """np.histogram's rule: the last bin holds its right end too. Missing records are in no bin."""
+    values = present(data, ADD_REMOVE, None)
+    found = np.searchsorted(edges, values, side="right") - 1
+    found[values == edges[-1]] = len(edges) - 2
+    return np.bincount(found[(found >= 0) & (found < len(edges) - 1)], minlength=len(edges) - 1)
