@@ -137,8 +137,8 @@ class StaircaseNoise(Noun):
     """Staircase noise was added to a value of `sensitivity` Δ (Geng and Viswanath 2014, Definition 1).
 
     The density is ∝ e^{−kε} for |x| in [kΔ, (k + γ)Δ) and ∝ e^{−(k+1)ε} for |x| in [(k + γ)Δ, (k + 1)Δ), with
-    ε = `epsilon` and γ = `fraction` in (0, 1]. Noise on a lattice whose stairs fall at its r-th point is this noise with γΔ
-    half a step before that point, rounded to the lattice: the same sentence.
+    ε = `epsilon` and γ = `fraction` in (0, 1]. Noise on a lattice whose stairs fall at its r-th point is this
+    noise with γΔ half a step before that point, rounded to the lattice: the same sentence.
     """
 
     epsilon: Fraction

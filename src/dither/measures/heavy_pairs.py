@@ -35,7 +35,7 @@ from dither.measures.pairs import POSITION_ERROR, FloatArray, Pair, Tails
 
 __all__ = ["BETAINC_ERROR", "HeavyTailed", "PowerLaw", "StudentT"]
 
-BETAINC_ERROR = 2.0**-43
+BETAINC_ERROR = 2.0**-45
 """Assumed error of scipy's incomplete beta functions, relative to 1 + αβ; the tests measure it against balls."""
 
 _SMALLEST_LOSS = Ball(2) ** -1100
@@ -247,12 +247,11 @@ class HeavyTailed(PowerDecay, Pair):
         """∫_i^∞ g + g′(i)/24 at i = n − ½, the integral as in `PowerDecay.integral`."""
         alpha, beta, core = self._shape
         i = n - 0.5
-        with np.errstate(divide="ignore", over="ignore"):
-            power, inverse = (i / core) ** alpha, (core / i) ** alpha
         far, near = float(self._beta - 1 / self._alpha), 1 / alpha
-        share = np.where(
-            beta * power > 1, betainc(far, near, inverse / (1 + inverse)), 1 - betainc(near, far, power / (1 + power))
-        )
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            power, inverse = (i / core) ** alpha, (core / i) ** alpha
+            outside, inside = inverse / (1 + inverse), power / (1 + power)  # NaN only where the other one is taken
+        share = np.where(beta * power > 1, betainc(far, near, outside), 1 - betainc(near, far, inside))
         slope = -alpha * beta / i / (1 + inverse) * np.exp(-beta * np.log1p(power))
         found: FloatArray = core / alpha * whole_beta(far, near) * share + slope / 24
         return found
