@@ -62,11 +62,13 @@ class Scaling:
         event, tail = self.event(), self.exponent
         extra = event.lattice_loss or Fraction(0)
         if tail is not None:
-            return at_most(lambda: largest_loss(self.noise, tail, event.smoothness, event.scale), epsilon - extra)
+            return at_most(
+                lambda: largest_loss(self.noise, tail, event.smoothness, event.scale).upper(), epsilon - extra
+            )
 
         def worst() -> Ball:
             found = worst_profile(self.noise, ball(epsilon - extra), event.smoothness, event.scale)
-            return found * ball(extra).exp()
+            return found.upper() * ball(extra).exp()
 
         return extra < epsilon and delta > 0 and at_most(worst, delta)
 
