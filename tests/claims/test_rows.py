@@ -15,8 +15,8 @@ from dither.exact import Ball, precision
 
 EXPECTED = [
     *(f"D{n}" for n in range(1, 8)),
-    *(f"C{n}" for n in range(1, 17)),
-    *(f"C{n}" for n in range(22, 28)),
+    *(f"C{n}" for n in range(1, 19)),
+    *(f"C{n}" for n in range(20, 28)),
     "C29",
     "C30",
 ]
@@ -87,6 +87,15 @@ BENT: list[tuple[str, dict[str, Any]]] = [
     ("C15", {"union": Fraction(99, 100)}),
     ("C16", {"factor": Fraction(198, 100)}),
     ("C16", {"factor": Fraction(1)}),
+    ("C17", {"width": Fraction(99, 100)}),
+    ("C18", {"rate": Fraction(99, 100)}),
+    ("C18", {"factor": Fraction(99, 100)}),
+    ("C20", {"numerator": Fraction(1, 10)}),
+    ("C20", {"gaussian": Fraction(1, 100)}),
+    ("C20", {"tight": Fraction(99, 200)}),
+    ("C20", {"move": 0}),
+    ("C21", {"rate": Fraction(1, 6)}),
+    ("C21", {"width": Fraction(9, 10)}),
     ("C22", {"factor": Fraction(99, 100)}),
     ("C23", {"half": Fraction(99, 200)}),
     ("C23", {"tight": Fraction(49, 100)}),

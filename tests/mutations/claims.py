@@ -58,6 +58,17 @@ MUTATIONS = [
             "high = low + steps + self.last - self.first",
         ),
         ("unit/replaced.py", "discount[len(below) - 1 - row + column]", "discount[len(below) - 1 - row]"),
+        # C17, C18: global and smooth sensitivity
+        (
+            "unit/records.py",
+            "np.array(bounds[1]), np.array(bounds[0])",
+            "np.array(bounds[1] * 0.99), np.array(bounds[0])",
+        ),
+        ("unit/order.py", "math.ceil(probability * size)", "math.floor(probability * size)"),
+        ("unit/search.py", "upper((-step * t).exp())", "upper((-step * t * 1.01).exp())"),
+        ("unit/search.py", "found * (1 + SMOOTH_EXCESS / 2)", "found * (1 - SMOOTH_EXCESS / 2)"),
+        ("unit/added.py", "+ np.maximum(needed[above] - below, 0)", "+ 0 * above"),
+        ("unit/added.py", "wider = np.minimum(needed + 1, size)", "wider = needed"),
         # C9, C11, C12, C14, C16: selection
         ("mechanisms/metric.py", "for row in self.distances}) == 1 else 2", "for row in self.distances}) == 1 else 1"),
         ("mechanisms/metric.py", "ball(-distance / self.scale).exp()", "ball(-distance / self.scale / 2).exp()"),
@@ -79,8 +90,28 @@ MUTATIONS = [
             "ball(2 * self.scale) * (Ball(self._known_count()).log()",
         ),
         ("mechanisms/selection_error.py", "(-a[j], m[j] - (j == k))", "(-a[j], m[j])"),
+        # C20: propose-test-release
+        (
+            "mechanisms/tested_calibration.py",
+            "1 + ball(2 / delta).log() / ball(half)",
+            "ball(1 / (20 * delta)).log() / ball(half)",
+        ),
+        ("measures/tested_pairs.py", "return min(Fraction(upper(self.passes(0))), Fraction(1))", "return Fraction(0)"),
+        ("mechanisms/tested_calibration.py", "if not half < 1:", "if not half < 3:"),
         # C3, C30: composition
         ("accounting/dominate.py", "(1 if event.monotone else 2) * event.max_above", "event.max_above"),
         ("mechanisms/sparse_vector.py", "return (1 if self.monotone else 2) * self.max_above", "return self.max_above"),
+    ]
+]
+
+# C20 again: the joint cost of test and answer, which a row sees only where it is largest.
+MUTATIONS += [
+    Mutation("measures/tested_pairs.py", before, after, ("tests/unit/test_tested_pairs.py",))
+    for before, after in [
+        ("up += self.passes(last) * self.answer.profile(epsilon - gain)", "up += self.passes(last) * Ball(0)"),
+        ("return up.max(down + self.passes(last - 1)", "return up.max(0 * down + self.passes(last - 1)"),
+        ("return self.test.tail(self.threshold - distance)", "return self.test.tail(self.threshold - distance + 1)"),
+        ("return down.max(up + self.answer.profile(epsilon - gain))", "return up"),
+        ("passes[i] * self.answer.dots(losses - steep[i] - _ROUNDING)", "passes[i] * self.answer.dots(losses)"),
     ]
 ]

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -43,7 +44,6 @@ SMOOTH_EXCESS: Final = 2.0**-40
 The truth counts as 2^-850 of the global sensitivity where it is less. To put a constant floor below it keeps it smooth.
 """
 
-_STRIDE = 1024
 _FLOOR_EXPONENT = -850
 _WIDTH_EXPONENT = 900
 _LEAST_GAP = 2.0**-100
@@ -57,16 +57,16 @@ def discounts(beta: Number, count: int) -> Floats:
     """
     rate = rational(beta, "beta")
     check.positive(beta=rate)
-    coarse = _table(rate * _STRIDE, -(-count // _STRIDE))
-    fine = _table(rate, _STRIDE)
+    stride = math.isqrt(count) + 1
+    coarse, fine = _table(rate * stride, stride), _table(rate, stride)
     with np.errstate(under="ignore"):
         product: Floats = np.multiply.outer(coarse, fine).ravel()[:count]
     return np.maximum(product, _LEAST_DISCOUNT)
 
 
-def _table(rate: object, count: int) -> Floats:
+def _table(rate: Fraction, count: int) -> Floats:
     with precision(96):
-        step: Ball = ball(rational(rate))
+        step: Ball = ball(rate)
         return np.array([upper((-step * t).exp()) for t in range(count)])
 
 

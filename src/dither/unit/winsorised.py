@@ -34,7 +34,7 @@ class ReplacedWinsorised:
 
     @property
     def bound(self) -> Fraction:
-        """(k + 1)(high − low)/n: no dataset of this size is more sensitive, and one with n records replaced is as much."""
+        """(k + 1)(high − low)/n, which no dataset of this size exceeds, and some attain."""
         return Fraction((self.cut + 1) * (self.values[-1] - self.values[0]), len(self.values) - 2)
 
     def within(self, distance: int) -> Fraction:
