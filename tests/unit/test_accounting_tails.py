@@ -59,6 +59,21 @@ def test_large_losses_are_within_their_error(name: str) -> None:
         check_at(pair, start + width * np.sort([float(points.probability(-1)) for _ in range(8)]))
 
 
+def test_each_far_tail_is_within_its_error() -> None:
+    """Not only their difference: e^{−z²/2} has lost the digits of z²."""
+    losses = np.linspace(3.2, 3.5, 60)  # z from 32 to 35
+    p, q, error = Gaussian(Fraction(1, 100)).tails(losses)
+    with precision(300):
+        mu, root = Ball(1) / 10, Ball(2).sqrt()
+        for loss, a, b, slack in zip(losses, p, q, np.asarray(error), strict=True):
+            centre = Ball(float(loss)) / mu
+            for found, exact in (
+                (a, ((centre - mu / 2) / root).erfc() / 2),
+                (b, Ball(float(loss)).exp() * ((centre + mu / 2) / root).erfc() / 2),
+            ):
+                assert abs(Ball(float(found)) / exact - 1) <= Ball(float(slack)), loss
+
+
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_errors_of_erfcx_are_counted(sign: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As large as assumed, in opposite directions for P and Q."""
