@@ -179,7 +179,7 @@ ENDS: list[tuple[Pair, Fraction | None, Fraction | None]] = [
 def test_supports_are_rounded_outwards(pair: Pair, loss: Fraction | None, odds: Fraction | None) -> None:
     low, high = pair.support
     with precision(BITS):
-        largest = ball(loss) if loss is not None else ball(odds).log()
+        largest = ball(loss) if loss is not None else ball(odds or 1).log()
         assert Ball(low) <= -largest
         assert Ball(high) >= largest
 
