@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dither import accounting, adjacency, audit, events, measures, mechanisms, plots
+    from dither import accounting, adjacency, audit, events, measures, mechanisms, plots, unit
     from dither.accounting import compose
     from dither.estimators import stats
     from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
@@ -65,6 +65,7 @@ _HOMES = {
     "measures": None,
     "mechanisms": None,
     "plots": None,
+    "unit": None,
 }
 
 __all__ = [
@@ -96,6 +97,7 @@ __all__ = [
     "measures",
     "mechanisms",
     "plots",
+    "unit",
     "stats",
 ]
 
