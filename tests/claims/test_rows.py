@@ -15,8 +15,7 @@ from dither.exact import Ball, precision
 
 EXPECTED = [
     *(f"D{n}" for n in range(1, 8)),
-    *(f"C{n}" for n in range(1, 19)),
-    *(f"C{n}" for n in range(20, 28)),
+    *(f"C{n}" for n in range(1, 28)),
     "C29",
     "C30",
 ]
@@ -90,6 +89,9 @@ BENT: list[tuple[str, dict[str, Any]]] = [
     ("C17", {"width": Fraction(99, 100)}),
     ("C18", {"rate": Fraction(99, 100)}),
     ("C18", {"factor": Fraction(99, 100)}),
+    ("C19", {"polynomial": Fraction(2, 5)}),
+    ("C19", {"laplace": Fraction(1)}),
+    ("C19", {"gaussian": Fraction(1)}),
     ("C20", {"numerator": Fraction(1, 10)}),
     ("C20", {"gaussian": Fraction(1, 100)}),
     ("C20", {"tight": Fraction(99, 200)}),

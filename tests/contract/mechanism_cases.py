@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from tests.contract import additive_cases, ptr_cases, response_cases, selection_cases
+from tests.contract import additive_cases, ptr_cases, response_cases, selection_cases, smooth_cases
 from tests.contract.mechanism_case import Case
 
 __all__ = ["CASES"]
 
-CASES: list[Case] = [*additive_cases.CASES, *selection_cases.CASES, *response_cases.CASES, *ptr_cases.CASES]
+CASES: list[Case] = [
+    *additive_cases.CASES,
+    *selection_cases.CASES,
+    *response_cases.CASES,
+    *ptr_cases.CASES,
+    *smooth_cases.CASES,
+]

@@ -98,6 +98,24 @@ MUTATIONS = [
         ),
         ("measures/tested_pairs.py", "return min(Fraction(upper(self.passes(0))), Fraction(1))", "return Fraction(0)"),
         ("mechanisms/tested_calibration.py", "if not half < 1:", "if not half < 3:"),
+        # C19: smooth sensitivity
+        (
+            "mechanisms/smooth_calibration.py",
+            "2 * (exponent + 1) / epsilon, exponent)",
+            "(exponent + 1) / epsilon, exponent)",
+        ),
+        (
+            "mechanisms/smooth_calibration.py",
+            "_short(epsilon / (2 * tail)), 2 / epsilon)",
+            "_short(epsilon / (2 * tail)), 1 / epsilon)",
+        ),
+        ("mechanisms/smooth_calibration.py", "lambda: 5 * (2 * ball(2 / delta)", "lambda: 4 * (2 * ball(2 / delta)"),
+        (
+            "mechanisms/smooth_calibration.py",
+            "if not found.keeps(epsilon, delta or Fraction(0)):",
+            "if not found.keeps(2 * epsilon, delta or Fraction(0)):",
+        ),
+        ("mechanisms/smooth_calibration.py", "root * (1 + ahead)", "2 * root * (1 + ahead)"),
         # C3, C30: composition
         ("accounting/dominate.py", "(1 if event.monotone else 2) * event.max_above", "event.max_above"),
         ("mechanisms/sparse_vector.py", "return (1 if self.monotone else 2) * self.max_above", "return self.max_above"),

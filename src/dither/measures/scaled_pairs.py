@@ -37,7 +37,7 @@ from dither.measures.pairs import FloatArray, Gaussian, Laplace, Pair, Tails
 __all__ = ["Rescaled", "largest_loss", "polynomial_loss", "rescaled_profile", "steepest_loss", "worst_profile"]
 
 _TOLERANCE = Fraction(1, 1 << 12)
-_COARSE = Fraction(1, 1 << 5)
+_COARSE = Fraction(1, 1 << 6)
 _MOST_CELLS = 1 << 14
 
 
@@ -282,9 +282,12 @@ class Rescaled(Pair):
             if epsilon < 0:
                 return 1 - epsilon.exp() * (1 - self.profile(-epsilon))
             return Ball(0).union(Ball(1))
+        return self._worst(epsilon, _TOLERANCE).union(self._example.profile(epsilon))
+
+    def _worst(self, epsilon: Ball, tolerance: Fraction) -> Ball:
         extra = ball(self.lattice_loss)
-        worst = worst_profile(self.noise, epsilon - extra, self.smoothness, self.scale, _COARSE)
-        return (worst * extra.exp()).min(Ball(1)).union(self._example.profile(epsilon))
+        worst = worst_profile(self.noise, epsilon - extra, self.smoothness, self.scale, tolerance)
+        return (worst * extra.exp()).min(Ball(1))
 
     @once
     def _nodes(self) -> tuple[FloatArray, FloatArray]:
@@ -328,7 +331,7 @@ def _nodes(pair: Rescaled) -> tuple[FloatArray, FloatArray]:
 
     def above(epsilon: float) -> float:
         with precision(256):
-            return min(upper(pair.profile(ball(Fraction(epsilon)))), 1.0)
+            return min(upper(pair._worst(ball(Fraction(epsilon)), _COARSE)), 1.0)
 
     last = 2 * float(1 / pair.scale)
     while above(last) > _NEGLIGIBLE and last < _LARGEST_LOSS:

@@ -11,13 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dither.audit.claims import additive, composition, definitions, neighbours, ptr, selection, sensitivity, stability
+from dither.audit.claims import (
+    additive,
+    composition,
+    definitions,
+    neighbours,
+    ptr,
+    selection,
+    sensitivity,
+    smooth,
+    stability,
+)
 from dither.audit.claims.claim import Claim, Evidence, Figure, Point, Row
 from dither.errors import ParameterError
 
 __all__ = ["ALL", "Claim", "Evidence", "Figure", "Point", "Row", "find", "rows"]
 
-_TOPICS = (definitions, neighbours, additive, selection, composition, stability, sensitivity, ptr)
+_TOPICS = (definitions, neighbours, additive, selection, composition, stability, sensitivity, smooth, ptr)
 
 
 def _order(claim: Claim) -> tuple[bool, int]:

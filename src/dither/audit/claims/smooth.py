@@ -1,0 +1,102 @@
+"""C19: noise in proportion to smooth sensitivity, by the three formulas of the lecture and by the exact worst case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, refused
+from dither.exact import Ball, ball
+from dither.measures.certified import fraction_above
+from dither.measures.scaled_pairs import largest_loss, worst_profile
+from dither.mechanisms import SmoothSensitivity
+from dither.mechanisms.smooth_calibration import Scaling
+from dither.unit import Median
+
+__all__ = ["c19"]
+
+_EPSILONS = tuple(Fraction(x) for x in ("0.1", "1"))
+_DELTAS = tuple(Fraction(x) for x in ("1e-6", "0.1"))
+_MEDIAN = Median(bounds=(0, 1))
+
+
+@claim(
+    "C19",
+    "S1",
+    "Smooth sensitivity S_β(D) with noise s·S_β(D)·Z. (a) Z ∝ 1/(1+|z|^γ), β = ε/(2(γ+1)), s = 2(γ+1)/ε: ε-DP. "
+    "(b) Lap(1), β = ε/(2 ln(2/δ)), s = 2/ε, and (c) N(0, 1), β = ε/(4(1+ln(2/δ))), s = 5√(2 ln(2/δ))/ε: (ε, δ)-DP; "
+    "(b) is refused for large ε. The slide prints Lap(1) for (c).",
+    "s = 2(γ+1)/ε; 2/ε; 5√(2 ln(2/δ))/ε",
+)
+def c19(
+    polynomial: Fraction = Fraction(2), laplace: Fraction = Fraction(2), gaussian: Fraction = Fraction(5)
+) -> Iterator[Evidence]:
+    """The worst case over all moves and rescalings that neighbours may make, then what the mechanism does about it."""
+    for gamma, epsilon in product((Fraction(2), Fraction(3), Fraction(4)), _EPSILONS):
+        beta, scale = epsilon / (2 * (gamma + 1)), polynomial * (gamma + 1) / epsilon
+        yield at_most(
+            "ε of (a)", ball(epsilon), largest_loss("polynomial", gamma, beta, scale).upper(), γ=gamma, ε=epsilon
+        )
+    for epsilon, delta in product(_EPSILONS, _DELTAS):
+        tail = _tail(delta)
+        exact = _worst("laplace", epsilon, epsilon / (2 * tail), laplace / epsilon)
+        yield at_most("δ of (b)", ball(delta), exact, ε=epsilon, δ=delta)
+        scale = fraction_above(lambda tail=tail, epsilon=epsilon: ball(gaussian) * _root(2 * tail) / ball(epsilon))  # type: ignore[misc]
+        exact = _worst("gaussian", epsilon, epsilon / (4 * (1 + tail)), scale)
+        yield at_most("δ of (c)", ball(delta), exact, ε=epsilon, δ=delta)
+    yield from _out_of_range(laplace)
+    for epsilon in _EPSILONS:
+        tail, delta = _tail(_DELTAS[0]), _DELTAS[0]
+        built = SmoothSensitivity(_MEDIAN, epsilon=epsilon, noise="polynomial", exponent=3)
+        yield equal("s that (a) uses", polynomial * 4 / epsilon, built.scale, ε=epsilon)
+        built = SmoothSensitivity(_MEDIAN, epsilon=epsilon, delta=delta, noise="laplace")
+        yield equal("s that (b) uses", laplace / epsilon, built.scale, ε=epsilon)
+        built = SmoothSensitivity(_MEDIAN, epsilon=epsilon, delta=delta, noise="gaussian")
+        yield equal("s that (c) uses", ball(gaussian / epsilon) * _root(2 * tail), ball(built.scale), ε=epsilon)
+        yield from _tight(epsilon)
+
+
+def _out_of_range(factor: Fraction) -> Iterator[Evidence]:
+    """(b) for a large ε: the δ that is certain to occur is more than was promised, and the mechanism refuses."""
+    epsilon, delta = Fraction(20), Fraction(1, 10**6)
+    certain = worst_profile("laplace", ball(epsilon), epsilon / (2 * _tail(delta)), factor / epsilon).lower()
+    yield counterexample("δ of (b) beyond its range", ball(delta), certain, ε=epsilon, δ=delta)
+    build = lambda: SmoothSensitivity(_MEDIAN, epsilon=epsilon, delta=delta, noise="laplace")  # noqa: E731
+    yield equal("refused there", 1, refused(build), ε=epsilon, δ=delta)
+
+
+def _tight(epsilon: Fraction) -> Iterator[Evidence]:
+    """Tight noise against each formula, at the same β, and each at its own where S_β is in proportion to e^β/β."""
+    for name, noise, delta in (("a", "polynomial", 0), ("b", "laplace", "1e-6"), ("c", "gaussian", "1e-6")):
+        printed = SmoothSensitivity(_MEDIAN, epsilon=epsilon, delta=delta, noise=noise)
+        same = SmoothSensitivity(_MEDIAN, epsilon=epsilon, delta=delta, beta=printed.smoothness)
+        best = SmoothSensitivity(_MEDIAN, epsilon=epsilon, delta=delta)
+        ratio = printed.expected_error / same.expected_error
+        yield Figure(f"({name}) over tight noise, mean error, ε = {float(epsilon):g}, same β", ratio)
+        overall = _reference(printed) / _reference(best)
+        yield Figure(f"({name}) over tight noise, mean error, ε = {float(epsilon):g}, S_β ∝ e^β/β", overall)
+    drawn = best.event
+    assert drawn.exponent is not None
+    loss = largest_loss(drawn.noise, drawn.exponent, drawn.smoothness, drawn.scale)
+    yield at_most("ε of tight noise", ball(epsilon), loss, ε=epsilon)
+    less = Scaling(drawn.noise, best.smoothness, best.scale * Fraction(9, 10), drawn.exponent)
+    yield equal("a tenth less noise is not certain", 0, int(less.keeps(epsilon, Fraction(0))), ε=epsilon)
+
+
+def _reference(mechanism: SmoothSensitivity) -> Ball:
+    beta = ball(mechanism.smoothness)
+    return Ball(mechanism.expected_error) * beta.exp() / beta
+
+
+def _worst(noise: str, epsilon: Fraction, smoothness: Fraction, scale: Fraction) -> Ball:
+    return worst_profile(noise, ball(epsilon), smoothness, scale).upper()
+
+
+def _tail(delta: Fraction) -> Fraction:
+    """ln(2/δ), rounded up."""
+    return fraction_above(lambda: ball(2 / delta).log())
+
+
+def _root(square: Fraction) -> Ball:
+    return ball(square).sqrt()
