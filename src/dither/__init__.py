@@ -97,8 +97,8 @@ __all__ = [
     "measures",
     "mechanisms",
     "plots",
-    "unit",
     "stats",
+    "unit",
 ]
 
 
