@@ -1,7 +1,7 @@
 """The pair of staircase noise: three losses, so exact in closed form on the line and on every lattice.
 
-Moved by its sensitivity Δ, the density of staircase noise changes by a factor e^ε, 1 or e^{−ε} (Geng and Viswanath 2014).
-Three facts make one pair of two parameters enough.
+Moved by its sensitivity Δ, the density of staircase noise changes by a factor e^ε, 1 or e^{−ε} (Geng and Viswanath
+2014). Three facts make one pair of two parameters enough.
 
 * *The law.* With b = e^{−ε}, stair 0 has width TΔ and height 1, the 2Δ of stair k ≥ 1 have height b^k: the whole is
   (T + 2b/(1 − b))Δ. The law is symmetric and falls outwards, so P exceeds Q exactly where |x| < |x − Δ|, and the total
@@ -35,13 +35,13 @@ __all__ = ["Staircase"]
 class Staircase(Pair):
     """Losses ε = `largest`, 0 and −ε, for staircase noise whose first stair is T = `top` sensitivities wide.
 
-    T = 2γ on the line, γ the share of Δ at which the stairs fall, and (2r − 1)/Δ on the integers. Under P the losses have
-    the probabilities m, 1 − (1 + b)m and bm, with b = e^{−ε} and m as above, so that
+    T = 2γ on the line, γ the share of Δ at which the stairs fall, and (2r − 1)/Δ on the integers. Under P the losses
+    have the probabilities m, 1 − (1 + b)m and bm, with b = e^{−ε} and m as above, so that
 
         δ(x) = m·(1 − e^{x−ε}) for 0 ≤ x ≤ ε,   1 − e^x + m·(e^x − b) for −ε ≤ x ≤ 0.
 
-    m grows with ε, and with T up to T = 1, where the pair is randomized response; after that it falls. So a smaller ε at
-    the same T is dominated, and so is every T by one that lies nearer to 1 on the same side.
+    m grows with ε, and with T up to T = 1, where the pair is randomized response; after that it falls. So a smaller ε
+    at the same T is dominated, and so is every T by one that lies nearer to 1 on the same side.
 
     >>> Staircase(Fraction(1), Fraction(1)).delta(0), Staircase(Fraction(1), Fraction(1, 2)).delta(0)
     (0.4621171572600098, 0.41103297420389...)
