@@ -43,7 +43,7 @@ LARGE: dict[str, Callable[[Points], tuple[Pair, float, float]]] = {
     "bounded range": lambda points: (BoundedRange(size := points.size(2, 6)), float(size) - 2, 2.0),
     "discrete Laplace": lambda points: (DiscreteLaplace(size := points.size(-5, -2)), float(1 / size) - 2, 2.0),
     "discrete Gaussian": lambda points: (DiscreteGaussian(points.size(0, 3)), 0.0, 20.0),
-    "finite": lambda points: (_uneven(points), 100.0, 500.0),
+    "finite": lambda points: (pair := _uneven(points), pair.support[1] - 2, 2.0),
 }
 
 
