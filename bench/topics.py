@@ -11,6 +11,7 @@ from bench.row import Row
 
 TOPICS: dict[str, str] = {
     "accounting": "bench.accounting",
+    "accuracy": "bench.accuracy",
     "mechanisms": "bench.mechanisms",
     "noise": "bench.noise",
 }

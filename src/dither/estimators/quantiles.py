@@ -52,6 +52,7 @@ _BARS_SHARE = Fraction(2, 5)
 _FAR_OUT = Fraction(1, 20)
 _HALF = Fraction(1, 2)
 _MOST_UNITS = 10**6
+_NARROW = 2.0**-60
 
 
 def median(
@@ -245,7 +246,7 @@ class _Search:
 
     def _answer(self, node: _Node, share: Fraction, *, is_alone: bool) -> float:
         low, high = node.bounds
-        if not low < high:
+        if not high - low > (self.bounds[1] - self.bounds[0]) * _NARROW:  # two answers that are all but equal
             return low
         q = node.probability
         if is_replace(self.adjacency) and not is_alone:

@@ -19,7 +19,7 @@ from dither.estimators.records import Bounds, Floats, is_replace
 from dither.mechanisms import Laplace, Release
 from dither.noise import Grid
 
-__all__ = ["NoisySum", "released_sum"]
+__all__ = ["ExactSum", "NoisySum", "released_sum"]
 
 _STEP_BITS = 8  # the grid of a width has 2^40 steps to it; 2^32 leave room for 2^30 records in 64 bits
 _CHUNK = 1 << 28
@@ -46,17 +46,31 @@ class NoisySum:
         return (low - count) * self.step, (high + count) * self.step
 
 
+@dataclass(frozen=True)
+class ExactSum:
+    """Σk in steps of a grid, and how far one neighbour can move it."""
+
+    total: int
+    sensitivity: int
+    grid: Grid
+
+    @classmethod
+    def of(cls, values: Floats, limits: Bounds, adjacency: Adjacency) -> ExactSum:
+        """The sum of the values clamped to `limits`, inside which 0 must lie."""
+        low, high = limits
+        grid = Grid(Grid.for_scale(Fraction(high) - Fraction(low)).exponent + _STEP_BITS)
+        least, most = (int(grid.round(end)[()]) for end in limits)
+        steps = np.clip(grid.round(np.clip(values, low, high)), least, most)
+        # All of them fit into 64 bits: fewer than 2^34 steps each.
+        total = sum(int(steps[start : start + _CHUNK].sum(dtype=np.int64)) for start in range(0, len(steps), _CHUNK))
+        return cls(total, most - least if is_replace(adjacency) else max(most, -least), grid)
+
+
 def released_sum(
     values: Floats, limits: Bounds, adjacency: Adjacency, epsilon: Fraction, spent: Spent, step_name: str
 ) -> NoisySum:
-    """Σ of the values clamped to `limits`, which may depend on what was released before; 0 must lie inside."""
-    low, high = limits
-    grid = Grid(Grid.for_scale(Fraction(high) - Fraction(low)).exponent + _STEP_BITS)
-    least, most = (int(grid.round(end)[()]) for end in limits)
-    steps = np.clip(grid.round(np.clip(values, low, high)), least, most)
-    # All of them fit into 64 bits: fewer than 2^34 steps each.
-    total = sum(int(steps[start : start + _CHUNK].sum(dtype=np.int64)) for start in range(0, len(steps), _CHUNK))
-    sensitivity = most - least if is_replace(adjacency) else max(most, -least)
-    released = Laplace(sensitivity=sensitivity, epsilon=epsilon, adjacency=adjacency).release(total)
+    """Σ of the values clamped to `limits`, which may depend on what was released before."""
+    exact = ExactSum.of(values, limits, adjacency)
+    released = Laplace(sensitivity=exact.sensitivity, epsilon=epsilon, adjacency=adjacency).release(exact.total)
     spent.record(step_name, epsilon, released.event)
-    return NoisySum(released, grid.step)
+    return NoisySum(released, exact.grid.step)

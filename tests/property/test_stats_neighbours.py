@@ -1,0 +1,170 @@
+"""No estimator of dp.stats loses more than ε between neighbours, whatever its steps answer.
+
+Mechanisms are replaced by ones that answer what the test says and keep what they were given. For two neighbours and the
+same answers, each step must be the same mechanism on the same public places, and the privacy loss of each answer is at
+most (max − min)/b of the differences of the scores, or |difference|·ε/Δ of the sums. Their sum must not exceed ε.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dither.estimators import stats
+from dither.mechanisms import Exponential, Laplace, Release
+
+ENTRIES = st.one_of(
+    st.floats(-50, 50),
+    st.sampled_from([0.0, -0.0, 1.0, 1.0, 7.0, 50.0, -50.0, 1e300, -1e300, 5e-324, math.nan, math.inf, None, "x", 3]),
+)
+COLUMNS = st.lists(ENTRIES, min_size=1, max_size=9)
+BOUNDS = st.sampled_from([(-10, 10), (0, 40), (0, 10**9), (5, 6), (-1000, -1)])
+
+
+@dataclass
+class Script:
+    """Answers to give, as parts of the unit interval; what the mechanisms were given."""
+
+    parts: list[float]
+    seen: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def part(self) -> float:
+        return self.parts[len(self.seen) % len(self.parts)]
+
+    def place(self, mechanism: Exponential, edges: Any, scores: Any, *, log2_density: Any) -> Release:
+        low, high = float(edges[0]), float(edges[-1])
+        answer = min(max(low + self.part() * (high - low), low), high)
+        self.seen.append((mechanism, np.asarray(edges), np.asarray(scores), np.asarray(log2_density)))
+        return Release(answer, mechanism.event, mechanism.guarantee, mechanism)
+
+    def choice(self, mechanism: Exponential, scores: Any) -> Release:
+        answer = round(self.part() * (len(scores) - 1))
+        self.seen.append((mechanism, np.asarray(scores)))
+        return Release(answer, mechanism.event, mechanism.guarantee, mechanism)
+
+    def noisy(self, mechanism: Laplace, value: int) -> Release:
+        assert isinstance(value, int)
+        answer = round(12 * self.part())
+        self.seen.append((mechanism, value))
+        return Release(answer, mechanism.event_for(value), mechanism.guarantee, mechanism)
+
+
+def followed(script: Script, run: Callable[[], Any]) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Exponential, "release_interval", lambda m, e, s, **d: script.place(m, e, s, **d))
+        patch.setattr(Exponential, "release", lambda m, s: script.choice(m, s))
+        patch.setattr(Laplace, "release", lambda m, v: script.noisy(m, v))
+        return run()
+
+
+def loss(left: tuple[Any, ...], right: tuple[Any, ...]) -> Fraction:
+    """At most how much one step tells about which of two datasets it saw."""
+    assert left[0] == right[0], "the mechanism depends on data"
+    if isinstance(left[0], Laplace):
+        assert left[0].epsilon is not None
+        return abs(left[1] - right[1]) * left[0].epsilon / math.floor(left[0].sensitivity)
+    if len(left) == 2:
+        differences = [Fraction(a) - Fraction(b) for a, b in zip(left[1].tolist(), right[1].tolist(), strict=True)]
+    else:
+        assert left[1][0] == right[1][0]
+        assert left[1][-1] == right[1][-1]
+        differences = list(_differences(left, right))
+    spread: Fraction = (max(differences) - min(differences)) / left[0].scale
+    return spread
+
+
+def _differences(left: tuple[Any, ...], right: tuple[Any, ...]) -> Iterator[Fraction]:
+    for place in np.unique(np.concatenate([left[1], right[1]])):
+        a, b = (min(int(np.searchsorted(side[1], place, side="right")) - 1, len(side[2]) - 1) for side in (left, right))
+        assert left[3][a] == right[3][b], "the base measure depends on data"
+        yield Fraction(left[2][a]) - Fraction(right[2][b])
+
+
+QUERIES: dict[str, Callable[[Any, Any], Any]] = {
+    "count": lambda x, o: stats.count(x, epsilon=o["epsilon"], adjacency=o["adjacency"]),
+    "sum": lambda x, o: stats.sum(x, **o),
+    "mean": lambda x, o: stats.mean(x, **o),
+    "mean without clipping": lambda x, o: stats.mean(x, **o, clip=False),
+    "mean without bounds": lambda x, o: stats.mean(x, epsilon=o["epsilon"], adjacency=o["adjacency"]),
+    "variance": lambda x, o: stats.variance(x, **o),
+    "median": lambda x, o: stats.median(x, **o),
+    "median without bounds": lambda x, o: stats.median(x, epsilon=o["epsilon"], adjacency=o["adjacency"]),
+    "median with interval": lambda x, o: stats.median(x, **o, interval_level=0.9),
+    "median of the population": lambda x, o: stats.median(x, **o, interval_level=0.9, population=True),
+    "quantile": lambda x, o: stats.quantile(x, "1/3", **o),
+    "far quantile": lambda x, o: stats.quantile(x, 0.99, **o),
+    "two quantiles": lambda x, o: stats.quantile(x, [0.2, 0.7], **o),
+    "six quantiles": lambda x, o: stats.quantile(x, [0.01, 0.1, 0.25, 0.5, 0.75, 0.999], **o),
+    "min": lambda x, o: stats.min(x, **o),
+    "max": lambda x, o: stats.max(x, **o),
+}
+
+
+def check(run: Callable[[Any], Any], left: Any, right: Any, epsilon: Fraction, parts: list[float]) -> None:
+    scripts = Script(parts), Script(parts)
+    first, second = (
+        followed(script, lambda data=data: run(data)) for script, data in zip(scripts, (left, right), strict=True)
+    )
+    assert first.event == second.event
+    assert len(scripts[0].seen) == len(scripts[1].seen)
+    total = sum((loss(a, b) for a, b in zip(scripts[0].seen, scripts[1].seen, strict=True)), Fraction(0))
+    assert total <= epsilon
+    assert sum(first.split.values()) == epsilon
+
+
+def neighbour(data: list[Any], entry: Any, at: int, adjacency: Adjacency) -> list[Any]:
+    if adjacency == ADD_REMOVE:
+        return [*data, entry]
+    return [entry if i == at % len(data) else x for i, x in enumerate(data)]
+
+
+fewer = settings(max_examples=max(10, settings().max_examples // 8))
+"""There are thirty queries, and each is searched: so many examples of each."""
+
+PARTS = st.lists(st.floats(0, 1), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+@pytest.mark.parametrize("name", QUERIES)
+@fewer
+@given(
+    data=COLUMNS, entry=ENTRIES, at=st.integers(0, 8), parts=PARTS, bounds=BOUNDS, epsilon=st.sampled_from([0.5, 100])
+)
+def test_no_step_and_no_sum_of_steps_costs_more_than_stated(
+    name: str, adjacency: Adjacency, data: list[Any], entry: Any, at: int, parts: list[float], bounds: Any, epsilon: Any
+) -> None:
+    options = {"epsilon": epsilon, "bounds": bounds, "adjacency": adjacency}
+    other = neighbour(data, entry, at, adjacency)
+    check(lambda x: QUERIES[name](x, options), data, other, Fraction(str(epsilon)), parts)
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+@fewer
+@given(
+    data=st.lists(st.tuples(ENTRIES, ENTRIES), min_size=1, max_size=6), entry=st.tuples(ENTRIES, ENTRIES), parts=PARTS
+)
+def test_covariance_costs_no_more_than_stated(
+    adjacency: Adjacency, data: list[Any], entry: Any, parts: list[float]
+) -> None:
+    def run(pairs: list[Any]) -> Any:
+        x, y = [a for a, _ in pairs], [b for _, b in pairs]
+        return stats.covariance(x, y, epsilon=100, bounds=((-10, 10), (0, 10**6)), adjacency=adjacency)
+
+    check(run, data, neighbour(data, entry, 0, adjacency), Fraction(100), parts)
+
+
+def test_a_score_that_moves_too_far_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With half the sensitivity declared, some pair of neighbours loses more than ε."""
+    monkeypatch.setattr("dither.estimators.quantiles.quantile_sensitivity", lambda q, _: q.denominator / 4)
+    options = {"epsilon": 1, "bounds": (0, 10), "adjacency": ADD_REMOVE}
+    with pytest.raises(AssertionError):
+        check(lambda x: stats.median(x, **options), [1, 2, 8, 9], [1, 2, 8, 9, 9.5], Fraction(1), [0.5])
