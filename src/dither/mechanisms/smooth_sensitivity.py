@@ -164,7 +164,8 @@ class SmoothSensitivity(Mechanism):
 
     def release(self, value: Any) -> Release:
         """The statistic of the data `value`, with noise: a float. Bad data is refused before anything is drawn."""
-        answer = _finite(self.statistic.value(value))
+        exact_value = getattr(self.statistic, "exact_value", self.statistic.value)
+        answer = _finite(exact_value(value))
         law = self._law(smooth_sensitivity(self.statistic, value, self.smoothness))
         return Release(self._grid.add(answer, law), self.event, self.guarantee, self)
 

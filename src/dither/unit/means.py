@@ -51,10 +51,14 @@ class TrimmedMean:
 
     def value(self, data: Any) -> float:
         """The mean, correctly rounded to a double."""
+        return float(self.exact_value(data))
+
+    def exact_value(self, data: Any) -> Fraction:
+        """The mean, without rounding: what the sensitivities are those of."""
         values = padded(data, checked_bounds(self.bounds), self.adjacency)[1:-1]
         cut = math.floor(rational(self.trim) * len(values))
         kept, unit = in_units(values[cut : len(values) - cut])
-        return float(sum(kept) * unit / len(kept)) if kept else _middle(self.bounds)
+        return sum(kept) * unit / len(kept) if kept else Fraction(_middle(self.bounds))
 
     def sensitivity_within(self, data: Any, distance: int) -> float:
         """The largest local sensitivity within `distance` steps, rounded up."""
@@ -102,10 +106,14 @@ class WinsorisedMean:
 
     def value(self, data: Any) -> float:
         """The mean, correctly rounded to a double."""
+        return float(self.exact_value(data))
+
+    def exact_value(self, data: Any) -> Fraction:
+        """The mean, without rounding: what the sensitivities are those of."""
         values = padded(data, checked_bounds(self.bounds), self.adjacency)[1:-1]
         cut = math.floor(rational(self.trim) * len(values))
         kept, unit = in_units(values[cut : len(values) - cut])
-        return float((sum(kept) + cut * (kept[0] + kept[-1])) * unit / len(values))
+        return (sum(kept) + cut * (kept[0] + kept[-1])) * unit / len(values)
 
     def sensitivity_within(self, data: Any, distance: int) -> float:
         """The largest local sensitivity within `distance` steps, rounded up."""

@@ -22,7 +22,8 @@ class Statistic(Protocol):
     `sensitivity_within(D, 0)` is never below LS(D); `sensitivity_within(D, t)` is never above
     `sensitivity_within(D′, t + 1)` for neighbours D and D′; and `global_sensitivity` is never below either.
 
-    A class may also offer `profile(data)`, a `Profile`: it then answers many questions about one dataset, and
+    A class whose `value` is rounded also offers `exact_value(data)`, a Fraction: the promises are about that one.
+    It may also offer `profile(data)`, a `Profile`: it then answers many questions about one dataset, and
     finds the smooth sensitivity, in its own fast way.
     """
 
