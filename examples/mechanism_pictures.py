@@ -3,6 +3,7 @@
 import math
 import sys
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import dither as dp
 from dither.mechanisms.selection import NoiseName
 from dither.noise import DiscreteLaplace
 from dither.plots.style import new_axes, save, strokes
+from dither.unit import Median
 
 SCORES = (0, 2, 4, 5, 7, 8)
 NOISES: tuple[NoiseName, ...] = ("exponential", "laplace", "gumbel")
@@ -127,10 +129,37 @@ def sparse_vector() -> Figure:
     return figure
 
 
+def propose_test_release() -> Figure:
+    """How likely an answer is, by the distance to a dataset that is too sensitive."""
+    figure, axes = new_axes("Is there an answer? ε = 1, δ = 1e−6", "distance", "probability of an answer")
+    kinds = list(product(("laplace", "gaussian"), ("tight", "textbook")))
+    for (noise, threshold), stroke in zip(kinds, strokes(4), strict=True):
+        m = dp.ProposeTestRelease(Median(None), limit=1, epsilon=1, delta="1e-6", noise=noise, threshold=threshold)
+        chances = [m.answer_probability(d) for d in range(101)]
+        label = f"{noise}, {threshold}: error ±{m.error(0.05):.0f} limits"
+        axes.plot(range(101), chances, label=label, **stroke)
+    axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def smooth_sensitivity() -> Figure:
+    """P[|noise| > x], in units of the smooth sensitivity, where tight and textbook noise have the same β."""
+    figure, axes = new_axes("Noise for S = 1, ε = 1, β = 1/10", "error", "probability of a larger one")
+    median = Median(bounds=(0, 1))
+    printed = dp.SmoothSensitivity(median, epsilon=1, noise="polynomial")
+    same = dp.SmoothSensitivity(median, epsilon=1, beta=printed.smoothness)
+    levels = [float(f"{x:.4g}") for x in np.geomspace(0.9, 1e-5, 40)]
+    for name, mechanism, stroke in zip(("polynomial (C19 a)", "tight"), (printed, same), strokes(2), strict=True):
+        axes.semilogy([mechanism.error(level) for level in levels], levels, label=name, **stroke)
+    axes.set_xlim(0, 100)
+    axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
 def draw(folder: Path) -> list[Path]:
     """Write the pictures and say where they are."""
-    added = (laplace, gaussian, staircase, histogram)
-    chosen = (exponential, noisy_max, randomized_response, sparse_vector)
+    added = (laplace, gaussian, staircase, histogram, smooth_sensitivity)
+    chosen = (exponential, noisy_max, randomized_response, sparse_vector, propose_test_release)
     return [save(picture(), folder / f"{picture.__name__}.svg") for picture in (*added, *chosen)]
 
 

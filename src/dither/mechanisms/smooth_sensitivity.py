@@ -25,7 +25,7 @@ from dither.unit import Statistic, smooth_sensitivity
 __all__ = ["SmoothSensitivity"]
 
 _NOISES = ("tight", "polynomial", "laplace", "gaussian")
-_FLOOR_BITS = 40  # the smallest S that is used, 2^-40 to 2^-39 of the global sensitivity
+_FLOOR_BITS = 40  # the smallest S that is used is 2^-41 to 2^-40 of the global sensitivity
 _TEXTBOOK_EXPONENT = 4
 
 
@@ -45,7 +45,7 @@ class SmoothSensitivity(Mechanism):
 
     `beta` sets β of tight noise; without it β suits data around which the sensitivity grows steadily. A smaller β means
     lighter tails and a larger S_β. All is known before data is seen, the lattice of the answers too: its step is a
-    power of two, 2^-83 to 2^-82 of the global sensitivity. Proof: smooth_sensitivity.md.
+    power of two, 2^-84 to 2^-83 of the global sensitivity. Proof: smooth_sensitivity.md.
 
     >>> from dither.unit import Median
     >>> m = SmoothSensitivity(Median(bounds=(0, 100)), epsilon=1)
