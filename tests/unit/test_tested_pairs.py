@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import ctx
 
 from dither.accounting import compose
 from dither.errors import ParameterError
 from dither.events import GaussianNoise, LaplaceNoise, Repeated, Stated, TestAndRelease
 from dither.exact import Ball, ball, precision
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
-from dither.measures.pairs import Gaussian, Laplace, Pair
+from dither.measures.pairs import Gaussian, Laplace, Pair, approximate
 from dither.measures.subsampled_pairs import PoissonRemove
 from dither.measures.tested_pairs import Tested
 from tests.oracle import tested as oracle
@@ -87,6 +88,21 @@ def test_floats_bound_it_from_both_sides(case: str) -> None:
         assert tails.p[i] - tails.scaled_q[i] + leak <= exact * (1 + 1e-9)
     at = float(EPSILONS[1])
     assert pair.estimate(at) == pytest.approx(pair.delta(EPSILONS[1]), rel=0.05)
+
+
+def test_no_answer_tells_too() -> None:
+    """Where an answer gives half of itself away, whatever ε, having none says more than it would elsewhere."""
+    threshold, pair = 1, Tested(DiscreteGaussian(Fraction(1, 4)), 1, approximate(Fraction(0), Fraction(1, 2)))
+    with ctx.workprec(200):
+        law = oracle.masses(oracle.gaussian(Fraction(1, 4)), 30)
+        chances = [float(sum(p for x, p in law.items() if d + x > threshold)) for d in range(8)]
+    neighbours = [(d, e) for d in range(8) for e in (d - 1, d + 1) if 0 <= e < 8]
+    for epsilon in (0.0, 0.7, 2.0):
+        odds = math.exp(epsilon)
+        sides = [(chances[d], chances[e]) for d, e in neighbours]
+        best = max(max((1 - p) - odds * (1 - q), 0) + p / 2 + max(p - odds * q, 0) / 2 for p, q in sides)
+        assert pair.delta(epsilon) == pytest.approx(max(best, 0.5, chances[0]), rel=1e-9)
+        assert best > 0.51
 
 
 def test_wide_noise_is_as_good() -> None:
