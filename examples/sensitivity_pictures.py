@@ -25,7 +25,7 @@ def smooth_sensitivities() -> Figure:
         found = [smooth_sensitivity(median, INCOMES, float(beta)) for beta in BETAS]
         axes.loglog(BETAS, found, label=f"smooth, {adjacency}", **line)
     axes.axhline(local_sensitivity(Median(BOUNDS), INCOMES), label="local (not private)", **lines[3])
-    axes.legend(fontsize=8, frameon=False)
+    axes.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0, 0.08))
     return figure
 
 

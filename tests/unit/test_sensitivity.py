@@ -49,12 +49,8 @@ def test_mean_when_a_record_is_replaced(kind: type[TrimmedMean] | type[Winsorise
     for size, universe in ((1, UNIVERSE), (2, UNIVERSE), (4, UNIVERSE), (5, UNIVERSE), (7, UNIVERSE[1:])):
         statistic = kind(trim, (universe[0], universe[-1]), REPLACE_ONE)
         truth = sensitivities.within(value, sensitivities.replacements(universe, size), size)
-        for data in truth[0]:
-            assert statistic.value(data) == float(value(data))
-            profile = statistic.profile(data)
-            found = [profile.within(t) for t in range(size + 1)]
-            exact = [layer[data] for layer in truth]
-            assert all(close(*both) for both in zip(found, exact, strict=True)), data
+        assert [statistic.value(data) for data in truth[0]] == [float(value(data)) for data in truth[0]]
+        agree(statistic, truth)
 
 
 @pytest.mark.parametrize("trim", TRIMS, ids=str)
@@ -62,15 +58,41 @@ def test_trimmed_mean_when_a_record_comes_or_goes(trim: Fraction) -> None:
     statistic = TrimmedMean(trim, BOUNDS, ADD_REMOVE)
     value = sensitivities.trimmed_mean(trim, Fraction(5, 2))
     truth = sensitivities.within(value, sensitivities.additions(UNIVERSE, 9), 4)
-    for data in truth[0]:
-        if len(data) <= 4:
-            assert statistic.value(data) == float(value(data))
-            profile = statistic.profile(data)
-            found = [profile.within(t) for t in range(5)]
-            exact = [layer[data] for layer in truth]
-            assert all(close(*both) for both in zip(found, exact, strict=True)), data
+    small = [{data: layer[data] for data in layer if len(data) <= 4} for layer in truth]
+    assert [statistic.value(data) for data in small[0]] == [float(value(data)) for data in small[0]]
+    agree(statistic, small)
 
 
 def close(found: float, exact: Fraction) -> bool:
     """Never below, and above by no more than two roundings."""
     return exact <= found <= float(exact) * (1 + 2**-51)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("share", ["0", "1/11", "1/7", "1/6", "2/7", "3/8", "3/7", "9/20"])
+def test_larger_worlds(share: str) -> None:
+    """Up to six records that come and go, six steps away and more, and up to eleven that are replaced."""
+    part, bounds = Fraction(share), (0, 7)
+    world = sensitivities.additions((0, 2, 7), 14)
+    for statistic, value in (
+        (Quantile(part, bounds, ADD_REMOVE), sensitivities.quantile(part, *bounds)),
+        (Quantile(1 - part, bounds, ADD_REMOVE), sensitivities.quantile(1 - part, *bounds)),
+        (TrimmedMean(part, bounds, ADD_REMOVE), sensitivities.trimmed_mean(part, Fraction(7, 2))),
+    ):
+        truth = sensitivities.within(value, world, 7)
+        agree(statistic, [{data: layer[data] for data in layer if len(data) <= 6} for layer in truth])
+    for size, universe in ((6, (0, 1, 4, 7)), (8, (0, 1, 4, 7)), (9, (0, 1, 4, 7)), (11, (0, 2, 7))):
+        for kind, naive in (
+            (TrimmedMean, sensitivities.trimmed_mean),
+            (WinsorisedMean, sensitivities.winsorised_mean),
+        ):
+            replaced = sensitivities.replacements(universe, size)
+            agree(kind(part, bounds), sensitivities.within(naive(part, Fraction(7, 2)), replaced, size))
+
+
+def agree(statistic: Quantile | TrimmedMean | WinsorisedMean, truth: list[dict[tuple[int, ...], Fraction]]) -> None:
+    for data in truth[0]:
+        profile = statistic.profile(data)
+        found = [profile.within(t) for t in range(len(truth))]
+        exact = [layer[data] for layer in truth]
+        assert all(close(*both) for both in zip(found, exact, strict=True)), data

@@ -50,7 +50,7 @@ class TrimmedMean:
         return fraction_above(max(high - middle, middle - low))
 
     def value(self, data: Any) -> float:
-        """The mean, correctly rounded to a double."""
+        """The mean, rounded to the nearest double. That rounding is not part of the sensitivities."""
         return float(self.exact_value(data))
 
     def exact_value(self, data: Any) -> Fraction:
@@ -105,7 +105,7 @@ class WinsorisedMean:
         return width_above(checked_bounds(self.bounds))
 
     def value(self, data: Any) -> float:
-        """The mean, correctly rounded to a double."""
+        """The mean, rounded to the nearest double. That rounding is not part of the sensitivities."""
         return float(self.exact_value(data))
 
     def exact_value(self, data: Any) -> Fraction:
