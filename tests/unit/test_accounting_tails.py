@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -156,7 +156,8 @@ def test_dots_leave_room_for_the_rounding_of_their_places() -> None:
 def test_samples_leave_room_for_the_rounding_of_their_losses() -> None:
     """The inner loss ln(1 + (e^ℓ − 1)/γ) is rounded relative to its size, which grows with −ln γ."""
     gamma = Fraction(1, 10**200)
-    remove, add = PoissonRemove(Laplace(Fraction(600)), gamma), PoissonAdd(Laplace(Fraction(600)), gamma)
+    base = Worse(Laplace(Fraction(600)), 0.0, 1)
+    remove, add = PoissonRemove(base, gamma), PoissonAdd(base, gamma)
     inside = np.array([1.0, 100.0])
     assert np.all(np.asarray(remove.tails(inside).error) >= 2.0**-50 * (16 + 4 * inside + 450))
     below = -inside[::-1]
@@ -239,3 +240,91 @@ def test_moments_at_small_negative_losses_are_rounded_up() -> None:
             exact = 1 - Ball(loss).exp() * (1 - Ball(bound))
             assert exact <= Ball(found)
             assert Ball(found) <= exact * Ball(1 + 1e-9)
+
+
+@pytest.mark.parametrize("wrap", [PoissonRemove, PoissonAdd])
+def test_samples_of_an_exact_base_have_errors_of_their_own(wrap: Callable[[Pair, Fraction], Pair]) -> None:
+    """A dozen roundings in any case, and those of e^ℓ; also where the test is everything or nothing."""
+    pair = wrap(Worse(Gaussian(Fraction(1)), 0.0, 1), Fraction(1, 3))
+    losses = np.array([-40.0, -20.0, -0.2, 0.2, 20.0, 40.0])
+    assert np.all(np.asarray(pair.tails(losses).error) >= 2.0**-50 * (16 + 4 * np.abs(losses)))
+
+
+def test_dots_of_a_sample_far_to_the_left_are_rounded_up() -> None:
+    """There only δ(ℓ) ≤ max(γ, 1 − e^ℓ) is known of moments, which is 1 − e^ℓ."""
+    losses = np.linspace(-25.0, -5.0, 80)
+    dots = PoissonRemove(moment_pairs.Renyi(((Fraction(2), Fraction(1)),)), Fraction(1, 3)).dots(losses)
+    with precision(200):
+        for loss, dot in zip(losses, dots, strict=True):
+            assert Ball(float(dot)) >= 1 - Ball(float(loss)).exp()
+
+
+@dataclass(frozen=True)
+class Known(Pair):
+    """A pair of which one upper bound is known; it remembers at which losses it was asked."""
+
+    dot: float
+    leak: Fraction = Fraction(0)
+    asked: list[float] = field(default_factory=list, compare=False)
+
+    def profile(self, epsilon: Ball) -> Ball:
+        raise NotImplementedError
+
+    def tails(self, losses: FloatArray) -> Tails:
+        raise NotImplementedError
+
+    def dots(self, losses: FloatArray) -> FloatArray:
+        self.asked.extend(losses.tolist())
+        return np.full(len(losses), self.dot)
+
+    def swapped(self) -> Pair:
+        return self
+
+    @property
+    def infinity(self) -> Fraction:
+        return self.leak
+
+    @property
+    def is_exact(self) -> bool:
+        return False
+
+    @property
+    def is_symmetric(self) -> bool:
+        return True
+
+
+def test_dots_of_what_wraps_a_bound_are_rounded_up() -> None:
+    """Against exact sums and products of the very bound that is wrapped."""
+    for points in stream("wrapped bounds", 60):
+        rate, leak = points.probability(-2), points.size(-4, -1)
+        base = Known(float(points.size(-4, -1)), leak)
+        dot = Fraction(base.dot)
+        assert Fraction(float(PoissonRemove(Known(base.dot), rate).dots(np.array([0.1]))[0])) >= rate * dot
+        far = Fraction(float(PoissonAdd(base, rate).dots(np.array([-40.0]))[0]))
+        assert far >= (1 - Fraction(1, 10**17)) * (dot + leak)
+        mixed = Mixture((rate, 1 - rate), (base, Known(base.dot / 3)))
+        wanted = rate * dot + (1 - rate) * Fraction(base.dot / 3)
+        assert Fraction(float(mixed.dots(np.array([0.1]))[0])) >= wanted
+        for worst in (Worst(base, Known(1.0)), Worst(Known(1.0), base)):
+            assert Fraction(float(worst.dots(np.array([0.1]))[0])) >= 1 - leak
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(1, 10**150), 1 - Fraction(1, 10**9)], ids=str)
+def test_bounds_are_asked_a_little_to_the_left(rate: Fraction) -> None:
+    """δ falls, so at a loss that is not too large it is not too small."""
+    for wrap, sign in ((PoissonRemove, 1), (PoissonAdd, -1)):
+        losses = np.sort(sign * np.geomspace(1e-3, 300.0, 60))
+        base = Known(0.5)
+        wrap(base, rate).dots(losses)
+        with precision(BITS):
+            for loss, asked in zip(losses[::-1], base.asked[::-1], strict=False):
+                odds = 1 + (sign * Ball(float(loss))).expm1() / ball(rate)
+                if odds > 0 and abs(asked) < 700:
+                    assert Ball(asked) <= sign * odds.log(), loss
+
+
+def test_an_underflow_of_a_sample_is_not_privacy() -> None:
+    exact = PoissonAdd(Gaussian(Fraction(1)), Fraction(1, 2))
+    near = np.array([math.nextafter(math.log(2), 0)])
+    assert exact.dots(near)[0] > 0
+    assert PoissonAdd(Known(0.0), Fraction(1, 2)).dots(near)[0] > 0

@@ -159,7 +159,7 @@ class PoissonAdd(Pair):
         before = _before(losses, gamma, rest)
         left = np.maximum(-np.expm1(np.minimum(before + math.log(rest), 0.0)), 0.0)
         inner = np.minimum(_inner_of_add(before, gamma, rest), -_SMALLEST_EXPONENT)
-        whole = np.minimum(self.base.dots(inner) + float(self.base.infinity) * _UP, 1.0)
+        whole = np.minimum(self.base.dots(inner) + float(self.base.infinity), 1.0)
         return np.where(inside, np.maximum(left * whole * _UP, _LEAST), 0.0)
 
     def swapped(self) -> Pair:
