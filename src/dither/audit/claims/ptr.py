@@ -1,0 +1,182 @@
+"""C20 and C21: propose-test-release, and what it does for data without bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from scipy.special import ndtri
+
+from dither.accounting import compose
+from dither.audit.claims import grid
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, refused
+from dither.exact import Ball, ball
+from dither.measures.pairs import Gaussian, Laplace, Pair
+from dither.mechanisms import ProposeTestRelease
+from dither.unit import Median, distance_to_sensitivity
+
+__all__ = ["c20", "c21"]
+
+_BUDGETS = [(Fraction(e), Fraction(d)) for e in ("1", "0.5") for d in ("1e-6", "1e-3")]
+
+
+@claim(
+    "C20",
+    "S1",
+    "Propose-test-release: answer f(D) + (ηa/ε)Z₂ when distance + (a/ε)Z₁ > 1 + b/ε, the distance being that to the "
+    "nearest dataset whose local sensitivity exceeds η. Laplace noise, a = 1, b = ln(2/δ): (2ε, δ), and "
+    "b = ln(1/(2δ)) − ε suffices; Gaussian noise, a = √(2 ln(1.25/δ)), b = a²: (2ε, 2e^ε δ + δ²). With the distance "
+    "to a dataset whose value differs by more than η, as printed, it is not private.",
+    "(2ε, δ) with b = ln(2/δ); (2ε, 2e^ε δ + δ²)",
+)
+def c20(
+    numerator: Fraction = Fraction(2),
+    gaussian: Fraction = Fraction(5, 4),
+    tight: Fraction = Fraction(1, 2),
+    move: int = 1,
+) -> Iterator[Evidence]:
+    """The exact joint cost of test and answer, over all distances; the 301 records on which the printed count jumps."""
+    for epsilon, delta in _BUDGETS:
+        bound = ball(numerator / delta).log()
+        exact = _laplace(epsilon, bound)
+        yield at_most("δ, Laplace noise", ball(delta), exact, ε=epsilon, δ=delta)
+        tightest = _laplace(epsilon, ball(tight / delta).log() - ball(epsilon))
+        yield equal("δ, Laplace noise and b = ln(1/(2δ)) − ε", ball(delta), tightest, ε=epsilon, δ=delta)
+    for epsilon, delta in _BUDGETS:
+        promise = 2 * ball(epsilon).exp() * ball(delta) + ball(delta) ** 2
+        square = 2 * ball(gaussian / delta).log()
+        yield at_most("δ, Gaussian noise", promise, _gaussian(epsilon, square), ε=epsilon, δ=delta)
+    yield from _of_the_library()
+    yield from _neighbours(move)
+    yield Figure("threshold 1 + b/ε, textbook over tight, ε = 1/2, δ = 1e-6", _thresholds("textbook", "tight"))
+
+
+def _of_the_library() -> Iterator[Evidence]:
+    """What accounting makes of the events of all four kinds, and what is outside the range of its theorem."""
+    for noise, threshold in product(("laplace", "gaussian"), ("tight", "textbook")):
+        mechanism = _median(noise, threshold)
+        found = compose([mechanism.event]).delta(1)
+        yield at_most("δ that accounting reads from an event", ball(mechanism.delta), found, noise=noise, b=threshold)
+        if noise == "laplace":  # all losses of test and answer are at most 2ε: what is left is the answer at distance 0
+            a = ball(-mechanism.split.test).exp()
+            leak = a ** (mechanism.split.threshold + 1) / (1 + a)
+            yield equal("δ that accounting reads, whole distances", leak, found, b=threshold)
+    yield equal("textbook Gaussian noise refused at 2ε = 2", 1, refused(lambda: _median("gaussian", "textbook", 2)))
+
+
+def _median(noise: str, threshold: str, epsilon: int = 1) -> ProposeTestRelease:
+    return ProposeTestRelease(Median((0, 10)), limit=5, epsilon=epsilon, delta="1e-6", noise=noise, threshold=threshold)
+
+
+def _thresholds(first: str, second: str) -> Fraction:
+    tests = [_median("laplace", rule).split.threshold for rule in (first, second)]
+    return Fraction(tests[0], tests[1])
+
+
+def _laplace(epsilon: Fraction, bound: Ball) -> Ball:
+    """δ(2ε) of continuous Laplace noise with a = 1."""
+
+    def tail(x: Ball) -> Ball:
+        """P[Z > x]."""
+        return (-x).exp() / 2 if x > 0 else 1 - x.exp() / 2
+
+    return _joint(epsilon, lambda d: bound + ball(epsilon * (1 - d)), tail, Laplace(epsilon), far=60)
+
+
+def _gaussian(epsilon: Fraction, square: Ball) -> Ball:
+    """δ(2ε) of continuous Gaussian noise with a² = b = `square`; the answer has μ = ε/a, from above."""
+    slope = square.sqrt()
+    mu_squared = Fraction(float((ball(epsilon) ** 2 / square).upper())) * (1 + Fraction(1, 10**15))
+    answer = Gaussian(mu_squared)
+    return _joint(epsilon, lambda d: (square + ball(epsilon * (1 - d))) / slope, grid.normal_tail, answer, far=14)
+
+
+def _joint(
+    epsilon: Fraction, place: Callable[[int], Ball], tail: Callable[[Ball], Ball], answer: Pair, far: int
+) -> Ball:
+    """The largest δ(2ε) over neighbouring distances: an answer comes at distance d with probability tail(place(d)).
+
+    (m − e^{2ε}m′)₊ + p·δ(2ε + ln p′/p), and p(0) where both are at distance 0; m = 1 − p, without cancellation. Beyond
+    place(d) = −far there is no answer with a probability below 1e-26, and the rest is δ(2ε) of the answer.
+    """
+    total = ball(2 * epsilon)
+    best = tail(place(0)).max(answer.profile(total))
+    farthest = math.ceil(float(place(0) + far) / float(place(0) - place(1)))
+    for d in range(1, farthest):
+        for here, there in ((d, d - 1), (d - 1, d)):
+            p, q = tail(place(here)), tail(place(there))
+            nothing = (tail(-place(here)) - total.exp() * tail(-place(there))).max(Ball(0))
+            best = best.max(nothing + p * answer.profile(total + (q / p).log()))
+    return best
+
+
+def _neighbours(move: int) -> Iterator[Evidence]:
+    """How far the distance moves: over all small datasets, and for 301 records as printed."""
+    median, domain = Median((0, 9)), (0, 1, 4, 9)
+    for size, limit in product((3, 4), (1, 3, 5)):
+        found = {data: distance_to_sensitivity(median, data, limit) for data in product(domain, repeat=size)}
+        largest = max(
+            abs(here - found[other])
+            for data, here in found.items()
+            for other in ((*data[:-1], x) for x in domain)
+            if here != found[other]
+        )
+        yield at_most("distance moves between neighbours", move, int(largest), n=size, η=limit)
+    near, far = [0] * 150 + [5] + [10] * 150, [0] * 151 + [10] * 150
+    counts = [_printed_count(data, 5) for data in (near, far)]
+    yield counterexample("distance moves between neighbours, as printed", 1, abs(counts[0] - counts[1]), n=301, η=5)
+    threshold = 1 + ball(2 * Fraction(10**6)).log()
+    often = 1 - (threshold - counts[0]).exp() / 2
+    seldom = (counts[1] - threshold).exp() / 2
+    promised = Ball(2).exp() * seldom + ball(Fraction(1, 10**6))
+    yield counterexample("probability of an answer, as printed", promised, often, n=301, η=5, ε=1, δ="1e-06")
+    yield Figure("probability of an answer for 301 records, as printed", often)
+    yield Figure("and for their neighbours", seldom)
+    yield Figure(
+        "and for their neighbours with b = ln(1/(2δ))", (counts[1] - 1 - ball(Fraction(10**6, 2)).log()).exp() / 2
+    )
+
+
+def _printed_count(data: list[int], limit: int) -> int:
+    """How many records must be replaced for the median to differ by more than η: not what may be tested."""
+    records, middle = sorted(data), len(data) // 2
+    value = records[middle]
+    moved = (max(records[middle + k] - value, value - records[middle - k]) for k in range(1, middle + 1))
+    return next((k for k, far in enumerate(moved, start=1) if far > limit), middle + 1)
+
+
+@claim(
+    "C21",
+    "S1",
+    "Median and mean of unbounded data: the median by propose-test-release with a scale of order 1/n, whatever the "
+    "other records are; the mean by the median of k block means, off by more than 2s√(k/n) with probability e^{−k/8} "
+    "at most.",
+    "e^{−k/8}",
+)
+def c21(rate: Fraction = Fraction(1, 8), width: Fraction = Fraction(8, 5)) -> Iterator[Evidence]:
+    """Chebyshev: a block mean is off with probability 1/4 at most; the median of k only if half of them are."""
+    for blocks in (8, 16, 32, 64, 128, 256):
+        exact = sum(math.comb(blocks, j) * 3 ** (blocks - j) for j in range((blocks + 1) // 2, blocks + 1))
+        yield at_most(
+            "P[median of block means is off]", (-ball(rate * blocks)).exp(), Fraction(exact, 4**blocks), k=blocks
+        )
+    needed = _median("laplace", "tight").needed_distance()
+    root = (2 * Ball.pi()).sqrt()
+    for n, outliers in product((1_000, 10_000, 100_000), (Fraction(0), Fraction(1, 20))):
+        data = ndtri((np.arange(n) + 0.5) / n)
+        data[: int(n * outliers / 2)], data[n - int(n * outliers / 2) :] = -1e300, 1e300
+        scale = next(x for x in _scales() if distance_to_sensitivity(Median(None), data, x) >= needed)
+        # (t + 1)√(2π)/n is the length that t + 1 records of a normal sample take up at the median.
+        promise = ball(width * (needed + 1)) * root / n
+        yield at_most("η that the test allows, normal data", promise, scale, n=n, far_away=outliers)
+    yield Figure("records that must change for an answer in doubt, ε = 1, δ = 1e-6", needed)
+
+
+def _scales() -> Iterator[Fraction]:
+    """2^k and 1.5·2^k, from small to large."""
+    for exponent in range(-40, 40):
+        yield Fraction(2) ** exponent
+        yield Fraction(3, 2) * Fraction(2) ** exponent
