@@ -4,6 +4,7 @@
     ├── ParameterError (ValueError)      a value breaks a rule; the message says the rule, the name, the next step
     │   ├── NotANumberError              the value is not one finite number: NaN, ±inf, a bool, text such as "1e999"
     │   └── AdjacencyMismatch            two promises protect different things, so they cannot be combined
+    ├── OverBudget (ValueError)          a release would pass the budget; nothing was charged
     ├── PrecisionError (ArithmeticError) two numbers could not be told apart at the largest working precision
     ├── EntropyError (RuntimeError)      randomness could not be had safely
     ├── EngineError (RuntimeError)       the engine that holds the data could not answer
@@ -21,6 +22,7 @@ __all__ = [
     "EntropyError",
     "LedgerError",
     "NotANumberError",
+    "OverBudget",
     "ParameterError",
     "PrecisionError",
 ]
@@ -40,6 +42,10 @@ class NotANumberError(ParameterError):
 
 class AdjacencyMismatch(ParameterError):
     """Two promises are about different neighbouring datasets; the message names both."""
+
+
+class OverBudget(DitherError, ValueError):
+    """A release would pass the budget. Nothing was charged; the message says both figures."""
 
 
 class PrecisionError(DitherError, ArithmeticError):

@@ -14,10 +14,10 @@ from dither.accounting.calibrate import (
     most_repetitions,
     smallest_scale,
 )
-from dither.accounting.filters import BasicFilter, BasicOdometer, OverBudget, RenyiFilter, ZCDPFilter
+from dither.accounting.filters import BasicFilter, BasicOdometer, RenyiFilter, ZCDPFilter
 from dither.accounting.textbook import advanced, basic, optimal_homogeneous, renyi_of_laplace
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
-from dither.errors import AdjacencyMismatch, NotANumberError, ParameterError
+from dither.errors import AdjacencyMismatch, NotANumberError, OverBudget, ParameterError
 from dither.exact import Ball, ball, precision
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
 from dither.measures.finite_pairs import Finite

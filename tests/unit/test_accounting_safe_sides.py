@@ -11,8 +11,9 @@ import pytest
 from dither import events
 from dither.accounting import compose, composition, of_pairs
 from dither.accounting.calibrate import epsilon_for_error
-from dither.accounting.filters import BasicFilter, BasicOdometer, OverBudget, ZCDPFilter, pure_cost, zcdp_cost
+from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter, pure_cost, zcdp_cost
 from dither.accounting.search import Bracket
+from dither.errors import OverBudget
 from dither.exact import Ball, ball, precision, rational
 from dither.measures import ApproxDP, PureDP
 from dither.measures.finite_pairs import finite

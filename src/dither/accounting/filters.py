@@ -23,18 +23,14 @@ from typing import Self
 
 from dither.accounting.dominate import Spending, parts_of_all
 from dither.adjacency import Adjacency, common
-from dither.errors import DitherError
+from dither.errors import OverBudget
 from dither.exact import Number, ball, check, in_words, precision, rational, upper
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint
 
-__all__ = ["BasicFilter", "BasicOdometer", "OverBudget", "RenyiFilter", "ZCDPFilter", "pure_cost", "zcdp_cost"]
-
-
-class OverBudget(DitherError, ValueError):
-    """A release would pass the budget. Nothing was charged."""
+__all__ = ["BasicFilter", "BasicOdometer", "RenyiFilter", "ZCDPFilter", "pure_cost", "zcdp_cost"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ class BasicFilter:
     >>> from dither import PureDP
     >>> BasicFilter(1).charge(PureDP("0.7")).charge(PureDP("0.4"))
     Traceback (most recent call last):
-    dither.accounting.filters.OverBudget: this release costs epsilon 0.4 (delta 0), but only 0.3 (delta 0) ...
+    dither.errors.OverBudget: this release costs epsilon 0.4 (delta 0), but only 0.3 (delta 0) ...
     """
 
     epsilon: Number
