@@ -91,7 +91,7 @@ def unbounded_mean(
         size = len(data) if adjacency.change == "replace" else None
         blocks = default_blocks(exact, delta, noise, size)
     check.count(3, blocks=blocks)
-    means = _block_means(np.asarray(data, dtype=np.float64), int(blocks), adjacency)
+    means = _block_means(data, int(blocks), adjacency)
     return _released("mean", _OfBlocks(adjacency), means, len(means), exact, delta, noise, n)
 
 
@@ -156,9 +156,7 @@ def _released(
         raise ParameterError(f"the {name} of data without bounds needs a delta above 0. Give delta, or bounds.")
     steps = _Steps.of(statistic, size, exact, delta, noise, n)
     distances = _distances(statistic.profile(data), 2 * steps.target)  # type: ignore[attr-defined]
-    before = np.concatenate([[0], distances[:-1]])
-    missing, spare = np.maximum(steps.target - distances, 0), np.maximum(before - steps.target, 0)
-    chosen = steps.select.release(-(missing + spare))
+    chosen = steps.select.release(_scores(distances, steps.target))
     limit = Fraction(_SCALES[chosen.value])
     rest = exact * (1 - _FOR_SCALE)
     mechanism = _tested(statistic, limit, rest, delta, noise, n)
@@ -180,6 +178,13 @@ _COVERS = {
     "median": "The interval holds the median of the data; it is infinite where there is no answer.",
     "mean": "The interval holds the median of the block means; it is infinite where there is no answer.",
 }
+
+
+def _scores(distances: NDArray[np.int64], target: int) -> NDArray[np.int64]:
+    """0 for the first scale that reaches the target; less by 1 for each record too few, or too many before it."""
+    before = np.concatenate([[0], distances[:-1]])
+    scores: NDArray[np.int64] = -(np.maximum(target - distances, 0) + np.maximum(before - target, 0))
+    return scores
 
 
 def _distances(profile: Profile, most: int) -> NDArray[np.int64]:
@@ -230,12 +235,14 @@ class _OfBlocks:
         return Median(None).profile(data)
 
 
-def _block_means(values: Floats, blocks: int, adjacency: Adjacency) -> Floats:
+def _block_means(data: Any, blocks: int, adjacency: Adjacency) -> Floats:
     """The mean of each block, 0 for an empty one.
 
     Which block a record goes to does not depend on the data. Where records are replaced, their number is public, and
     blocks get equally many; otherwise each record chooses by itself, so that one more does not move the others.
     """
+    given = np.asarray(data)
+    values = given.astype(np.float64) if given.dtype.kind in "iuf" else np.full(1, math.nan)
     if values.ndim != 1 or not np.isfinite(values).all():
         raise ParameterError("data must be a list or an array of finite numbers. Replace or drop the others first.")
     if adjacency.change == "replace":

@@ -1,0 +1,132 @@
+"""Median and mean of data without bounds: what the selection of a scale rests on, and what comes out."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dither.accounting import compose
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dither.errors import ParameterError
+from dither.estimators.unbounded import (
+    _SCALES,
+    _block_means,
+    _distances,
+    _scores,
+    default_blocks,
+    unbounded_mean,
+    unbounded_median,
+)
+from dither.mechanisms import NoAnswer
+from dither.unit import Median, distance_to_sensitivity
+
+BUDGET: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+# ε so large that the scale, the test and the answer all miss with probability below 1e-12: e^{−60} and e^{−30}.
+CERTAIN: dict[str, Any] = {"epsilon": 400, "delta": "1e-13"}
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE_ONE, ADD_REMOVE], ids=str)
+def test_a_median_needs_no_bounds(adjacency: Adjacency) -> None:
+    for centre, width in ((0.0, 1.0), (1e9, 1e-3), (-3e-20, 1e-22), (5.0, 1e20)):
+        data = centre + width * np.linspace(-1, 1, 4001)
+        data[:200] = -1e300  # far away, and of no account
+        estimate = unbounded_median(data, adjacency=adjacency, **CERTAIN)
+        assert abs(estimate.value - np.median(data)) < 0.1 * width
+        low, high = estimate.interval("0.999999999999")
+        assert low <= np.sort(data)[2000] <= high
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE_ONE, ADD_REMOVE], ids=str)
+def test_a_mean_needs_no_bounds(adjacency: Adjacency) -> None:
+    data = 1e6 + np.linspace(-1, 1, 20_000)
+    estimate = unbounded_mean(data, adjacency=adjacency, blocks=400, **CERTAIN)
+    assert abs(estimate.value - 1e6) < 0.5  # block means deviate by 0.08
+    assert estimate.guarantee.adjacency == estimate.event.adjacency == adjacency
+
+
+@pytest.mark.parametrize("estimator", [unbounded_median, unbounded_mean], ids=["median", "mean"])
+def test_the_budget_is_split_and_kept(estimator: Any) -> None:
+    estimate = estimator(np.linspace(0, 1, 3000), **BUDGET)
+    assert sum(estimate.split.values()) == 1
+    assert estimate.guarantee.stated_epsilon == 1
+    assert compose([estimate.event]).delta(1) <= 1e-6 * (1 + 1e-5)  # the lattice of accounting costs a little
+    assert estimate.found["limit"] in _SCALES
+
+
+@pytest.mark.parametrize("data", [[], [3.0], [1.0, 2.0, 3.0]], ids=len)
+def test_few_records_get_no_answer(data: list[float]) -> None:
+    estimate = unbounded_median(data, epsilon=1, delta="1e-13", adjacency=ADD_REMOVE)
+    assert isinstance(estimate.value, NoAnswer)
+    assert estimate.interval() == (-math.inf, math.inf)
+
+
+def test_equal_records_have_the_smallest_scale() -> None:
+    estimate = unbounded_median([7.0] * 3000, **CERTAIN)
+    assert estimate.found["limit"] == _SCALES[0]
+    assert estimate.value == pytest.approx(7, abs=1e-30)
+
+
+_NUMBERS = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e12, 1e12), st.sampled_from([0.1, 1e300, -1e300]))
+
+
+@given(st.lists(_NUMBERS, min_size=1, max_size=14), _NUMBERS, st.integers(0, 13), st.integers(1, 6))
+@settings(deadline=None, max_examples=10)
+def test_scores_move_by_at_most_one(data: list[float], other: float, place: int, target: int) -> None:
+    """What noisy max is told, and that the distances are those of `unit`, cut off."""
+    replaced = [*data]
+    replaced[place % len(data)] = other
+    for adjacency, neighbour in ((REPLACE_ONE, replaced), (ADD_REMOVE, [*data, other])):
+        statistic = Median(None, adjacency)
+        here, there = (_distances(statistic.profile(x), 2 * target) for x in (data, neighbour))
+        assert np.abs(_scores(here, target) - _scores(there, target)).max() <= 1
+        for i in (0, 200, 257, 511):
+            exact = distance_to_sensitivity(statistic, data, Fraction(_SCALES[i]))
+            assert here[i] == min(exact, 2 * target)
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=40), st.integers(3, 9))
+@settings(deadline=None, max_examples=50)
+def test_block_means_are_finite_whatever_the_data(data: list[float], blocks: int) -> None:
+    for adjacency in (REPLACE_ONE, ADD_REMOVE):
+        means = _block_means(np.array(data), blocks, adjacency)
+        assert means.shape == (blocks,)
+        assert np.isfinite(means).all()
+
+
+def test_blocks_get_equally_many_records_where_these_are_replaced() -> None:
+    """The mean of equal records is that record: in blocks of one, too; empty blocks, at 0, do not come up."""
+    assert set(_block_means(np.full(20, 3.0), 10, REPLACE_ONE)) == {3.0}
+    everything = _block_means(np.arange(10.0), 10, REPLACE_ONE)
+    assert sorted(everything) == list(range(10))
+
+
+def test_the_number_of_blocks_is_public() -> None:
+    assert default_blocks(1, "1e-6") == default_blocks(1, "1e-6", size=10**4)
+    assert default_blocks(1, "1e-6", size=10**6) == 6000
+    assert default_blocks(1, "1e-6", size=100) == 50
+
+
+@pytest.mark.parametrize(
+    ("data", "other"),
+    [
+        ([math.nan], {}),
+        ([1.0], {"epsilon": 0}),
+        ([1.0], {"delta": 0}),
+        ([1.0], {"delta": None}),
+        ([1.0], {"delta": "0.5"}),
+        ([1.0], {"noise": "cauchy"}),
+        ([1.0], {"delta": "0.01", "n": 100}),
+        ("x", {}),
+    ],
+    ids=str,
+)
+def test_bad_input_is_refused(data: Any, other: dict[str, Any]) -> None:
+    for estimator in (unbounded_median, unbounded_mean):
+        with pytest.raises(ParameterError):
+            estimator(data, **{**BUDGET, **other})
+    with pytest.raises(ParameterError):
+        unbounded_mean([1.0] * 9, blocks=2, **BUDGET)
