@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.special import bdtr, bdtrc, betaincinv
 
-from dither.mechanisms import NoAnswer, ProposeTestRelease
+from dither.mechanisms import NoAnswer, ProposeTestRelease, SmoothSensitivity
 from dither.unit import Median, distance_to_sensitivity
 from tests.statistical.fit import ALARM
 from tests.zoo import tested_releases as zoo
@@ -96,6 +96,13 @@ def test_what_is_not_private_is_caught(name: str) -> None:
 @pytest.mark.parametrize("pair", ["C20", "distance 17"])
 def test_ours_is_not_accused(name: str, pair: str) -> None:
     assert not _is_violated(_ours(*OURS[name]), PAIRS[pair], RUNS)
+
+
+@pytest.mark.parametrize("pair", ["C20", "sensitivity appears"])
+def test_smooth_noise_is_not_accused(pair: str) -> None:
+    """Where noise of local sensitivity is caught, noise of smooth sensitivity is not."""
+    mechanism = SmoothSensitivity(Median((0, 100)), epsilon=EPSILON)
+    assert not _is_violated(lambda data: mechanism.release(data).value, PAIRS[pair], RUNS)
 
 
 @pytest.mark.nightly
