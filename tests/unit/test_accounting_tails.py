@@ -16,7 +16,7 @@ from dither.measures import lattice_pairs, moment_pairs, pairs
 from dither.measures.finite_pairs import Finite
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.pairs import ERFCX_ERROR, BoundedRange, FloatArray, Gaussian, Laplace, Pair, Tails, pure
-from dither.measures.subsampled_pairs import Mixture, PoissonAdd, PoissonRemove, Worst
+from dither.measures.subsampled_pairs import FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst
 from tests.oracle.points import Points, stream
 
 BITS = 2400
@@ -324,7 +324,39 @@ def test_bounds_are_asked_a_little_to_the_left(rate: Fraction) -> None:
 
 
 def test_an_underflow_of_a_sample_is_not_privacy() -> None:
-    exact = PoissonAdd(Gaussian(Fraction(1)), Fraction(1, 2))
+    exact = PoissonAdd(Gaussian(Fraction(1, 100)), Fraction(1, 2))
     near = np.array([math.nextafter(math.log(2), 0)])
     assert exact.dots(near)[0] > 0
     assert PoissonAdd(Known(0.0), Fraction(1, 2)).dots(near)[0] > 0
+
+
+def test_mixtures_of_exact_tails_have_errors_of_their_own() -> None:
+    exact = Worse(Gaussian(Fraction(1)), 0.0, 1)
+    mixed = Mixture((Fraction(1, 3), Fraction(2, 3)), (exact, exact))
+    beside = Worst(exact, pairs.approximate(Fraction(1, 100), Fraction(1, 20)))
+    for pair in (mixed, beside):
+        assert np.all(np.asarray(pair.tails(np.array([0.1])).error) >= 2.0**-50)
+
+
+def test_supports_of_samples_are_rounded_outwards() -> None:
+    for points in stream("supports of samples", 80):
+        rate, top = points.probability(-3), points.size(-2, 1)
+        remove, add = (wrap(Laplace(top), rate).support for wrap in (PoissonRemove, PoissonAdd))
+        with precision(300):
+            high, low = ((1 + ball(rate) * (sign * ball(top)).expm1()).log() for sign in (1, -1))
+            assert Ball(remove[0]) <= low
+            assert high <= Ball(remove[1])
+            assert Ball(add[0]) <= -high
+            assert -low <= Ball(add[1])
+
+
+@pytest.mark.parametrize("wrap", [PoissonRemove, PoissonAdd, FixedSize])
+def test_a_profile_of_a_range_holds_all_of_it(wrap: Callable[[Pair, Fraction], Pair]) -> None:
+    """Where the range of ε holds a bend: the loss at which a sample has no base left, and 0."""
+    pair = wrap(Laplace(Fraction(3)), Fraction(1, 3))
+    with precision(200):
+        for middle in (-ball(Fraction(3, 2)).log(), ball(Fraction(3, 2)).log(), Ball(0)):
+            for radius in (1e-2, 1e-6):
+                whole = pair.profile(middle + Ball(0, radius))
+                for part in np.linspace(-0.99, 0.99, 9):
+                    assert whole.overlaps(pair.profile(middle + Ball(float(part) * radius)))

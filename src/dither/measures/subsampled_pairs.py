@@ -47,10 +47,8 @@ class PoissonRemove(Pair):
         gamma = ball(self.rate)
         u = 1 + epsilon.expm1() / gamma
         everything = -epsilon.expm1()
-        if u <= 0:
+        if not u > 0:  # where u > 0, δ lies between 1 − e^ε and γ, which is the value of 1 − e^ε at u = 0
             return everything
-        if not u > 0:
-            return everything.union(everything + gamma * abs(u))
         return (gamma * self.base.profile(u.log())).max(everything)
 
     @once
