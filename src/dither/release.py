@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from dither.errors import EngineError
 from dither.events import Event
 from dither.ledger import Entry, Ledger
 from dither.ledger.budget import Budget
@@ -47,16 +48,30 @@ class Door:
     ) -> tuple[pa.Table, Entry]:
         """Charge `cost` for `event`, durably; then ask for the `exact` numbers and let `draw` add the noise.
 
-        If anything fails after the charge, the charge stays: data was touched. With a `key`, the answer is kept, and
+        If anything fails after the charge, the charge stays: data was touched. The error says the same whatever
+        happened, as what happened may depend on the data. With a `key`, the answer is kept before it is given, and
         the same question under the same key gives the same bytes at no further cost.
         """
         charge = self.ledger.charge(self.account, event, cost, question, key=key, by=by)
         if charge.answer is not None:
             return _read(charge.answer), charge.entry
-        answer = draw([each._open() for each in exact])
+        answer = _drawn(exact, draw)
+        if answer is None:
+            raise EngineError(
+                "the question was charged and could not be answered; what was charged stays charged. "
+                "Check that the source is still there and that the engine has memory and disk, then ask again."
+            )
         if key is None:
             return answer, charge.entry
         return _read(self.ledger.keep(charge, _written(answer))), charge.entry
+
+
+def _drawn(exact: Sequence[ExactAggregate], draw: Callable[[Sequence[Batches]], pa.Table]) -> pa.Table | None:
+    """The answer, or None if there is none. What went wrong is forgotten here: it would travel with an error."""
+    try:
+        return draw([each._open() for each in exact])
+    except Exception:
+        return None
 
 
 def _written(table: pa.Table) -> bytes:

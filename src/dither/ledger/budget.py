@@ -6,16 +6,15 @@ The budget decides the unit of account: a `PureDP` or `ApproxDP` budget is charg
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter
 from dither.adjacency import common
 from dither.errors import LedgerError, ParameterError
 from dither.events import Stated, from_json, to_json
-from dither.exact import rational
 from dither.measures import ZCDP, ApproxDP, PureDP
 
 __all__ = ["Amounts", "Balance", "Budget", "amounts", "read_amounts", "read_budget", "write_amounts", "write_budget"]
@@ -25,6 +24,10 @@ Budget: TypeAlias = PureDP | ApproxDP | ZCDP
 
 Amounts: TypeAlias = dict[str, Fraction]
 """{"epsilon": ..., "delta": ...}, or {"rho": ...}."""
+
+_MOST_DIGITS: Final = 1000
+_MOST_DENOMINATOR: Final = 10**_MOST_DIGITS
+_RATIO: Final = re.compile("[0-9]+(/[0-9]+)?")
 
 
 def amounts(budget: Budget) -> Amounts:
@@ -54,6 +57,14 @@ class Balance:
         """Nothing spent yet."""
         return cls(budget, dict.fromkeys(amounts(budget), Fraction(0)), 0)
 
+    @classmethod
+    def read(cls, budget: Budget, charge: dict[str, Any]) -> Balance:
+        """The balance that a charge wrote down."""
+        spent, charges = read_amounts(charge.get("spent")), charge.get("charges")
+        if type(charges) is not int or spent.keys() != amounts(budget).keys():
+            raise LedgerError("an entry of the ledger has no readable sum. Run verify().")
+        return cls(budget, spent, charges)
+
     @property
     def remaining(self) -> Amounts:
         """What is left, exactly."""
@@ -80,15 +91,30 @@ class Balance:
 
 
 def write_amounts(figures: Amounts) -> dict[str, str]:
-    """As JSON: exact numbers are text."""
+    """As JSON: exact numbers are text.
+
+    Sums of fractions with many different denominators grow without end, and such a sum is refused before it is
+    written: what is written can be read.
+    """
+    if any(value.denominator >= _MOST_DENOMINATOR for value in figures.values()):
+        raise ParameterError(
+            f"the sum of all costs would have a denominator of more than {_MOST_DIGITS} digits. "
+            "State the cost as a decimal, such as 0.1."
+        )
     return {name: str(value) for name, value in figures.items()}
 
 
 def read_amounts(figures: Any) -> Amounts:
-    """Back from JSON."""
-    if not isinstance(figures, Mapping) or set(figures) not in ({"epsilon", "delta"}, {"rho"}):
-        raise LedgerError("an entry of the ledger has no readable figures. Run verify().")
-    return {str(name): rational(value, str(name)) for name, value in figures.items()}
+    """Back from JSON, only as `write_amounts` writes it."""
+    if isinstance(figures, dict) and set(figures) in ({"epsilon", "delta"}, {"rho"}):
+        read = {name: Fraction(text) for name, text in figures.items() if isinstance(text, str) and _is_ratio(text)}
+        if read.keys() == figures.keys() and write_amounts(read) == figures:
+            return read
+    raise LedgerError("an entry of the ledger has no readable figures. Run verify().")
+
+
+def _is_ratio(text: str) -> bool:
+    return len(text) <= 3 * _MOST_DIGITS and _RATIO.fullmatch(text) is not None
 
 
 def write_budget(budget: Budget) -> str:

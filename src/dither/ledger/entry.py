@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -56,11 +55,11 @@ def parsed(text: str) -> dict[str, Any]:
     """The object that `canonical` wrote; anything else is refused, duplicate keys among it."""
     try:
         value = json.loads(text, object_pairs_hook=_without_duplicates, parse_float=_no_float, parse_constant=_no_float)
-    except ValueError as error:
-        raise LedgerError("an entry of the ledger is not the JSON that dither writes. Run verify().") from error
-    if not isinstance(value, Mapping):
+    except (ValueError, RecursionError):
+        raise LedgerError("an entry of the ledger is not the JSON that dither writes. Run verify().") from None
+    if not isinstance(value, dict):
         raise LedgerError("an entry of the ledger is not a JSON object. Run verify().")
-    return dict(value)
+    return value
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

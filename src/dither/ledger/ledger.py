@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 from sqlalchemy.engine import Connection
 
+from dither.adjacency import common
 from dither.errors import LedgerError, ParameterError
-from dither.events import Event, from_json, to_json
-from dither.ledger.budget import (
-    Amounts,
-    Balance,
-    Budget,
-    amounts,
-    read_amounts,
-    read_budget,
-    write_amounts,
-    write_budget,
-)
+from dither.events import Event, to_json
+from dither.ledger.budget import Amounts, Balance, Budget, amounts, read_budget, write_amounts, write_budget
 from dither.ledger.entry import BEGINNING, Entry, canonical
 from dither.ledger.store import Store
+from dither.ledger.verification import Verification
 
 __all__ = ["Account", "Charge", "Ledger"]
 
@@ -69,9 +64,9 @@ class Ledger:
 
     def open_account(self, account: str, budget: Budget, description: str = "") -> None:
         """Give an account its cap, once. Opening it again with the same cap changes nothing; another cap is refused."""
-        _check_text(account=account, description=description)
-        figures = amounts(budget)
-        if not any(figures.values()):
+        _check_text(description=description)
+        _check_name(account=account)
+        if not any(amounts(budget).values()):
             raise ParameterError("a budget must be greater than 0. Give the account something to spend.")
         with self._store.writing() as connection:
             opening = self._store.last(connection, account, "budget")
@@ -93,7 +88,9 @@ class Ledger:
         A `key` makes the charge idempotent: the same key with the same question and event is charged once, and with
         another it is refused.
         """
-        _check_text(account=account, question=question, by=by, key=key or "")
+        _check_text(question=question, by=by)
+        _check_name(account=account, **({} if key is None else {"key": key}))
+        common([event.adjacency, cost.adjacency])
         body = {"event": to_json(event), "cost": write_budget(cost), "question": question}
         with self._store.writing() as connection:
             if key is not None:
@@ -113,7 +110,7 @@ class Ledger:
                 "this idempotency key was used for another question. Nothing was charged. Take a new key."
             )
         answer = self._store.keyed(connection, "answer", before.account, key)
-        return Charge(before, None if answer is None else bytes.fromhex(answer.content["answer"]))
+        return Charge(before, None if answer is None else _answer(answer))
 
     def keep(self, charge: Charge, answer: bytes) -> bytes:
         """Store what will be said under the charge's key, and give back what must be said: the first answer stored.
@@ -121,16 +118,24 @@ class Ledger:
         Of two processes that draw under one key, one stores its answer and both say it. Without a key nothing is
         stored.
         """
-        key = charge.entry.content.get("key")
+        entry = charge.entry
+        key = entry.content.get("key")
         if key is None:
             return answer
+        if len(answer) > _LONGEST_ANSWER:
+            raise LedgerError(
+                f"an answer under an idempotency key is stored, and this one has more than {_LONGEST_ANSWER} bytes. "
+                "What was charged stays charged. Ask without a key."
+            )
         with self._store.writing() as connection:
-            before = self._store.keyed(connection, "answer", charge.entry.account, key)
+            if self._store.keyed(connection, "charge", entry.account, key) != entry:
+                raise LedgerError("the charge of this answer is not in this ledger. No answer was given.")
+            before = self._store.keyed(connection, "answer", entry.account, key)
             if before is not None:
-                return bytes.fromhex(before.content["answer"])
-            body = {"charge": charge.entry.number, "answer": answer.hex(), "key": key}
-            self._store.append(connection, "answer", charge.entry.account, canonical(body), key)
-            return answer
+                return _answer(before)
+            body = {"charge": entry.number, "answer": answer.hex(), "key": key}
+            self._store.append(connection, "answer", entry.account, canonical(body), key)
+        return answer
 
     def account(self, account: str) -> Account:
         """The budget of an account and what is left of it."""
@@ -144,12 +149,10 @@ class Ledger:
             raise LedgerError("this dataset has no budget in this ledger. Open it with budget=... first.")
         budget = read_budget(opening.content["budget"])
         newest = self._store.last(connection, account, "charge")
-        if newest is None:
-            return Balance.new(budget)
-        return Balance(budget, read_amounts(newest.content["spent"]), newest.content["charges"])
+        return Balance.new(budget) if newest is None else Balance.read(budget, newest.content)
 
     def entries(self) -> Iterator[Entry]:
-        """All entries, oldest first."""
+        """All entries, oldest first. The hash of each fits; whether they fit together is for `verify` to say."""
         with self._store.reading() as connection:
             for entry, _ in self._store.all(connection):
                 yield entry
@@ -161,13 +164,16 @@ class Ledger:
         return f"0:{BEGINNING}" if newest is None else f"{newest.number}:{newest.hash}"
 
     def verify(self, anchor: str | None = None) -> int:
-        """Check every entry: the chain, each sum, each cap, and the `anchor` that the owner kept. Their number."""
+        """Check every entry: the chain, each sum, each cap, and the `anchor` that the owner kept. Their number.
+
+        A chain that was cut or rewritten from some entry on is a chain again: only an anchor from before tells.
+        """
         number, trusted = _read_anchor(anchor)
         seen = Verification()
         with self._store.reading() as connection:
-            for entry, written in self._store.all(connection):
-                seen.add(entry, written)
-                if entry.number == number and written != trusted:
+            for entry, key in self._store.all(connection):
+                seen.add(entry, key)
+                if entry.number == number and entry.hash != trusted:
                     raise LedgerError(f"entry {number} is not the one that the anchor names: the ledger was rewritten.")
         if seen.number < number:
             raise LedgerError(
@@ -176,69 +182,41 @@ class Ledger:
         return seen.number
 
 
-class Verification:
-    """What has been seen of a chain so far: the last hash, and the balance of each account."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        self._hash = BEGINNING
-        self._balances: dict[str, Balance] = {}
-        self._charges: dict[int, Entry] = {}
-
-    def add(self, entry: Entry, written: str) -> None:
-        """The next entry, or `LedgerError` saying what does not fit."""
-        if entry.number != self.number + 1:
-            raise LedgerError(f"entry {self.number + 1} is missing: the next one has the number {entry.number}.")
-        if entry.previous != self._hash or entry.hash != written:
-            raise LedgerError(f"entry {entry.number} was changed: its hash does not fit.")
-        self.number, self._hash = entry.number, written
-        try:
-            self._check(entry)
-        except LedgerError:
-            raise
-        except (KeyError, TypeError, ValueError) as error:
-            raise LedgerError(f"entry {entry.number} does not say what an entry must say.") from error
-
-    def _check(self, entry: Entry) -> None:
-        content = entry.content
-        if entry.kind == "budget" and entry.account not in self._balances:
-            self._balances[entry.account] = Balance.new(read_budget(content["budget"]))
-        elif entry.kind == "charge":
-            from_json(content["event"])
-            after = self._balances[entry.account].after(read_budget(content["cost"]))
-            if after.spent != read_amounts(content["spent"]) or after.charges != content["charges"]:
-                raise LedgerError(f"entry {entry.number} states a wrong sum.")
-            self._balances[entry.account] = after
-            if "key" in content:
-                self._charges[entry.number] = entry
-        elif entry.kind == "answer":
-            charge = self._charges.pop(content["charge"])
-            if charge.account != entry.account or charge.content["key"] != content["key"]:
-                raise LedgerError(f"entry {entry.number} answers a charge of another account or key.")
-            bytes.fromhex(content["answer"])
-        else:
-            raise LedgerError(f"entry {entry.number} has no place in the chain.")
+def _answer(entry: Entry) -> bytes:
+    return bytes.fromhex(entry.content["answer"])
 
 
-def _read_anchor(anchor: str | None) -> tuple[int, str]:
+def _read_anchor(anchor: object) -> tuple[int, str]:
     if anchor is None:
         return 0, BEGINNING
-    number, _, trusted = anchor.partition(":")
-    if not number.isdecimal() or len(trusted) != len(BEGINNING) or not set(trusted) <= set("0123456789abcdef"):
+    found = _ANCHOR.fullmatch(anchor) if isinstance(anchor, str) else None
+    if found is None or (int(found[1]) == 0) != (found[2] == BEGINNING):
         raise ParameterError("anchor must be what Ledger.anchor() gave: a number, a colon and 64 hexadecimal digits.")
-    return int(number), trusted
+    return int(found[1]), found[2]
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-_LONGEST = 1_000_000
+_ANCHOR: Final = re.compile("([0-9]{1,18}):([0-9a-f]{64})")
+_LONGEST_TEXT: Final = 1_000_000
+_LONGEST_ANSWER: Final = 200_000_000
 
 
 def _check_text(**texts: object) -> None:
     for name, text in texts.items():
-        if not isinstance(text, str) or len(text) > _LONGEST or "\x00" in text:
-            raise ParameterError(f"{name} must be a text of at most {_LONGEST} characters without NUL.")
-    if not texts["account"]:
-        raise ParameterError("account must not be empty.")
+        if not isinstance(text, str) or len(text) > _LONGEST_TEXT or "\x00" in text or not _is_unicode(text):
+            raise ParameterError(f"{name} must be a Unicode text of at most {_LONGEST_TEXT} characters without NUL.")
+
+
+def _check_name(**names: object) -> None:
+    _check_text(**names)
+    for name, text in names.items():
+        if not text:
+            raise ParameterError(f"{name} must not be empty.")
+
+
+def _is_unicode(text: str) -> bool:
+    """Half of a surrogate pair is in no encoding."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,16 +1,18 @@
 """Where entries lie: one table in SQLite or PostgreSQL, written by one writer at a time.
 
-Only this file speaks SQL. It knows nothing of budgets: it appends rows in a transaction that excludes other writers,
-and a transaction that ended is on disk (ledger.md, "Durability").
+The store knows nothing of budgets. It appends rows in a transaction that excludes other writers, and a transaction
+that ended is on disk (ledger.md, "Durability"). What differs between the two databases is in sqlite.py and
+postgresql.py.
 """
 
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Protocol
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Engine
@@ -18,14 +20,16 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dither.errors import LedgerError, ParameterError
 from dither.ledger.entry import BEGINNING, Entry
+from dither.ledger.postgresql import PostgreSQLDatabase
+from dither.ledger.sqlite import SQLiteFile
 
-__all__ = ["Store"]
+__all__ = ["Row", "Store"]
 
-FORMAT = 1
+FORMAT: Final = 1
 """The version of the tables. It grows when their meaning changes; newer ones are refused."""
 
-_WAIT_SECONDS = 120
-_LOCK = 0x64697468  # "dith": the advisory lock of PostgreSQL that all ledgers of one database share
+Row = tuple[Entry, str | None]
+"""An entry, and the idempotency key that stands beside it for the index."""
 
 _tables = sql.MetaData()
 _format = sql.Table("dither_format", _tables, sql.Column("version", sql.Integer, nullable=False))
@@ -39,65 +43,64 @@ _entries = sql.Table(
     sql.Column("body", sql.Text, nullable=False),
     sql.Column("key", sql.Text, nullable=True),
     sql.Column("hash", sql.Text, nullable=False),
-    sql.Index("dither_entries_account", "account", "number"),
+    sql.Index("dither_entries_account", "account", "kind", "number"),
     sql.Index("dither_entries_key", "account", "kind", "key", unique=True),
 )
+_INHERITED: Final[list[Engine]] = []
+"""Engines of a parent process. They are never closed here: that would disturb the parent's connections."""
+
+
+class Place(Protocol):
+    """What a database must offer to hold a ledger."""
+
+    @property
+    def name(self) -> str: ...
+    def engine(self) -> Engine: ...
+    def prepared(self) -> None: ...
+    def begin_writing(self, connection: Connection) -> None: ...
+    def begin_reading(self, connection: Connection) -> None: ...
+    def written(self) -> None: ...
+    def check(self, connection: Connection) -> None: ...
+    def cause(self, error: BaseException) -> str: ...
 
 
 class Store:
     """The table of entries at `location`: a path, or a URL that starts with postgresql://."""
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
-        self.url = _url(location)
+        self._place = _place(location)
         self._process = os.getpid()
-        self._engine = _engine(self.url)
+        self._engine = self._place.engine()
+        with self.reading() as connection:
+            is_new = not _is_ledger(connection)
+        if is_new:
+            with self.writing() as connection:
+                if not _is_ledger(connection):  # another process may have been faster
+                    _tables.create_all(connection)
+                    connection.execute(_format.insert().values(version=FORMAT))
         with self._speaking():
-            self._prepare()
-
-    def _prepare(self) -> None:
-        """Create the tables if there are none; refuse a newer format and a database that is something else."""
-        with self.writing() as connection:
-            present = set(sql.inspect(connection).get_table_names())
-            if not present & set(_tables.tables):
-                if self._is_file and present:
-                    raise LedgerError("this SQLite file is no ledger of dither. Name another file for the ledger.")
-                _tables.create_all(connection)
-                connection.execute(_format.insert().values(version=FORMAT))
-            elif not present >= set(_tables.tables):
-                raise LedgerError("the ledger lacks one of its tables. Restore it from a copy.")
-            versions = connection.execute(sql.select(_format.c.version)).scalars().all()
-        if list(versions) != [FORMAT]:
-            newest = max(versions, default=0)
-            raise LedgerError(
-                f"the ledger has format {newest}, and this version of dither writes format {FORMAT}. "
-                "Use the version of dither that wrote it, or a newer one."
-            )
-        if self._is_file:
-            _sync_folder(Path(str(self.url.database)))
-
-    @property
-    def _is_file(self) -> bool:
-        return self.url.get_backend_name() == "sqlite"
+            self._place.prepared()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that no other writer can enter. When it ends without an error, what it wrote is on disk."""
-        with self._speaking(), self._connected() as connection, connection.begin():
-            if not self._is_file:
-                connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK)))
-            yield connection
+        with self._speaking():
+            with self._connected() as connection, connection.begin():
+                self._place.begin_writing(connection)
+                yield connection
+            self._place.written()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A consistent view; writers are not held up."""
-        with self._speaking(), self._connected() as connection:
-            level = {"dither_read_only": True} if self._is_file else {"isolation_level": "REPEATABLE READ"}
-            with connection.execution_options(**level).begin():
-                yield connection
+        with self._speaking(), self._connected() as connection, connection.begin():
+            self._place.begin_reading(connection)
+            yield connection
 
     def _connected(self) -> Connection:
         if os.getpid() != self._process:  # a connection is never shared with a child
-            self._engine, self._process = _engine(self.url), os.getpid()
+            _INHERITED.append(self._engine)
+            self._engine, self._process = self._place.engine(), os.getpid()
         return self._engine.connect()
 
     @contextmanager
@@ -105,11 +108,10 @@ class Store:
         """Errors of the database in our words: theirs may hold values and passwords."""
         try:
             yield
-        except SQLAlchemyError as error:
-            cause = type(error.orig).__name__ if isinstance(error, DBAPIError) else type(error).__name__
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
             raise LedgerError(
-                f"the ledger at {self.url.render_as_string(hide_password=True)} could not be used ({cause}). "
-                "No answer was given. Check that its disk has room, that it can be written, and that its server runs."
+                f"the ledger {self._place.name} could not be used: {self._place.cause(original)}. No answer was given."
             ) from None
 
     def append(self, connection: Connection, kind: str, account: str, body: str, key: str | None = None) -> Entry:
@@ -120,47 +122,78 @@ class Store:
         connection.execute(_entries.insert().values(key=key, **row))
         return entry
 
-    def last(self, connection: Connection, account: str | None = None, *kinds: str) -> Entry | None:
-        """The newest entry, of one account and of some kinds if they are given."""
-        query = _columns().order_by(_entries.c.number.desc()).limit(1)
+    def last(self, connection: Connection, account: str | None = None, kind: str | None = None) -> Entry | None:
+        """The newest entry of all, or of one kind in one account."""
+        query = sql.select(*_COLUMNS).order_by(_entries.c.number.desc()).limit(1)
         if account is not None:
-            query = query.where(_entries.c.account == account)
-        if kinds:
-            query = query.where(_entries.c.kind.in_(kinds))
-        return _entry(connection.execute(query).one_or_none())
+            query = query.where(_entries.c.account == account, _entries.c.kind == kind)
+        return _first(connection, query)
 
     def keyed(self, connection: Connection, kind: str, account: str, key: str) -> Entry | None:
         """The entry of that kind that carries an idempotency key."""
-        query = _columns().where(_entries.c.account == account, _entries.c.kind == kind, _entries.c.key == key)
-        return _entry(connection.execute(query).one_or_none())
+        of = (_entries.c.account == account, _entries.c.kind == kind, _entries.c.key == key)
+        return _first(connection, sql.select(*_COLUMNS).where(*of))
 
-    def all(self, connection: Connection) -> Iterator[tuple[Entry, str]]:
-        """Every entry in order, with the hash that is written beside it."""
-        query = sql.select(*_FIELDS, _entries.c.hash).order_by(_entries.c.number)
-        for *row, written in connection.execution_options(stream_results=True, max_row_buffer=1000).execute(query):
-            yield Entry(*row), written
-
-
-_FIELDS = (_entries.c.number, _entries.c.previous, _entries.c.kind, _entries.c.account, _entries.c.body)
+    def all(self, connection: Connection) -> Iterator[Row]:
+        """Every entry in order, after a check of what lies below the rows."""
+        self._place.check(connection)
+        query = sql.select(*_COLUMNS).order_by(_entries.c.number)
+        rows = connection.execution_options(stream_results=True, max_row_buffer=1000).execute(query)
+        yield from map(_read, rows)
 
 
-def _columns() -> sql.Select[Any]:
-    return sql.select(*_FIELDS)
+_COLUMNS = (
+    _entries.c.number,
+    _entries.c.previous,
+    _entries.c.kind,
+    _entries.c.account,
+    _entries.c.body,
+    _entries.c.key,
+    _entries.c.hash,
+)
 
 
-def _entry(row: Any) -> Entry | None:
-    return None if row is None else Entry(*row)
+def _first(connection: Connection, query: sql.Select[Any]) -> Entry | None:
+    row = connection.execute(query).first()
+    return None if row is None else _read(row)[0]
 
 
-def _url(location: str | os.PathLike[str]) -> sql.URL:
-    text = os.fspath(location)
-    if not text:
+def _read(row: Any) -> Row:
+    """An entry whose hash is the one that was written with it. SQLite would give any type in any column."""
+    number, *texts, key, written = row
+    if type(number) is not int or not all(type(text) is str for text in (*texts, written)) or type(key) is bytes:
+        raise LedgerError("the ledger holds a row that dither did not write. Restore it from a copy.")
+    entry = Entry(number, *texts)
+    if entry.hash != written:
+        raise LedgerError(f"entry {number} of the ledger was changed: its hash does not fit. Restore it from a copy.")
+    return entry, key
+
+
+def _is_ledger(connection: Connection) -> bool:
+    """False if there are no tables yet; parts of a ledger and newer ledgers are refused."""
+    present = set(sql.inspect(connection).get_table_names()) & set(_tables.tables)
+    if not present:
+        return False
+    if present != set(_tables.tables):
+        raise LedgerError("the ledger lacks one of its tables. Restore it from a copy.")
+    versions = list(connection.execute(sql.select(_format.c.version)).scalars())
+    if versions != [FORMAT]:
+        raise LedgerError(
+            f"the ledger has the format {' and '.join(map(str, versions)) or 'none'}, and this version of dither "
+            f"knows format {FORMAT}. Use the version of dither that wrote it, or a newer one."
+        )
+    return True
+
+
+def _place(location: object) -> Place:
+    text = os.fspath(location) if isinstance(location, str | os.PathLike) else None
+    if not isinstance(text, str) or not text or "\x00" in text:
         raise ParameterError("ledger must be the path of a file, or a URL that starts with postgresql://.")
     if "://" not in text:
-        return sql.URL.create("sqlite", database=str(Path(text).resolve()))
+        return SQLiteFile(Path(text).resolve())
     try:
         url = sql.make_url(text)
-    except SQLAlchemyError:
+    except (SQLAlchemyError, ValueError):
         raise ParameterError(
             "the URL of the ledger cannot be read. Expected postgresql://user@host/database."
         ) from None
@@ -169,34 +202,4 @@ def _url(location: str | os.PathLike[str]) -> sql.URL:
             f"a ledger lies in a SQLite file or in PostgreSQL, got a URL of the kind {url.get_backend_name()!r}. "
             "Give the path of a file, or postgresql://user@host/database."
         )
-    return url.set(drivername="postgresql+psycopg")
-
-
-def _engine(url: sql.URL) -> Engine:
-    if url.get_backend_name() != "sqlite":
-        return sql.create_engine(url, pool_pre_ping=True)
-    engine = sql.create_engine(url, connect_args={"timeout": _WAIT_SECONDS, "isolation_level": None})
-    sql.event.listen(engine, "connect", _durable)
-    sql.event.listen(engine, "begin", _begin)
-    return engine
-
-
-def _durable(connection: Any, _record: Any) -> None:
-    """Every commit reaches the disk: the write-ahead log is synced before COMMIT returns (synchronous=FULL)."""
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "fullfsync=ON", "trusted_schema=OFF"):
-        connection.execute(f"PRAGMA {setting}")
-
-
-def _begin(connection: Connection) -> None:
-    """Writers take the lock before they read, so that what they read stays true until they have written."""
-    read_only = connection.get_execution_options().get("dither_read_only", False)
-    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
-
-
-def _sync_folder(path: Path) -> None:
-    """A new file survives a power cut only when its folder is on disk too."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    return PostgreSQLDatabase(url.set(drivername="postgresql+psycopg"))

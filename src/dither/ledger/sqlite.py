@@ -1,0 +1,140 @@
+"""A ledger in a file: SQLite with a write-ahead log, synced at every commit.
+
+What is relied on, and why it is enough: ledger.md, "Durability".
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection, Engine
+
+from dither.errors import LedgerError
+
+__all__ = ["SQLiteFile"]
+
+WAIT_SECONDS: Final = 120
+"""How long a writer waits for the others."""
+
+_SETTINGS: Final = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
+_CAUSES: Final = {
+    sqlite3.SQLITE_BUSY: f"another process held it for more than {WAIT_SECONDS} seconds",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check its path and its folder",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a copy",
+    sqlite3.SQLITE_FULL: "its disk is full",
+    sqlite3.SQLITE_IOERR: "its disk reported an error",
+    sqlite3.SQLITE_NOTADB: "the file is no ledger of dither; name another file",
+    sqlite3.SQLITE_READONLY: "the file or its folder cannot be written",
+}
+_Result = TypeVar("_Result")
+
+
+@dataclass
+class SQLiteFile:
+    """The file at `path`, shared by any number of processes and threads of one machine."""
+
+    path: Path
+    _inode: tuple[int, int] | None = field(default=None, init=False)
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return str(self.path)
+
+    def engine(self) -> Engine:
+        """As many connections as there are threads that use them at once; none is shared by two."""
+        url = sql.URL.create("sqlite", database=str(self.path))
+        # The driver waits a second at a time, so that Ctrl-C is heard; `_patiently` repeats.
+        engine = sql.create_engine(url, max_overflow=-1, connect_args={"timeout": 1, "isolation_level": None})
+        sql.event.listen(engine, "connect", self._connected)
+        return engine
+
+    def _connected(self, connection: sqlite3.Connection, _record: Any) -> None:
+        for setting in _SETTINGS:
+            connection.execute(f"PRAGMA {setting}")
+        # Looked at before anything is changed: the file may be somebody else's database.
+        tables = _patiently(lambda: connection.execute("SELECT name FROM sqlite_master").fetchall())
+        if tables and not any(name.startswith("dither_") for (name,) in tables):
+            raise LedgerError(
+                f"the SQLite file {self.name} is no ledger of dither. Nothing was changed. Name another file."
+            )
+        (mode,) = _patiently(lambda: connection.execute("PRAGMA journal_mode=WAL").fetchone())
+        if mode != "wal":
+            raise LedgerError(
+                f"the ledger {self.name} cannot have a write-ahead log where it lies. Put it on a local disk."
+            )
+
+    def prepared(self) -> None:
+        """The file exists now: remember which one it is, and make its name durable."""
+        found = os.stat(self.path)
+        if found.st_nlink != 1:
+            raise LedgerError(
+                f"the ledger {self.name} has several names (hard links), each of which would have a log of its own. "
+                "Keep one name; symbolic links are fine."
+            )
+        self._inode = found.st_dev, found.st_ino
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def begin_writing(self, connection: Connection) -> None:
+        """Take the lock before reading, so that what is read stays true until the end of the transaction."""
+        driver: Any = connection.connection.driver_connection
+        _patiently(lambda: driver.execute("BEGIN IMMEDIATE"))
+
+    def begin_reading(self, connection: Connection) -> None:
+        """One consistent view; writers go on."""
+        driver: Any = connection.connection.driver_connection
+        _patiently(lambda: driver.execute("BEGIN"))
+
+    def written(self) -> None:
+        """Refuse if the file was moved, replaced or deleted meanwhile: what was written went with it."""
+        if self._inode is None:
+            return
+        try:
+            found = os.stat(self.path)
+            is_same = (found.st_dev, found.st_ino) == self._inode and os.path.exists(f"{self.path}-wal")
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise LedgerError(
+                f"the ledger {self.name} or its -wal file was moved, replaced or deleted while it was in use. "
+                "No answer was given. Put both back and start again."
+            )
+
+    def check(self, connection: Connection) -> None:
+        """Pages, types and indexes fit together."""
+        for (report,) in connection.exec_driver_sql("PRAGMA integrity_check(1)"):
+            if report != "ok":
+                raise LedgerError(f"the ledger {self.name} is damaged. Restore it from a copy.")
+
+    def cause(self, error: BaseException) -> str:
+        """Why it failed, in words that hold no data."""
+        code = getattr(error, "sqlite_errorcode", None)
+        return type(error).__name__ if code is None else _CAUSES.get(code & 0xFF, f"SQLite's error {code}")
+
+
+def _patiently(attempt: Callable[[], _Result]) -> _Result:
+    """The result of `attempt`, which is repeated while another process is in the way.
+
+    SQLite's own waiting does not cover everything: the change to a write-ahead log and the repair after a crash give
+    up at once.
+    """
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            return attempt()
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL)
+            if not busy or time.monotonic() > deadline:
+                raise
+        time.sleep(0.005)
