@@ -44,7 +44,8 @@ def leaves(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
         ),
         st.builds(events.SparseVector, exact, exact, small, exact, monotone, where),
         st.builds(events.SmoothNoise, st.sampled_from(["laplace", "gaussian"]), exact, exact, adjacency=where),
-        st.builds(events.SmoothNoise, st.just("polynomial"), exact, exact, exact.map(lambda x: 1 + x), where),
+        st.builds(events.SmoothNoise, st.just("polynomial"), exact, exact, exact.map(lambda x: 1 + x), exact, where),
+        st.builds(events.SmoothNoise, st.just("steepest"), exact, exact, st.integers(3, 65), st.none(), where),
         st.builds(events.Stated, st.just("ApproxDP"), st.tuples(exact, share), where),
         st.builds(events.Stated, st.just("RenyiDP"), st.tuples(exact.map(lambda x: 1 + x), exact), where),
         st.builds(
