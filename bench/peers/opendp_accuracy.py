@@ -24,15 +24,13 @@ def estimator(cell: Cell) -> Estimator | None:
 def _quantile(cell: Cell) -> Estimator:
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
     candidates = np.linspace(0, cell.high, HIGH // GRID + 1)
-    score = dp.t.make_quantile_score_candidates(
-        domain, dp.symmetric_distance(), candidates.tolist(), alpha=float(cell.statistic)
-    )
 
     def chained(scale: float) -> Any:
-        return score >> dp.m.then_noisy_max(dp.max_divergence(), scale=scale)
+        space = domain, dp.symmetric_distance(), dp.max_divergence()
+        return dp.m.make_private_quantile(*space, candidates.tolist(), alpha=float(cell.statistic), scale=scale)
 
     measurement = dp.binary_search_chain(chained, d_in=1, d_out=cell.epsilon)
-    return lambda data: float(candidates[measurement(data.tolist())])
+    return lambda data: float(measurement(data.tolist()))
 
 
 def _moment(cell: Cell) -> Estimator:

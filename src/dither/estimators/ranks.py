@@ -156,7 +156,7 @@ def quantile_sensitivity(probability: Fraction, adjacency: Adjacency) -> int:
 def released_place(values: Floats, base: Base, target: Target, mechanism: Exponential) -> Release:
     """A place of `base.bounds`, by the score of the module for the sorted `values`, which lie in the bounds."""
     assert target.units * (len(values) + 1) < _EXACT  # a million units: 9·10⁹ records
-    cut = min(math.floor(_FAR * mechanism.scale), _EXACT)
+    cut = min(math.ceil(_FAR * mechanism.scale), _EXACT)
     edges, scores, density = _scored(values, base, target, cut)
     return mechanism.release_interval(edges, scores, log2_density=density)
 

@@ -1,0 +1,128 @@
+"""Private quantiles follow their law, and intervals hold what they say as often as they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import bdtrc
+
+import dither as dp
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from tests.statistical.fit import ALARM, p_value_of_counts
+
+DATA = [1.0, 2.0, 2.0, 3.0, 5.0, 6.0, 6.5, 7.0, 9.0, 14.0]
+BOUNDS = (0.0, 16.0)
+EDGES = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 8.0, 9.0, 11.0, 14.0, 15.0, 16.0]
+
+
+def chances(scale_in_ranks: float) -> list[float]:
+    """P of each interval for the median of DATA: ∫ 1/2^k · e^{−|rank − 5|/b}, by the definition, on a fine mesh.
+
+    The cells are 1/128 wide, so that neither records nor octaves lie inside one, but for the first: it holds the
+    octaves from 2^-16 to 2^-7, each of weight 1, and the constant part below, of weight 1 too.
+    """
+    weights = []
+    for low, high in pairwise(EDGES):
+        cells = np.arange(low, high, 1 / 128) + 1 / 256
+        ranks = np.array([sum(x <= y for x in DATA) for y in cells])
+        density = 2.0 ** -np.floor(np.log2(cells))
+        weight = density / 128
+        if low == 0:
+            weight[0] = 10.0
+        weights.append(float(np.sum(weight * np.exp(-np.abs(ranks - 5) / scale_in_ranks))))
+    total = sum(weights)
+    return [w / total for w in weights]
+
+
+@pytest.mark.parametrize(
+    ("draws", "wrong"), [(2_500, 0.3), pytest.param(20_000, 0.1, marks=pytest.mark.nightly)], ids=["few", "many"]
+)
+@pytest.mark.parametrize(("adjacency", "scale"), [(ADD_REMOVE, 1.0), (REPLACE_ONE, 2.0)], ids=["add", "replace"])
+def test_the_median_follows_its_law(adjacency: Adjacency, scale: float, draws: int, wrong: float) -> None:
+    """b = 1/ε ranks under add/remove, 2/ε under replace-one; 30 % more or less noise is noticed, 10 % at night."""
+    answers = [dp.stats.median(DATA, epsilon=1, bounds=BOUNDS, adjacency=adjacency).value for _ in range(draws)]
+    counts = np.histogram(answers, bins=EDGES)[0].tolist()
+    assert p_value_of_counts(counts, chances(scale)) > ALARM
+    assert p_value_of_counts(counts, chances((1 - wrong) * scale)) < ALARM
+    assert p_value_of_counts(counts, chances((1 + wrong) * scale)) < ALARM
+
+
+RECORDS = np.concatenate([np.arange(1.0, 400.0) ** 1.5, np.full(100, 500.0), np.zeros(60)])
+LEVEL = 0.9
+TRIES = 400
+MOST_MISSES = 85
+
+
+HELD: dict[str, tuple[Callable[..., Any], Callable[[Any], float]]] = {
+    "count": (lambda **o: dp.stats.count(RECORDS, **o), lambda r: len(RECORDS)),
+    "sum": (
+        lambda **o: dp.stats.sum(RECORDS, bounds=(0, 10**5), **o),
+        lambda r: float(np.clip(RECORDS, *r.found["clip"]).sum()),
+    ),
+    "mean": (
+        lambda **o: dp.stats.mean(RECORDS, bounds=(0, 10**5), **o),
+        lambda r: float(np.clip(RECORDS, *r.found["clip"]).mean()),
+    ),
+    "variance": (
+        lambda **o: dp.stats.variance(RECORDS, bounds=(0, 10**5), **o),
+        lambda r: float(np.clip(RECORDS, *r.found["clip"]).var()),
+    ),
+    "std": (
+        lambda **o: dp.stats.std(RECORDS, bounds=(0, 10**5), **o),
+        lambda r: float(np.clip(RECORDS, *r.found["clip"]).std()),
+    ),
+    "covariance": (
+        lambda **o: dp.stats.covariance(RECORDS, RECORDS[::-1], bounds=((0, 10**4), (0, 10**4)), **o),
+        lambda r: float(
+            np.cov(np.clip(RECORDS, *r.found["clip"][0]), np.clip(RECORDS[::-1], *r.found["clip"][1]), ddof=0)[0, 1]
+        ),
+    ),
+    "median": (
+        lambda **o: dp.stats.median(RECORDS, bounds=(0, 10**5), interval_level=LEVEL, **o),
+        lambda r: float(np.sort(RECORDS)[len(RECORDS) // 2]),
+    ),
+    "far quantile": (
+        lambda **o: dp.stats.quantile(RECORDS, 0.98, bounds=(0, 10**5), interval_level=LEVEL, **o),
+        lambda r: float(np.sort(RECORDS)[int(0.98 * len(RECORDS))]),
+    ),
+}
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+@pytest.mark.parametrize(
+    "name", [name if name in ("count", "median") else pytest.param(name, marks=pytest.mark.nightly) for name in HELD]
+)
+def test_an_interval_holds_as_often_as_it_says(name: str, adjacency: Adjacency) -> None:
+    """At most 10 % may miss; of 400, more than 85 do with probability below 1e-11 (binomial, 1e-11.6)."""
+    ask, truth = HELD[name]
+    missed = 0
+    for _ in range(TRIES):
+        release = ask(epsilon=2, adjacency=adjacency)
+        low, high = release.interval(LEVEL)
+        missed += not low <= truth(release) <= high
+    assert missed <= MOST_MISSES
+    if name == "count":
+        assert missed > 0  # an interval that always holds would be too wide: 0.9^400 = 1e-18
+
+
+def test_the_limit_of_misses_has_its_false_alarm_rate() -> None:
+    assert bdtrc(MOST_MISSES, TRIES, 1 - LEVEL) < ALARM < bdtrc(MOST_MISSES - 4, TRIES, 1 - LEVEL)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+def test_an_interval_of_the_population_holds_as_often_as_it_says(adjacency: Adjacency) -> None:
+    """Uniform records: mean ½, median ½. The data of a test may come from NumPy."""
+    drawn = np.random.default_rng(7)
+    missed = np.zeros(2, dtype=int)
+    for _ in range(TRIES // 2):
+        records = drawn.random(200)
+        options: dict[str, Any] = {"epsilon": 2, "bounds": (0, 1), "adjacency": adjacency, "population": True}
+        mean = dp.stats.mean(records, clip=False, **options).interval(LEVEL)
+        median = dp.stats.median(records, interval_level=LEVEL, **options).interval(LEVEL)
+        missed += [not mean[0] <= 0.5 <= mean[1], not median[0] <= 0.5 <= median[1]]
+    assert (missed <= MOST_MISSES // 2 + 12).all()
