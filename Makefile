@@ -27,7 +27,7 @@ claims: setup ## check every theorem of the lectures and write docs/claims.md
 	@$(BIN)/dither claims --markdown > docs/claims.md
 
 test: setup ## run the tests and every documentation example
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: setup ## formatting, lint, types, import order, then `make test`
 	$(BIN)/ruff format --check .
@@ -40,4 +40,4 @@ bench: setup ## time our noise against the peers, side by side
 	$(BIN)/python -m bench noise
 
 nightly: setup ## the whole test suite, with the long tests and a wider random search
-	$(BIN)/python -m pytest -n auto --dist worksteal -m '' --hypothesis-profile nightly
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m '' --hypothesis-profile nightly

@@ -1,10 +1,16 @@
-"""Hypothesis profiles: every commit searches the same examples, the nightly run searches new ones."""
+"""Hypothesis profiles, and engines that tests share.
+
+Every commit searches the same examples, the nightly run searches new ones.
+"""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from flint import ctx
 from hypothesis import settings
+
+from tests.servers import postgres_server, spark_session
 
 settings.register_profile("commit", deadline=None, derandomize=True, database=None)
 settings.register_profile("nightly", deadline=None, max_examples=5_000)
@@ -17,3 +23,17 @@ def _usual_precision() -> Iterator[None]:
     before = ctx.prec
     yield
     assert ctx.prec == before, "this test left flint's precision changed; use ctx.workprec"
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """The URL of a PostgreSQL server with a database of our own."""
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A Spark session. Tests that use it carry `xdist_group("spark")`, so that one worker alone starts one."""
+    with spark_session() as session:
+        yield session

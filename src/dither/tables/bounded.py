@@ -11,7 +11,8 @@ person at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import ParameterError
-from dither.tables.compiled import clamped, is_present, kind_of, missing_column, number, with_values
+from dither.tables.compiled import clamped, is_present, kind_of, missing_column, number, of_kind, with_values
 from dither.tables.engines import Engine
 from dither.tables.expression import Expression
 from dither.tables.lattice import Lattice
@@ -30,6 +31,7 @@ from dither.unit.contribution import Person, TableUnit
 __all__ = ["BoundedTable", "ExactAggregate"]
 
 _PERSON = "dither person"
+_MOST_BINS = 1 << 20
 _ROWS, _TOTAL, _COUNT, _KEY = "dither rows", " total", " count", "dither key "
 
 
@@ -57,20 +59,30 @@ class BoundedTable:
     """If the groups are public, a table of them; other rows are left out before groups are chosen."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.unit, Person) and self.unit.column not in self.rows.columns:
-            raise missing_column(self.unit.column, list(self.rows.columns))
+        if isinstance(self.unit, Person):
+            if self.unit.column not in self.rows.columns:
+                raise missing_column(self.unit.column, list(self.rows.columns))
+            if self.rows[self.unit.column].type().is_floating():
+                raise ParameterError(
+                    f"the column {self.unit.column!r} holds floating-point numbers, which cannot tell persons apart."
+                )
         typed = with_values(self.rows, _prefixed(self.keys))
         for name in self.keys:
-            if kind_of(typed[_KEY + name]) == "real":
+            if kind_of(self._key(typed, name)) == "real":
                 raise ParameterError(
                     f"the column {name!r} holds real numbers, and groups need values that repeat. "
                     "Group by public bins of it."
                 )
 
+    def _key(self, table: ir.Table, name: str) -> Any:
+        """The value of a key, of the kind that the public keys have."""
+        value = table[_KEY + name]
+        return value if self.public_keys is None else of_kind(value, kind_of(self.public_keys[name]))
+
     def totals(self, measures: Mapping[str, Measure], salt: int) -> ExactAggregate:
         """One row per group: its keys and its `measures`."""
         each = self._few_groups(self._reduced(measures), salt)
-        sums = {name: each[name].sum().cast("decimal(38, 0)") for name in measures}
+        sums = {name: self.engine.total(each[name]) for name in measures}
         return self._grouped(each, sums)
 
     def bins(self, of: Expression, lattice: Lattice, count: int, salt: int) -> ExactAggregate:
@@ -78,10 +90,12 @@ class BoundedTable:
 
         The bounds are cut into `count` bins of equal width; the outer ones also hold what lies beyond the bounds.
         """
-        rows = self._few_rows(of, salt)
-        rows = rows.mutate(dither_value=lattice.steps(number(rows["dither_value"])))
-        index = (rows["dither_value"] * count / lattice.width).floor().cast("int64")
-        binned = rows.mutate(dither_bin=clamped(index, 0, count - 1))
+        if not 1 <= count <= _MOST_BINS:
+            raise ParameterError(f"the number of bins must be between 1 and {_MOST_BINS}, got {count}.")
+        rows = self._few_rows(of, salt, lambda value: lattice.steps(number(value)))
+        # Steps have 24 bits and bins 20, so the quotient of doubles has the right whole part.
+        scaled = (rows["dither_value"] * count).cast("float64") / float(lattice.width)
+        binned = rows.mutate(dither_bin=clamped(scaled.floor().cast("int64"), 0, count - 1))
         counted = binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count())
         return ExactAggregate(self.engine, counted)
 
@@ -99,13 +113,13 @@ class BoundedTable:
         table = with_values(self.rows, {**_prefixed(self.keys), **wanted})
         who = {_PERSON: table[self.unit.column]} if isinstance(self.unit, Person) else {}
         table = table.select(
-            **who, **{key: table[_KEY + key] for key in self.keys}, **{name: table[name] for name in wanted}
+            **who, **{key: self._key(table, key) for key in self.keys}, **{name: table[name] for name in wanted}
         )
         if who:
             table = table.filter(table[_PERSON].notnull())
         if self.public_keys is not None:
-            same = [table[key].identical_to(self.public_keys[key]) for key in self.keys]
-            table = table.semi_join(self.public_keys, same)
+            same = [self.engine.same(table[key], self.public_keys[key]) for key in self.keys]
+            table = table.semi_join(self.public_keys, list(itertools.chain(*same)))
         return table
 
     def _reduced(self, measures: Mapping[str, Measure]) -> ir.Table:
@@ -116,7 +130,7 @@ class BoundedTable:
         one = ibis.literal(1, type="int64")
         if not isinstance(self.unit, Person):
             single = {
-                name: Reduced(one, rows[name].notnull().cast("int64"), rows[name].fill_null(0)) if name in brought
+                name: Reduced(one, rows[name].notnull().ifelse(1, 0), rows[name].fill_null(0)) if name in brought
                 else Reduced(one, one, one)
                 for name in measures
             }  # fmt: skip
@@ -139,9 +153,10 @@ class BoundedTable:
             return each
         return self._first(each, [_PERSON], list(self.keys), self.unit.max_groups, salt)
 
-    def _few_rows(self, of: Expression, salt: int) -> ir.Table:
-        """Single rows with a value: of each person few groups, and few rows in each of them."""
+    def _few_rows(self, of: Expression, salt: int, read: Callable[[Any], Any] = lambda value: value) -> ir.Table:
+        """Single rows with a value, as it is `read`: of each person few groups, and few rows in each of them."""
         rows = self._attributed({"dither_value": of})
+        rows = rows.mutate(dither_value=read(rows["dither_value"]))
         rows = rows.filter(is_present(rows["dither_value"]))
         if not isinstance(self.unit, Person):
             return rows
@@ -150,7 +165,8 @@ class BoundedTable:
             return rows
         groups = rows.select(_PERSON, *self.keys).distinct()
         kept = self._first(groups, [_PERSON], list(self.keys), self.unit.max_groups, salt)
-        return rows.semi_join(kept, [rows[name].identical_to(kept[name]) for name in (_PERSON, *self.keys)])
+        same = [self.engine.same(rows[name], kept[name]) for name in (_PERSON, *self.keys)]
+        return rows.semi_join(kept, list(itertools.chain(*same)))
 
     def _first(self, table: ir.Table, within: list[str], among: list[str], limit: int, salt: int) -> ir.Table:
         """The `limit` rows of least hash within each combination; equal hashes by the values themselves."""

@@ -6,8 +6,9 @@ the expression and not with its repetitions: `_tamed` names its argument four ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from decimal import Decimal
 from typing import Any, Final
 
 import ibis
@@ -16,17 +17,35 @@ import ibis.expr.types as ir
 
 from dither.errors import ParameterError
 from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, Column, Expression, Literal, Operation
+from dither.tables.written import written_day, written_number
 
-__all__ = ["LARGEST", "clamped", "is_present", "kind_of", "missing_column", "number", "with_values"]
+__all__ = [
+    "LARGEST",
+    "clamped",
+    "different",
+    "entered",
+    "is_present",
+    "kind_of",
+    "missing_column",
+    "number",
+    "of_kind",
+    "with_values",
+]
 
 LARGEST: Final = 1e100
 """Larger magnitudes become this one, so that a product of two of them is still finite."""
 _SMALLEST: Final = 1e-100
 _PREFIX: Final = "dither part "
+_FIRST_DAY, _LAST_DAY = date(1, 1, 1), date(9999, 12, 31)
 
 
 def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Table:
-    """The table with a column for each expression; a column of the same name is replaced."""
+    """The table with a column for each expression; a column of the same name is replaced.
+
+    A name that differs from a column's by its letters' case alone is refused: most engines take the two for one, and
+    then a harmless column might stand in for that of the persons.
+    """
+    different(table.columns, expressions)
     names: dict[int, str] = {}
     levels: dict[int, list[Operation]] = {}
     for expression in expressions.values():
@@ -56,14 +75,55 @@ def kind_of(value: ir.Value) -> str:
 
 
 def number(value: ir.Value) -> Any:
-    """A double, NULL for NaN; None if the value is no number. Whole numbers beyond 2^53 are rounded."""
+    """A double, NULL for NaN; other kinds are refused. Whole numbers beyond 2^53 are rounded.
+
+    A text is the number that is written there, or NULL.
+    """
     kind = kind_of(value)
     if kind == "truth":
-        return value.cast("int64").cast("float64")
+        return value.notnull().ifelse(value.ifelse(1.0, 0.0), ibis.null("float64"))
+    if kind == "text":
+        return written_number(value)
     if kind not in ("whole", "real"):
-        return None
+        raise ParameterError(f"a number is needed in this place, and the expression gives a {kind}.")
+    if _is_unlimited(value):
+        return _of_unlimited(value)
     double = value.cast("float64")
     return double.isnan().ifelse(ibis.null("float64"), double) if value.type().is_floating() else double
+
+
+def day(value: ir.Value) -> Any:
+    """A day; a text is the day that is written there, or NULL. Other kinds are refused."""
+    kind = kind_of(value)
+    if kind not in ("text", "date"):
+        raise ParameterError(f"a date is needed in this place, and the expression gives a {kind}.")
+    return written_day(value) if kind == "text" else value
+
+
+def of_kind(value: ir.Value, kind: str) -> Any:
+    """A value as one of the kind of public keys: a text may stand for a whole number or a day, NULL if it is none."""
+    found = kind_of(value)
+    if found == "text" and kind == "whole":
+        double = number(value)
+        whole = (double == double.floor().cast("float64")) & (double.abs() <= 2.0**53)
+        return whole.ifelse(double, ibis.null("float64")).cast("int64")
+    if found == "text" and kind == "date":
+        return day(value)
+    if found != kind:
+        raise ParameterError(f"keys are of the kind of their column: it holds a {found}, and they are each a {kind}.")
+    return value
+
+
+def _is_unlimited(value: ir.Value) -> bool:
+    """Whether these are the decimals of PostgreSQL that have any number of digits, infinities and NaN."""
+    return bool(value.type().is_decimal() and value.type().precision is None)
+
+
+def _of_unlimited(value: Any) -> Any:
+    """A tame double: the cast of PostgreSQL fails on decimals beyond the range of doubles."""
+    most, least = (ibis.literal(Decimal(of), type=dt.Decimal()) for of in (f"{LARGEST:e}", f"{_SMALLEST:e}"))
+    finite = clamped(is_present(value).ifelse(value, ibis.null(dt.Decimal())), -most, most)
+    return (finite.abs() < least).ifelse(ibis.literal(Decimal(0), type=dt.Decimal()), finite).cast("float64")
 
 
 def clamped(value: Any, low: Any, high: Any) -> Any:
@@ -73,7 +133,20 @@ def clamped(value: Any, low: Any, high: Any) -> Any:
 
 def is_present(value: Any) -> Any:
     """Whether there is a value: neither NULL nor NaN."""
+    if _is_unlimited(value):
+        return value.notnull() & (value.cast("string") != "NaN")
     return value.notnull() & ~value.isnan() if value.type().is_floating() else value.notnull()
+
+
+def different(existing: Iterable[str], new: Iterable[str]) -> None:
+    """Refuse new names that an engine could take for existing ones, or for each other."""
+    folded = {name.casefold(): name for name in existing}
+    for name in new:
+        if folded.setdefault(name.casefold(), name) != name:
+            raise ParameterError(
+                f"{name!r} and {folded[name.casefold()]!r} differ in upper and lower case only, and engines take them "
+                "for one name. Choose another."
+            )
 
 
 def missing_column(name: str, existing: list[str]) -> ParameterError:
@@ -82,9 +155,9 @@ def missing_column(name: str, existing: list[str]) -> ParameterError:
 
 
 _KINDS: Final[dict[str, Callable[[dt.DataType], bool]]] = {
-    "whole": lambda of: of.is_integer(),
-    "real": lambda of: of.is_floating() or of.is_decimal(),
-    "text": lambda of: of.is_string(),
+    "whole": lambda of: of.is_integer() and not of.is_uint64(),
+    "real": lambda of: of.is_floating() or of.is_decimal() or of.is_uint64(),
+    "text": lambda of: of.is_string() or of.is_uuid(),
     "truth": lambda of: of.is_boolean(),
     "date": lambda of: of.is_date() or of.is_timestamp(),
 }
@@ -108,16 +181,27 @@ def _value(expression: Expression, table: ir.Table, names: Mapping[int, str]) ->
     assert isinstance(expression, Column)
     if expression.name not in table.columns:
         raise missing_column(expression.name, [name for name in table.columns if not name.startswith(_PREFIX)])
-    value = table[expression.name]
-    kind_of(value)
-    return value.cast("date") if value.type().is_timestamp() else value
+    return entered(table[expression.name])
+
+
+def entered(value: Any) -> Any:
+    """A column as expressions see it: what engines know by several types is one type here.
+
+    A time is its day, and a day outside the years 1 to 9999 (infinite ones among them) is NULL; a text has no padding
+    and no longest length; a UUID is a text.
+    """
+    kind = kind_of(value)
+    if kind == "date":
+        found = value.cast("date")
+        return found.between(_FIRST_DAY, _LAST_DAY).ifelse(found, ibis.null("date"))
+    return value.cast("string") if kind == "text" else value
 
 
 def _operation(operation: Operation, parts: list[Any]) -> Any:
     if operation.verb in COMPARISONS:
         return _compared(operation.verb, *parts)
     if operation.verb in ARITHMETIC:
-        return _ARITHMETIC[operation.verb](*map(_needed_number, parts))
+        return _ARITHMETIC[operation.verb](*(_tamed(number(part)) for part in parts))
     if operation.verb in DATES:
         return _date_part(operation.verb, parts[0])
     return _logic(operation.verb, parts) if operation.verb in LOGIC else _choice(operation.verb, parts)
@@ -148,28 +232,23 @@ _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }
 
 
-def _needed_number(value: ir.Value) -> Any:
-    """A tame double, or a refusal. What an operation gave is tame already."""
-    found = number(value)
-    if found is None:
-        raise ParameterError(f"a number is needed in this place, and the expression gives a {kind_of(value)}.")
-    return _tamed(found)
-
-
 def _comparable(a: ir.Value, b: ir.Value) -> tuple[Any, Any]:
-    """Two values of one kind; numbers of different kinds as doubles."""
+    """Two values of one kind; numbers of different kinds as doubles, a text as what it stands beside."""
     kinds = kind_of(a), kind_of(b)
     if kinds[0] == kinds[1] and kinds[0] != "real":
         return a, b
-    if set(kinds) <= {"whole", "real"}:
+    if set(kinds) <= {"whole", "real", "text"}:
         return number(a), number(b)
+    if set(kinds) == {"text", "date"}:
+        return day(a), day(b)
     raise ParameterError(f"a {kinds[0]} does not go together with a {kinds[1]} here.")
 
 
 def _compared(verb: str, a: ir.Value, b: ir.Value) -> Any:
-    if verb not in ("==", "!=") and kind_of(a) == "text":
+    first, second = _comparable(a, b)
+    if verb not in ("==", "!=") and kind_of(first) == "text":
         raise ParameterError("texts are compared by == and != only: their order differs between engines.")
-    return _COMPARISONS[verb](*_comparable(a, b))
+    return _COMPARISONS[verb](first, second)
 
 
 def _logic(verb: str, parts: list[Any]) -> Any:
@@ -200,7 +279,6 @@ def _choice(verb: str, parts: list[Any]) -> Any:
 
 
 def _date_part(verb: str, value: Any) -> Any:
-    if kind_of(value) != "date":
-        raise ParameterError(f"{verb} is a part of a date, and the expression gives a {kind_of(value)}.")
-    part = value.day_of_week.index() if verb == "weekday" else getattr(value, verb)()
+    found = day(value)
+    part = found.day_of_week.index() if verb == "weekday" else getattr(found, verb)()
     return part.cast("int64")

@@ -7,7 +7,7 @@ exact, and integers of up to 2^24 in magnitude are kept as they are.
 
 **No sum can overflow.** A step count has at most 24 bits, so 64-bit integers hold the sum of 2^39 rows of one person;
 sums over persons are decimals of 38 digits (or 128-bit integers). Squares are taken on a coarser lattice of 12 bits,
-so they have 24 bits as well.
+so they have 24 bits as well. The ends of a lattice are at most 2^52 steps from zero, so doubles hold them exactly.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = ["SQUARE_BITS", "SUM_BITS", "Lattice"]
 
 SUM_BITS: Final = 24
 SQUARE_BITS: Final = 12
+_MOST_STEPS: Final = 1 << 52
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,16 @@ class Lattice:
         """The finest lattice whose width, or whose distance from zero, has at most `bits` bits in steps."""
         low, high = checked_bounds(bounds)
         reach = max(abs(low), abs(high)) if from_zero else high - low
+        least = max(reach / ((1 << bits) - 1), max(abs(low), abs(high)) / _MOST_STEPS)
         step = Fraction(1)
-        while reach / step > (1 << bits) - 1:
+        while step < least:
             step *= 2
-        while reach / (step / 2) <= (1 << bits) - 1 and _has_use(low, high, step):
+        while step / 2 >= least and _has_use(low, high, step):
             step /= 2
-        return cls(step, _nearest(low / step), _nearest(high / step))
+        lattice = cls(step, _nearest(low / step), _nearest(high / step))
+        if not lattice.width:
+            raise ParameterError("bounds must differ by more than a millionth of a billionth of their magnitude.")
+        return lattice
 
     @property
     def width(self) -> int:

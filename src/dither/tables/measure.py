@@ -13,7 +13,7 @@ from typing import Any
 
 import ibis
 
-from dither.tables.compiled import clamped, is_present, number
+from dither.tables.compiled import clamped, number
 from dither.tables.expression import Expression
 from dither.tables.lattice import Lattice
 
@@ -39,7 +39,7 @@ class Measure(ABC):
 
     def row(self, value: Any) -> Any:
         """What a row with this value brings."""
-        return is_present(value).ifelse(1, ibis.null("int64"))
+        return number(value).notnull().ifelse(1, ibis.null("int64"))
 
     @abstractmethod
     def contribution(self, person: Reduced, max_rows: int) -> Any:
@@ -78,7 +78,7 @@ class RowCount(Measure):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values(Measure):
-    """How many rows have a value, of each person at most `max_rows`."""
+    """How many rows have a number, of each person at most `max_rows`."""
 
     of: Expression
 

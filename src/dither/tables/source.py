@@ -9,19 +9,23 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import EngineError, ParameterError
+from dither.tables.compiled import different
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import DuckDB
 
-__all__ = ["Source", "arrow_table", "open_source"]
+__all__ = ["Source", "arrow_table", "not_reserved", "open_source"]
+
+_Opened = TypeVar("_Opened")
 
 RESERVED = "dither "
 """No column of a source may start with this: the names of intermediate columns do."""
@@ -38,9 +42,15 @@ class Source:
     def __post_init__(self) -> None:
         if not self.table.columns:
             raise ParameterError("the source has no columns.")
+        different((), self.table.columns)
         for name in self.table.columns:
-            if name.startswith(RESERVED):
-                raise ParameterError(f"no column of a source may have a name that starts with {RESERVED!r}. Rename it.")
+            not_reserved(name)
+
+
+def not_reserved(name: str) -> None:
+    """Refuse a column name that could be one of ours."""
+    if name.casefold().startswith(RESERVED):
+        raise ParameterError(f"no column may have a name that starts with {RESERVED!r}. Rename it.")
 
 
 def open_source(source: Any, table: str | None = None, identity: str | None = None) -> Source:
@@ -66,17 +76,41 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
 def arrow_table(frame: Any) -> pa.Table:
     """A pandas, Polars (also lazy) or Arrow table as an Arrow table."""
     if isinstance(frame, pa.Table):
-        return frame
+        return _decoded(frame)
     if isinstance(frame, pa.RecordBatch):
-        return pa.Table.from_batches([frame])
+        return _decoded(pa.Table.from_batches([frame]))
     if _library(frame) == "polars":
-        return (frame.collect() if hasattr(frame, "collect") else frame).to_arrow()
-    if _library(frame) == "pandas":
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        return _decoded((frame.collect() if hasattr(frame, "collect") else frame).to_arrow())
+    if _library(frame) == "pandas" and hasattr(frame, "columns"):
+        return _decoded(_of_pandas(frame))
     raise ParameterError(
         f"a source is a path, a database URL, or a table of pandas, Polars, Arrow, Ibis or Spark; "
         f"got the type {type(frame).__name__}."
     )
+
+
+def _of_pandas(frame: Any) -> pa.Table:
+    if not all(isinstance(name, str) for name in frame.columns):
+        raise ParameterError("the columns of a frame must have texts as names.")
+    mixed = ""
+    columns = {}
+    for name in frame.columns:
+        try:
+            columns[name] = pa.array(frame[name], from_pandas=True)
+        except (pa.ArrowException, TypeError, ValueError):  # its words may be data
+            mixed = name
+    if mixed:
+        raise ParameterError(f"the column {mixed!r} of the frame holds values of different types. Give it one type.")
+    return pa.table(columns)
+
+
+def _decoded(table: pa.Table) -> pa.Table:
+    """Categories as the texts they stand for: their codes depend on all rows."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            plain = table.column(index).cast(field.type.value_type)
+            table = table.set_column(index, pa.field(field.name, field.type.value_type), plain)
+    return table
 
 
 def _files(pattern: str, identity: str | None) -> Source:
@@ -86,16 +120,17 @@ def _files(pattern: str, identity: str | None) -> Source:
         raise ParameterError(
             f"no file is found at {pattern!r}. Check the path; a pattern such as data/*.parquet works too."
         )
+    if identity is None and any(path.stat().st_nlink > 1 for path in paths):
+        raise ParameterError(
+            f"a file at {pattern!r} has several names (hard links), which would have a budget each. "
+            "Give the data one name that stays the same: identity='visits 2024'."
+        )
     engine = DuckDB()
-    try:
-        table = engine.files(paths)
-    except ParameterError:
-        raise
-    except Exception as error:
-        raise EngineError(
-            f"the files at {pattern!r} cannot be read as a table ({type(error).__name__}). "
-            "Check that they are CSV files with a header line, or Parquet files, and that none is empty."
-        ) from None
+    table = _opened(
+        lambda: engine.files(paths),
+        f"the files at {pattern!r} cannot be read as a table",
+        "Check that they are CSV files in UTF-8 with a header line, or Parquet files, and that none is empty.",
+    )
     return Source(engine, table, identity or f"files:{_digest(map(str, paths))}:{paths[0].name}")
 
 
@@ -107,16 +142,27 @@ def _database(url: str, table: str | None, identity: str | None) -> Source:
         raise ParameterError(f"databases are PostgreSQL, got a URL of the kind {parts.scheme!r}.")
     from dither.tables.engines.postgres import PostgreSQL  # psycopg is an extra
 
-    try:
+    def connected() -> Source:
         engine = PostgreSQL.at(url)
-        found = engine.backend.table(table)
+        found, place = engine.table(table)
+        return Source(engine, found, identity or place)
+
+    return _opened(
+        connected,
+        f"the table {table!r} of the database cannot be opened",
+        "Check the URL, that the server runs, and the name of the table.",
+    )
+
+
+def _opened(open_it: Callable[[], _Opened], failure: str, advice: str) -> _Opened:
+    """What is opened, or an error without the words of the engine, which may be data or a password."""
+    try:
+        return open_it()
+    except ParameterError:
+        raise
     except Exception as error:
-        raise EngineError(
-            f"the table {table!r} of the database cannot be opened ({type(error).__name__}). "
-            "Check the URL, that the server runs, and the name of the table."
-        ) from None
-    place = f"{(parts.hostname or 'localhost').lower()}:{parts.port or 5432}{parts.path}"
-    return Source(engine, found, identity or f"postgresql:{place}/{table}")
+        kind = type(error).__name__
+    raise EngineError(f"{failure} ({kind}). {advice}")
 
 
 def _spark(source: Any, table: str | None, identity: str | None) -> Source:
@@ -129,7 +175,12 @@ def _spark(source: Any, table: str | None, identity: str | None) -> Source:
     if table is None:
         raise ParameterError("a Spark session needs table=..., the name of a table or view of the session.")
     engine = Spark(source)
-    return Source(engine, engine.backend.table(table), identity or f"spark:{table}")
+    found = _opened(
+        lambda: engine.backend.table(table),
+        f"the table {table!r} of the Spark session cannot be opened",
+        "Check that it is a table or a view of this session.",
+    )
+    return Source(engine, found, identity or f"spark:{table}")
 
 
 def _engine_of(table: ir.Table) -> Engine:

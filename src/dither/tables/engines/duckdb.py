@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
 
 __all__ = ["DuckDB"]
 
+_LONGEST_HEADER = 1 << 20
 _LOCKED = ("lock_configuration=true",)
 _SEALED = (
     "enable_external_access=false",  # no read_text, COPY, ATTACH or INSTALL
@@ -40,11 +42,31 @@ class DuckDB(Engine):
         if kind <= {".parquet", ".pq"}:
             table = self.backend.read_parquet(names)
         elif kind <= {".csv", ".tsv", ".txt"}:
-            table = self.backend.read_csv(names)
+            table = self._texts(paths)
         else:
             raise ParameterError("a source is CSV or Parquet files of one kind, by their endings .csv and .parquet.")
         self._seal(names)
         return table
+
+    def _texts(self, paths: Sequence[Path]) -> ir.Table:
+        """Files of separated values. Only the header line decides how they are read, never the rows.
+
+        Every column is text (see written.py), an empty field is NULL, and a line that has other than as many fields
+        as the header is left out.
+        """
+        header, separator = _header(paths[0])
+        if any(_header(path) != (header, separator) for path in paths[1:]):
+            raise ParameterError("the files do not have the same header line. Give them as datasets of their own.")
+        return self.backend.read_csv(
+            [str(path) for path in paths],
+            columns=dict.fromkeys(header, "VARCHAR"),
+            auto_detect=False,
+            header=True,
+            delim=separator,
+            quote='"',
+            escape='"',
+            ignore_errors=True,
+        )
 
     def _seal(self, names: Sequence[str]) -> None:
         listed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
@@ -67,5 +89,18 @@ class DuckDB(Engine):
         name = ibis.util.gen_name("dither_public")
         return self.backend.create_table(name, table, temp=True)
 
-    def _batches(self, query: str) -> Iterator[pa.RecordBatch]:
+    def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         yield from self.backend.con.sql(query).to_arrow_reader(BATCH_ROWS)
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    """The column names of a file of separated values, and what separates them: the one most often in its header."""
+    with path.open(newline="", encoding="utf-8-sig") as lines:
+        first = lines.readline(_LONGEST_HEADER)
+    separator = max(",;\t|", key=first.count)
+    names = next(csv.reader([first], delimiter=separator), [])
+    if not all(names) or not names or len(set(names)) != len(names):
+        raise ParameterError(
+            f"the file {path.name!r} must start with a header line of different column names, one for each column."
+        )
+    return names, separator

@@ -35,13 +35,21 @@ class Engine(ABC):
     def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
         """64 bits that look random and depend on the values and the secret salt; the engine's own fast hash."""
 
+    def total(self, value: Any) -> Any:
+        """The sum of whole numbers of up to 44 bits, of any number of rows: it must not be found in 64 bits."""
+        return value.sum().cast("decimal(38, 0)")
+
+    def same(self, a: Any, b: Any) -> list[Any]:
+        """Conditions under which two values are the same, NULL being the same as NULL."""
+        return [a.identical_to(b)]
+
     @abstractmethod
     def upload(self, table: pa.Table) -> ir.Table:
         """A public table, for joins."""
 
     @abstractmethod
-    def _batches(self, query: str) -> Iterator[pa.RecordBatch]:
-        """The result of a SQL query."""
+    def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The result of a SQL query, of the types of `schema` or of such as can be cast to them."""
 
     def _compiled(self, expression: ir.Table) -> str:
         """SQL with one SELECT per step: fused, a value that is named four times would be written out four times."""
@@ -53,15 +61,31 @@ class Engine(ABC):
                 ibis.options.sql.fuse_selects = fused
 
     def fetch(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
-        """The rows of an expression, in batches. An error of the engine is told without its words: they may be data."""
-        query = self._compiled(expression)
+        """The rows of an expression in batches, of the same types on every engine; an empty batch if there are none.
+
+        An error of the engine is told without its words, also not as the cause: they may be data.
+        """
+        schema = _schema(expression)
+        failed, empty = "", True
         try:
-            yield from self._batches(query)
+            for batch in self._batches(self._compiled(expression), schema):
+                empty = False
+                yield batch.cast(schema)
         except Exception as error:
+            failed = type(error).__name__
+        if failed:
             raise EngineError(
-                f"{self.name} could not answer ({type(error).__name__}). What was charged stays charged. "
+                f"{self.name} could not answer ({failed}). What was charged stays charged. "
                 "Check that the source is still there and that the engine has memory and disk."
-            ) from None
+            )
+        if empty:
+            yield pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def _schema(expression: ir.Table) -> pa.Schema:
+    """The types that leave an engine: whole numbers have 64 bits, whatever the column had."""
+    types = {name: pa.int64() if of.is_integer() else of.to_pyarrow() for name, of in expression.schema().items()}
+    return pa.schema(types.items())
 
 
 def builtin(name: str, returns: str, *values: Any) -> ir.Value:

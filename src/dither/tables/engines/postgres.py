@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from datetime import date
+from typing import Any, Final
 
 import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
+from psycopg import sql
 
+from dither.errors import ParameterError
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
 
 __all__ = ["PostgreSQL"]
 
+_PLACE: Final = """
+    SELECT (SELECT system_identifier FROM pg_control_system()), current_database(), namespace.nspname, class.relname
+    FROM pg_class AS class JOIN pg_namespace AS namespace ON namespace.oid = class.relnamespace
+    WHERE class.oid = to_regclass(%s)"""
+_LOOSE_TEXTS: Final = """
+    SELECT attribute.attname
+    FROM pg_attribute AS attribute JOIN pg_collation AS rules ON attribute.attcollation = rules.oid
+    WHERE attribute.attrelid = to_regclass(%s) AND NOT rules.collisdeterministic"""
+_BLANKS: Final = {"string": "", "boolean": False, "date": date(1970, 1, 1)}
+"""What stands for NULL where it is compared; whether it is NULL is compared as well."""
+
 
 class PostgreSQL(Engine):
-    """A connection to a PostgreSQL server. Sums come back through a cursor of the server, in batches."""
+    """A connection to a PostgreSQL server. Groups come back through a cursor of the server, in batches."""
 
     name = "PostgreSQL"
 
@@ -24,23 +38,60 @@ class PostgreSQL(Engine):
 
     @classmethod
     def at(cls, url: str) -> PostgreSQL:
-        """Connect to postgresql://user@host/database."""
-        return cls(ibis.connect(url))
+        """Connect to postgresql://user@host/database. Times with a zone are read in UTC, whoever asks."""
+        engine = cls(ibis.connect(url))
+        engine.backend.con.execute("SET TIME ZONE 'UTC'")
+        return engine
+
+    def table(self, name: str) -> tuple[ir.Table, str]:
+        """A table or view, `name` or `schema.name`, and where it is: the same for every spelling of host and name.
+
+        Columns in whose collation different texts are equal are refused: no other engine would group them so.
+        """
+        schema, _, bare = name.rpartition(".")
+        connection = self.backend.con
+        quoted = sql.Identifier(*filter(None, (schema, bare))).as_string(connection)
+        found = self.backend.table(bare, database=schema or None)
+        for (column,) in connection.execute(_LOOSE_TEXTS, [quoted]).fetchall():
+            raise ParameterError(
+                f"the column {column!r} has a collation in which different texts are equal. "
+                'Ask a view without it, or with it under COLLATE "C".'
+            )
+        server, database, *place = connection.execute(_PLACE, [quoted]).fetchone()
+        return found, f"postgresql:{server}/{database}/{'.'.join(place)}"
 
     def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
         """`hash_record_extended` of the row of values, seeded with the salt: 64 bits, of any types, NULL among them."""
         row: Any = builtin("row", "json", *values)
         return builtin("hash_record_extended", "int64", row, ibis.literal(salt, type="int64"))
 
-    def upload(self, table: pa.Table) -> ir.Table:
-        name = ibis.util.gen_name("dither_public")
-        return self.backend.create_table(name, table, temp=True)
+    def same(self, a: Any, b: Any) -> list[Any]:
+        """Two equalities: IS NOT DISTINCT FROM would compare each row with each key, and not find it by a hash."""
+        blank = _BLANKS.get(str(a.type().copy(nullable=True)).partition("(")[0], 0)
+        return [a.isnull() == b.isnull(), a.fill_null(blank) == b.fill_null(blank)]
 
-    def _batches(self, query: str) -> Iterator[pa.RecordBatch]:
+    def upload(self, table: pa.Table) -> ir.Table:
+        """By COPY into a temporary table, which ends with the connection."""
+        name = ibis.util.gen_name("dither_public")
+        self.backend.create_table(name, schema=ibis.Schema.from_pyarrow(table.schema), temp=True)
+        target = sql.Identifier(name)
+        with self.backend.con.cursor() as cursor:
+            with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(target)) as copy:
+                for batch in table.to_batches(BATCH_ROWS):
+                    for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                        copy.write_row(row)
+            cursor.execute(sql.SQL("ANALYZE {}").format(target))
+        return self.backend.table(name)
+
+    def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         connection = self.backend.con
-        with connection.transaction(), connection.cursor(name=ibis.util.gen_name("dither")) as cursor:
-            cursor.execute(query)
-            while rows := cursor.fetchmany(BATCH_ROWS):
-                names = [column.name for column in cursor.description]
-                columns = [pa.array(values) for values in zip(*rows, strict=True)]
-                yield pa.record_batch(columns, names=names)
+        with connection.transaction():
+            connection.execute("SET TRANSACTION READ ONLY")
+            with connection.cursor(name=ibis.util.gen_name("dither")) as cursor:
+                cursor.execute(query)
+                while rows := cursor.fetchmany(BATCH_ROWS):
+                    columns = [
+                        pa.array(values, type=field.type)
+                        for values, field in zip(zip(*rows, strict=True), schema, strict=True)
+                    ]
+                    yield pa.record_batch(columns, schema=schema)

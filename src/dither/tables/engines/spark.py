@@ -33,6 +33,10 @@ class Spark(Engine):
         """`xxhash64` of the salt and all values."""
         return builtin("xxhash64", "int64", ibis.literal(salt, type="int64"), *values)
 
+    def total(self, value: Any) -> Any:
+        """Spark keeps a sum of 64-bit integers in 64 bits, so they become decimals first."""
+        return value.cast("decimal(20, 0)").sum().cast("decimal(38, 0)")
+
     def frame(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as a view of this session."""
         name = ibis.util.gen_name("dither_source")
@@ -42,7 +46,7 @@ class Spark(Engine):
     def upload(self, table: pa.Table) -> ir.Table:
         return self.frame(self.session.createDataFrame(table))
 
-    def _batches(self, query: str) -> Iterator[pa.RecordBatch]:
+    def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         # Ibis's own fetch goes through pandas, where large integers with NULLs lose digits.
         table: pa.Table = self.session.sql(query).toArrow()
         yield from table.to_batches(max_chunksize=BATCH_ROWS)
