@@ -204,7 +204,7 @@ MUTATIONS = [
     ),
     *several(
         "measures/conversions.py",
-        ("tests/claims/test_conversions.py",),
+        ("tests/unit/test_accounting_safe_sides.py", "tests/claims/test_conversions.py"),
         (
             "fraction_above(lambda: concentrated(epsilon))",
             "fraction_above(lambda: concentrated(epsilon) * Ball(0.999999))",

@@ -16,6 +16,7 @@ from dither.accounting.search import Bracket
 from dither.errors import OverBudget
 from dither.exact import Ball, ball, precision, rational
 from dither.measures import ApproxDP, PureDP
+from dither.measures.conversions import to_gaussian
 from dither.measures.finite_pairs import finite
 from dither.measures.pairs import BoundedRange, Gaussian, Laplace
 from dither.measures.subsampled_pairs import poisson
@@ -101,3 +102,9 @@ def test_the_scale_for_an_error_is_rounded_down() -> None:
         with precision(200):
             assert (-ball(error / laplace)).exp() <= ball(1 - level)
             assert (ball(error / gauss) / Ball(2).sqrt()).erfc() <= ball(1 - level)
+
+
+def test_the_gaussian_of_a_huge_epsilon_is_not_too_small() -> None:
+    """−2Φ⁻¹(1/(1 + e^ε)) is √(8ε) up to a share that vanishes."""
+    epsilon = Fraction(10) ** 30
+    assert to_gaussian(PureDP(epsilon)).mu_squared >= Fraction(99, 100) * 8 * epsilon

@@ -353,10 +353,23 @@ def test_supports_of_samples_are_rounded_outwards() -> None:
 @pytest.mark.parametrize("wrap", [PoissonRemove, PoissonAdd, FixedSize])
 def test_a_profile_of_a_range_holds_all_of_it(wrap: Callable[[Pair, Fraction], Pair]) -> None:
     """Where the range of ε holds a bend: the loss at which a sample has no base left, and 0."""
-    pair = wrap(Laplace(Fraction(3)), Fraction(1, 3))
+    pair = wrap(Gaussian(Fraction(9)), Fraction(1, 3))
     with precision(200):
         for middle in (-ball(Fraction(3, 2)).log(), ball(Fraction(3, 2)).log(), Ball(0)):
             for radius in (1e-2, 1e-6):
                 whole = pair.profile(middle + Ball(0, radius))
                 for part in np.linspace(-0.99, 0.99, 9):
                     assert whole.overlaps(pair.profile(middle + Ball(float(part) * radius)))
+
+
+@pytest.mark.parametrize(
+    "pair", [moment_pairs.Concentrated(Fraction(1, 8)), moment_pairs.Renyi(((Fraction(2), Fraction(1, 4)),))], ids=str
+)
+def test_profiles_of_moments_reach_up_to_their_bound(pair: Pair) -> None:
+    """Also over a range that holds 0, where the bound is another on each side."""
+    losses = np.array([-0.4, -0.1, 0.1, 0.4])
+    with precision(200):
+        whole = pair.profile(Ball(0, 0.5))
+        for loss, dot in zip(losses, pair.dots(losses), strict=True):
+            assert pair.profile(Ball(float(loss))).upper() >= Ball(float(dot) * 0.99)
+            assert whole.upper() >= Ball(float(dot) * 0.999)
