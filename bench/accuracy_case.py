@@ -39,7 +39,15 @@ class Cell:
         return float(np.quantile(data, self.statistic))
 
 
-ASKED = [(0.5, 0.1), (0.5, 1.0), (0.9, 1.0), (0.99, 0.1), ("mean", 0.1), ("mean", 1.0), ("variance", 1.0)]
+ASKED: list[tuple[str | float, float]] = [
+    (0.5, 0.1),
+    (0.5, 1.0),
+    (0.9, 1.0),
+    (0.99, 0.1),
+    ("mean", 0.1),
+    ("mean", 1.0),
+    ("variance", 1.0),
+]
 CHANGES: tuple[Change, Change] = ("add or remove", "replace")
 CELLS = [Cell(statistic, epsilon, change) for change in CHANGES for statistic, epsilon in ASKED]
 

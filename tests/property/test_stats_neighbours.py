@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def loss(left: tuple[Any, ...], right: tuple[Any, ...]) -> Fraction:
     assert left[0] == right[0], "the mechanism depends on data"
     if isinstance(left[0], Laplace):
         assert left[0].epsilon is not None
-        return abs(left[1] - right[1]) * left[0].epsilon / math.floor(left[0].sensitivity)
+        return Fraction(abs(left[1] - right[1]), math.floor(left[0].sensitivity)) * left[0].epsilon
     if len(left) == 2:
         differences = [Fraction(a) - Fraction(b) for a, b in zip(left[1].tolist(), right[1].tolist(), strict=True)]
     else:
@@ -111,9 +112,7 @@ QUERIES: dict[str, Callable[[Any, Any], Any]] = {
 
 def check(run: Callable[[Any], Any], left: Any, right: Any, epsilon: Fraction, parts: list[float]) -> None:
     scripts = Script(parts), Script(parts)
-    first, second = (
-        followed(script, lambda data=data: run(data)) for script, data in zip(scripts, (left, right), strict=True)
-    )
+    first, second = followed(scripts[0], partial(run, left)), followed(scripts[1], partial(run, right))
     assert first.event == second.event
     assert len(scripts[0].seen) == len(scripts[1].seen)
     total = sum((loss(a, b) for a, b in zip(scripts[0].seen, scripts[1].seen, strict=True)), Fraction(0))
@@ -165,6 +164,6 @@ def test_covariance_costs_no_more_than_stated(
 def test_a_score_that_moves_too_far_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """With half the sensitivity declared, some pair of neighbours loses more than ε."""
     monkeypatch.setattr("dither.estimators.quantiles.quantile_sensitivity", lambda q, _: q.denominator / 4)
-    options = {"epsilon": 1, "bounds": (0, 10), "adjacency": ADD_REMOVE}
+    options: dict[str, Any] = {"epsilon": 1, "bounds": (0, 10), "adjacency": ADD_REMOVE}
     with pytest.raises(AssertionError):
         check(lambda x: stats.median(x, **options), [1, 2, 8, 9], [1, 2, 8, 9, 9.5], Fraction(1), [0.5])

@@ -179,12 +179,19 @@ def test_the_interval_of_a_histogram_is_that_of_its_noise() -> None:
 
 def test_common_names_first() -> None:
     data = ["a"] * 900 + ["b"] * 500 + ["c"] * 100
-    for options in ({"categories": ["c", "b", "a", "d"]}, {"delta": 1e-6}):
+    ways: list[dict[str, Any]] = [{"categories": ["c", "b", "a", "d"]}, {"delta": 1e-6}]
+    for options in ways:
         for adjacency in (ADD_REMOVE, REPLACE_ONE):
-            assert STATS.top(data, 2, epsilon=2, adjacency=adjacency, **options).value == ["a", "b"]  # type: ignore[arg-type]
-            assert STATS.mode(data, epsilon=2, adjacency=adjacency, **options).value == "a"  # type: ignore[arg-type]
+            assert STATS.top(data, 2, epsilon=2, adjacency=adjacency, **options).value == ["a", "b"]
+            assert STATS.mode(data, epsilon=2, adjacency=adjacency, **options).value == "a"
     assert STATS.mode(["x"], epsilon=1, delta=1e-9).value is None
     assert STATS.mode(["x"], epsilon=1, delta=1e-9).guarantee == dp.ApproxDP(1, 1e-9, adjacency=ADD_REMOVE)
+
+
+def test_no_time_is_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    times = pandas.Series([pandas.NaT, pandas.Timestamp("2026-01-01")])
+    assert STATS.count(times.astype(object), epsilon=10**6).value == 1
 
 
 @pytest.mark.parametrize(
@@ -206,9 +213,10 @@ def test_common_names_first() -> None:
         lambda: STATS.median([1], epsilon=1, bounds=(0, 1), interval_level=1),
         lambda: STATS.median([1], epsilon=1, bounds=(0, 1), interval_level=0.9).interval(0.95),
         lambda: STATS.count(7, epsilon=1),
+        lambda: STATS.mean([1], epsilon=1, delta=math.nan),
         lambda: STATS.count(np.ones((2, 2)), epsilon=1),
     ],
-    ids=range(17),
+    ids=range(18),
 )
 def test_bad_questions_are_refused(ask: Callable[[], Any]) -> None:
     with pytest.raises(ParameterError):

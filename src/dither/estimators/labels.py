@@ -46,7 +46,7 @@ def label(entry: Any) -> Any:
         return _number(entry)
     if isinstance(entry, int):
         return int(entry)
-    return entry if isinstance(entry, _NAMES) else None
+    return entry if isinstance(entry, _NAMES) and entry == entry else None  # NaT is a date, unlike itself
 
 
 def _number(entry: float | Decimal | Fraction) -> int | float | None:

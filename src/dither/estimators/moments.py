@@ -29,7 +29,7 @@ from dither.estimators.answer import Estimate
 from dither.estimators.moment_bars import CovarianceBars, MeanBars, SumBars, VarianceBars
 from dither.estimators.moment_steps import Steps
 from dither.estimators.records import Bounds, is_replace
-from dither.exact import Number
+from dither.exact import Number, check, rational
 
 __all__ = ["covariance", "mean", "std", "sum", "variance"]
 
@@ -89,7 +89,8 @@ def mean(
     >>> low <= release.value <= high
     True
     """
-    _ = delta
+    if delta is not None:
+        check.probability(delta=rational(delta, "delta"))
     steps = Steps.started(epsilon, adjacency)
     (values,), (limits,) = steps.columns([data], [bounds])
     size = steps.size(len(values))

@@ -7,12 +7,15 @@
 True
 """
 
+from dither.estimators.compare import compare
 from dither.estimators.counts import count, histogram, mode, top
 from dither.estimators.extremes import max, min
 from dither.estimators.moments import covariance, mean, std, sum, variance
 from dither.estimators.quantiles import median, quantile
+from dither.estimators.unbounded import unbounded_mean, unbounded_median
 
 __all__ = [
+    "compare",
     "count",
     "covariance",
     "histogram",
@@ -25,5 +28,7 @@ __all__ = [
     "std",
     "sum",
     "top",
+    "unbounded_mean",
+    "unbounded_median",
     "variance",
 ]
