@@ -68,6 +68,25 @@ def naive_density(base: Base, place: float) -> int:
     raise AssertionError
 
 
+def test_ends_that_rounding_puts_out_of_order_still_count_once_each() -> None:
+    # Two records next to 0 whose distances from the origin round apart: the larger one has the smaller upper end, which
+    # is a grid point, so that a search in these ends as they come would miscount there by as many as there are.
+    base = Base.in_a_tail((0.0, 2.0**20), 2.0**19 + 1000)
+    near = 1.0 + (134_209_535 + 0.5) * 2.0**-33
+    below, above = near - 1e-15, near + 1e-15
+    place = float((above + base.spread(np.array([above])))[0])
+    assert place < float((below + base.spread(np.array([below])))[0])
+    assert place % 2.0**-20 == 0
+
+    def score(data: list[float]) -> float:
+        edges, scores, _ = _scored(np.sort(data), base, quantile_target(Fraction(1, 2), len(data)), 10**6)
+        return float(scores[int(np.searchsorted(edges[:-1], place, side="right")) - 1])
+
+    for count in range(60, 70):
+        data = [below] * count + [above] * (count - 61) + [1000.0] * 60
+        assert abs(score(data) - score([*data, above])) <= 1  # Δ of a median under add/remove
+
+
 @pytest.mark.parametrize("base", [Base((-8.0, 8.0), 0.0), Base((0.0, 1e6), 3e5, spread_bits=6), Base((5.0, 6.0), 5.0)])
 def test_a_record_has_its_least_weight_wherever_it_is(base: Base) -> None:
     """The weight of the places of a record, relative to all, is at least e^{−R}."""

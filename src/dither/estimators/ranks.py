@@ -164,7 +164,8 @@ def released_place(values: Floats, base: Base, target: Target, mechanism: Expone
 def _scored(values: Floats, base: Base, target: Target, cut: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Edges, scores and log₂ densities of the pieces on which all are constant."""
     width = base.spread(values)
-    lows, highs = (np.clip(ends, *base.bounds) for ends in (values - width, values + width))
+    # Sorted once more: far from the origin w is rounded more coarsely than x, and ends may be out of order by a digit.
+    lows, highs = (np.sort(np.clip(ends, *base.bounds), kind="stable") for ends in (values - width, values + width))
     fixed, density = base.pieces()
     count, units = len(values), target.units
     # Beyond these numbers all losses are 0, or all are T, so that 64 bits hold what matters.
