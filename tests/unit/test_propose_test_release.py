@@ -16,8 +16,9 @@ from dither.accounting import compose
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
 from dither.exact import ball, precision
+from dither.mechanisms.additive import Noising
 from dither.mechanisms.tested_calibration import gaussian_textbook, gaussian_tight, laplace_textbook, laplace_tight
-from dither.unit import Median, distance_to_sensitivity
+from dither.unit import Median, TrimmedMean, distance_to_sensitivity
 from tests.contract.entropy_use import nothing_drawn
 from tests.oracle import tested as oracle
 
@@ -70,6 +71,20 @@ def test_stable_data_gets_an_answer_with_its_interval(noise: str) -> None:
     low, high = release.interval("0.999999999999")
     assert low < 500 < high
     assert high - low == pytest.approx(2 * _median(noise=noise).error("1e-12"), rel=1e-9)
+
+
+def test_a_mean_is_not_rounded_before_the_noise() -> None:
+    # Near 2^53 doubles are 2 apart. The means of these neighbours are 0.002 apart, on either side of a half.
+    low, n = 2**53, 1001
+    statistic = TrimmedMean(0, (low, low + 4))
+    mechanism = dp.ProposeTestRelease(statistic, limit="0.01", epsilon=1, delta="1e-6")
+    added: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Noising, "add", lambda _, value: added.append(value) or 0.0)
+        for raised in (500, 501):
+            mechanism.release(np.array([low + 2.0] * raised + [float(low)] * (n - raised)))
+    assert float(low) != statistic.value(np.array([low + 2.0] * 501 + [float(low)] * 500))
+    assert abs(added[0] - added[1]) <= Fraction(1, 100)
 
 
 def test_empty_data_is_as_unstable_as_one_record() -> None:

@@ -191,10 +191,12 @@ class ProposeTestRelease(Mechanism):
         return Release(shown, self.event, ProfileOf(self._pair, adjacency=self.adjacency), self)
 
     def _noisy(self, data: Any) -> float:
-        exact = float(self.statistic.value(data))
-        if not math.isfinite(exact):
+        """The sensitivities are those of the exact value: a mean that was rounded to a double may move by much more."""
+        exact = getattr(self.statistic, "exact_value", self.statistic.value)(data)
+        answer = exact if isinstance(exact, int | Fraction) else float(exact)
+        if not math.isfinite(answer):
             raise NotANumberError("the statistic must be finite. Give data on which it is.")
-        noisy: float = self._answer._reals.add(exact)
+        noisy: float = self._answer._reals.add(answer)
         return noisy
 
     def _passes(self, distance: float) -> bool:
