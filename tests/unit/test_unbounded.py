@@ -1,5 +1,6 @@
 """Median and mean of data without bounds: what the selection of a scale rests on, and what comes out."""
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dither.accounting import compose
-from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, person
 from dither.errors import ParameterError
 from dither.estimators.unbounded import (
     _SCALES,
@@ -22,6 +23,7 @@ from dither.estimators.unbounded import (
     unbounded_median,
 )
 from dither.mechanisms import NoAnswer
+from dither.noise import UniformBelow
 from dither.unit import Median, distance_to_sensitivity
 
 BUDGET: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
@@ -88,13 +90,26 @@ def test_scores_move_by_at_most_one(data: list[float], other: float, place: int,
             assert here[i] == min(exact, 2 * target)
 
 
-@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=40), st.integers(3, 9))
-@settings(deadline=None, max_examples=50)
-def test_block_means_are_finite_whatever_the_data(data: list[float], blocks: int) -> None:
-    for adjacency in (REPLACE_ONE, ADD_REMOVE):
-        means = _block_means(np.array(data), blocks, adjacency)
-        assert means.shape == (blocks,)
-        assert np.isfinite(means).all()
+def test_a06_block_means_do_not_depend_on_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All records in one block: whatever their order, the mean is that of the exact sum."""
+    monkeypatch.setattr(UniformBelow, "sample", lambda _, count: np.zeros(count, dtype=np.int64))
+    for data in itertools.permutations([1e16, 1.0, -1e16, 3.0]):
+        assert _block_means(np.array(data), 3, ADD_REMOVE).tolist() == [1.0, 0.0, 0.0]
+    assert _block_means(np.array([]), 3, ADD_REMOVE).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("adjacency", [REPLACE_ONE, ADD_REMOVE], ids=str)
+@pytest.mark.parametrize("odd", [None, math.nan, -math.inf, 1e300, 10**400, "x"], ids=str)
+def test_no_entry_decides_whether_there_is_an_error(odd: Any, adjacency: Adjacency) -> None:
+    data = [*np.linspace(-1, 1, 2001), odd]
+    for estimator in (unbounded_median, unbounded_mean):
+        assert -1.1 < estimator(data, adjacency=adjacency, **CERTAIN).value < 1.1
+
+
+def test_an_array_holds_no_persons() -> None:
+    for estimator in (unbounded_median, unbounded_mean):
+        with pytest.raises(ParameterError, match="one record per entry"):
+            estimator(np.arange(100.0), adjacency=person("user", change="replace"), **BUDGET)
 
 
 def test_blocks_get_equally_many_records_where_these_are_replaced() -> None:
@@ -113,7 +128,6 @@ def test_the_number_of_blocks_is_public() -> None:
 @pytest.mark.parametrize(
     ("data", "other"),
     [
-        ([math.nan], {}),
         ([1.0], {"epsilon": 0}),
         ([1.0], {"delta": 0}),
         ([1.0], {"delta": None}),

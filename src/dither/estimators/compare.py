@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def compare(data: Any, *, epsilon: Number, delta: Number, bounds: tuple[Number, 
     """
     limits = checked_bounds(bounds)
     values = present(data, REPLACE_ONE, limits)
-    width = Laplace(sensitivity=limits[1] - limits[0], epsilon=epsilon, adjacency=REPLACE_ONE)
+    width = Laplace(sensitivity=Fraction(limits[1]) - Fraction(limits[0]), epsilon=epsilon, adjacency=REPLACE_ONE)
     smooth = SmoothSensitivity(Median(bounds=limits, adjacency=REPLACE_ONE), epsilon=epsilon)
     return {
         "global": width.release(float(np.median(values))),

@@ -11,6 +11,8 @@
 
 The median is a statistic of the records; the mean is taken as the median of the means of random blocks, of which one
 record moves one. Nothing is assumed about the data for privacy. Where no scale will do, the result is `NoAnswer`.
+
+Missing entries: see `records`; data are clamped to ±2^380.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 from dither.adjacency import REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
 from dither.estimators.answer import Estimate, budget
-from dither.estimators.records import Floats
+from dither.estimators.records import Floats, checked_adjacency, is_replace, present
 from dither.events import Composed
 from dither.exact import Number, check
 from dither.measures import ApproxDP
@@ -66,8 +68,9 @@ def unbounded_median(
     >>> estimate.guarantee, estimate.split["scale"]
     (ApproxDP(epsilon=1, delta=1e-06, adjacency='replace one record'), Fraction(3, 10))
     """
-    size = len(data) if adjacency.change == "replace" else None
-    return _released("median", Median(None, adjacency), data, size, epsilon, delta, noise, n)
+    values = present(data, checked_adjacency(adjacency), None)
+    size = len(values) if is_replace(adjacency) else None
+    return _released("median", Median(None, adjacency), values, size, epsilon, delta, noise, n)
 
 
 def unbounded_mean(
@@ -86,12 +89,11 @@ def unbounded_mean(
     deviation s with any tails (claim C21); it differs from the mean by about a sixth of the skewness times s·k/n. More
     blocks mean less noise and more of that difference. `blocks` must be public; see `default_blocks`.
     """
-    exact = budget(epsilon)
+    exact, values = budget(epsilon), present(data, checked_adjacency(adjacency), None)
     if blocks is None:
-        size = len(data) if adjacency.change == "replace" else None
-        blocks = default_blocks(exact, delta, noise, size)
+        blocks = default_blocks(exact, delta, noise, len(values) if is_replace(adjacency) else None)
     check.count(3, blocks=blocks)
-    means = _block_means(data, int(blocks), adjacency)
+    means = _block_means(values, int(blocks), adjacency)
     return _released("mean", _OfBlocks(adjacency), means, len(means), exact, delta, noise, n)
 
 
@@ -235,22 +237,17 @@ class _OfBlocks:
         return Median(None).profile(data)
 
 
-def _block_means(data: Any, blocks: int, adjacency: Adjacency) -> Floats:
+def _block_means(values: Floats, blocks: int, adjacency: Adjacency) -> Floats:
     """The mean of each block, 0 for an empty one.
 
     Which block a record goes to does not depend on the data. Where records are replaced, their number is public, and
-    blocks get equally many; otherwise each record chooses by itself, so that one more does not move the others.
+    blocks get equally many; otherwise each record chooses by itself, so that one more does not move the others. Sums are
+    exact until they are rounded once: the order of the records, in which neighbours may differ, plays no part.
     """
-    given = np.asarray(data)
-    values = given.astype(np.float64) if given.dtype.kind in "iuf" else np.full(1, math.nan)
-    if values.ndim != 1 or not np.isfinite(values).all():
-        raise ParameterError("data must be a list or an array of finite numbers. Replace or drop the others first.")
-    if adjacency.change == "replace":
+    if is_replace(adjacency):
         block = np.argsort(UniformBelow(_MANY).sample(len(values))) % blocks
     else:
         block = UniformBelow(blocks).sample(len(values)).astype(np.int64)
-    counts = np.maximum(np.bincount(block, minlength=blocks), 1)
-    largest = np.finfo(np.float64).max
-    # Divided first, so that no sum overflows; a mean that is rounded past the largest double stays there.
-    with np.errstate(over="ignore"):
-        return np.clip(np.bincount(block, weights=values / counts[block], minlength=blocks), -largest, largest)
+    ends = np.cumsum(np.bincount(block, minlength=blocks))
+    parts = np.split(values[np.argsort(block, kind="stable")], ends[:-1])
+    return np.array([math.fsum(part.tolist()) / max(len(part), 1) for part in parts])
