@@ -1,14 +1,17 @@
 """Arrays as names: what each record is called, for counts by name.
 
 One record at a time, as in `records`. Numbers that are equal have one name, whatever their type: 3, 3.0 and
-Decimal(3) are the int 3. Missing are NULL, NaN, ±inf, and what has no name of its own, such as a list.
+Decimal(3) are the int 3. So have equal moments: one with a time zone is named in UTC, and all to a microsecond.
+Names that are equal are also spelt alike, whatever class or time zone they came in: otherwise the one that is shown
+would tell how the first of the records was spelt. Missing are NULL, NaN, ±inf, integers beyond the range of a float,
+and what has no name of its own, such as a list.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from datetime import date, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -19,7 +22,7 @@ from dither.errors import ParameterError
 
 __all__ = ["label", "labels"]
 
-_NAMES = (str, bytes, date, time, timedelta)
+_MOST_BITS = 1024
 
 
 def labels(data: Any) -> list[Any]:
@@ -45,8 +48,31 @@ def label(entry: Any) -> Any:
     if isinstance(entry, float | Decimal | Fraction):
         return _number(entry)
     if isinstance(entry, int):
-        return int(entry)
-    return entry if isinstance(entry, _NAMES) and entry == entry else None  # NaT is a date, unlike itself
+        return int(entry) if entry.bit_length() <= _MOST_BITS else None
+    if isinstance(entry, str):
+        return str.__str__(entry)
+    if isinstance(entry, bytes):
+        return bytes(entry)
+    try:
+        return _moment(entry)
+    except (ArithmeticError, TypeError, ValueError):  # NaT, or a moment that UTC has no year for
+        return None
+
+
+def _moment(entry: Any) -> datetime | date | time | timedelta | None:
+    """A date, a time or a duration; None if it is neither."""
+    if isinstance(entry, timedelta):
+        return timedelta(entry.days, entry.seconds, entry.microseconds)
+    if isinstance(entry, date) and not isinstance(entry, datetime):
+        return date(entry.year, entry.month, entry.day)
+    if not isinstance(entry, datetime | time):
+        return None
+    clock, offset = time(entry.hour, entry.minute, entry.second, entry.microsecond), entry.utcoffset()
+    day = date(entry.year, entry.month, entry.day) if isinstance(entry, datetime) else date(2000, 1, 2)
+    moment = datetime.combine(day, clock)
+    if offset is not None:
+        moment = (moment - offset).replace(tzinfo=UTC)
+    return moment if isinstance(entry, datetime) else moment.timetz()
 
 
 def _number(entry: float | Decimal | Fraction) -> int | float | None:

@@ -241,8 +241,8 @@ def _block_means(values: Floats, blocks: int, adjacency: Adjacency) -> Floats:
     """The mean of each block, 0 for an empty one.
 
     Which block a record goes to does not depend on the data. Where records are replaced, their number is public, and
-    blocks get equally many; otherwise each record chooses by itself, so that one more does not move the others. Sums are
-    exact until they are rounded once: the order of the records, in which neighbours may differ, plays no part.
+    blocks get equally many; otherwise each record chooses by itself, so that one more does not move the others. Sums
+    are exact until they are rounded once: the order of the records, in which neighbours may differ, plays no part.
     """
     if is_replace(adjacency):
         block = np.argsort(UniformBelow(_MANY).sample(len(values))) % blocks
