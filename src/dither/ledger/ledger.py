@@ -56,11 +56,16 @@ class Ledger:
     Fraction(1, 2)
     >>> ledger.verify(anchor=ledger.anchor())
     2
+    >>> ledger.close()
     >>> folder.cleanup()
     """
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
         self._store = Store(location)
+
+    def close(self) -> None:
+        """Give back the connections. The ledger may be used again, and then opens new ones."""
+        self._store.close()
 
     def open_account(self, account: str, budget: Budget, description: str = "") -> None:
         """Give an account its cap, once. Opening it again with the same cap changes nothing; another cap is refused."""

@@ -61,9 +61,6 @@ class PostgreSQLDatabase:
         if encoding != "UTF8":
             raise LedgerError(f"the database of the ledger {self.name} must have the encoding UTF8, not {encoding}.")
 
-    def prepared(self) -> None:
-        """The server has made the tables durable when it committed them."""
-
     def begin_writing(self, connection: Connection) -> None:
         """One writer at a time, and a commit that waits for the disk, whatever the server's default is.
 

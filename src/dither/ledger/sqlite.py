@@ -42,6 +42,7 @@ class SQLiteFile:
 
     path: Path
     _inode: tuple[int, int] | None = field(default=None, init=False)
+    _names_are_durable: bool = field(default=False, init=False)
 
     @property
     def name(self) -> str:
@@ -70,21 +71,8 @@ class SQLiteFile:
             raise LedgerError(
                 f"the ledger {self.name} cannot have a write-ahead log where it lies. Put it on a local disk."
             )
-
-    def prepared(self) -> None:
-        """The file exists now: remember which one it is, and make its name durable."""
-        found = os.stat(self.path)
-        if found.st_nlink != 1:
-            raise LedgerError(
-                f"the ledger {self.name} has several names (hard links), each of which would have a log of its own. "
-                "Keep one name; symbolic links are fine."
-            )
-        self._inode = found.st_dev, found.st_ino
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        self._inode = self._inode or self._identity()
+        self._names_are_durable = False  # this connection may have created the file or its log
 
     def begin_writing(self, connection: Connection) -> None:
         """Take the lock before reading, so that what is read stays true until the end of the transaction."""
@@ -97,19 +85,31 @@ class SQLiteFile:
         _patiently(lambda: driver.execute("BEGIN"))
 
     def written(self) -> None:
-        """Refuse if the file was moved, replaced or deleted meanwhile: what was written went with it."""
-        if self._inode is None:
-            return
-        try:
-            found = os.stat(self.path)
-            is_same = (found.st_dev, found.st_ino) == self._inode and os.path.exists(f"{self.path}-wal")
-        except OSError:
-            is_same = False
-        if not is_same:
+        """After a commit: the names of the file and of its log are on disk too, and are still theirs.
+
+        SQLite syncs the folder of a new log, but does not look whether that worked.
+        """
+        if self._identity() != self._inode or not os.path.exists(f"{self.path}-wal"):
             raise LedgerError(
                 f"the ledger {self.name} or its -wal file was moved, replaced or deleted while it was in use. "
                 "No answer was given. Put both back and start again."
             )
+        if not self._names_are_durable:
+            _sync_folder(self.path.parent)
+            self._names_are_durable = True
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Which file has the name now."""
+        try:
+            found = os.stat(self.path)
+        except FileNotFoundError:
+            return None
+        if found.st_nlink != 1:
+            raise LedgerError(
+                f"the ledger {self.name} has several names (hard links), each of which would have a log of its own. "
+                "Keep one name; symbolic links are fine."
+            )
+        return found.st_dev, found.st_ino
 
     def check(self, connection: Connection) -> None:
         """Pages, types and indexes fit together."""
@@ -138,3 +138,12 @@ def _patiently(attempt: Callable[[], _Result]) -> _Result:
             if not busy or time.monotonic() > deadline:
                 raise
         time.sleep(0.005)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Files that were created in it survive a power cut."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -56,7 +56,6 @@ class Place(Protocol):
     @property
     def name(self) -> str: ...
     def engine(self) -> Engine: ...
-    def prepared(self) -> None: ...
     def begin_writing(self, connection: Connection) -> None: ...
     def begin_reading(self, connection: Connection) -> None: ...
     def written(self) -> None: ...
@@ -78,8 +77,6 @@ class Store:
                 if not _is_ledger(connection):  # another process may have been faster
                     _tables.create_all(connection)
                     connection.execute(_format.insert().values(version=FORMAT))
-        with self._speaking():
-            self._place.prepared()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -96,6 +93,11 @@ class Store:
         with self._speaking(), self._connected() as connection, connection.begin():
             self._place.begin_reading(connection)
             yield connection
+
+    def close(self) -> None:
+        """Give back the connections of this process."""
+        if os.getpid() == self._process:
+            self._engine.dispose()
 
     def _connected(self) -> Connection:
         if os.getpid() != self._process:  # a connection is never shared with a child

@@ -1,0 +1,121 @@
+"""Releases that die: a process that forks one child for each line it reads. Run by tests/ledger/faults.py.
+
+A child performs releases on a ledger as a program would, with the faults of faults.c, and says each answer after it was
+released. The parent says how it ended. Importing takes seconds and forking milliseconds, hence the server.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+import dither as dp
+from dither.errors import DitherError
+from dither.ledger import Ledger, sqlite
+from dither.release import Door
+
+SHIM = ctypes.CDLL(None)
+EVENT, COST = dp.events.LaplaceNoise(Fraction(10)), dp.PureDP("0.1")
+
+
+class Steps:
+    """The exact side of a release, which dies at one step of it."""
+
+    def __init__(self, dies: str, size: int) -> None:
+        self.dies, self.size = dies, size
+
+    def reach(self, step: str) -> None:
+        if self.dies == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _open(self) -> Iterator[pa.RecordBatch]:
+        self.reach("charged")
+        yield pa.record_batch({"n": [7]})
+
+    def draw(self, batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
+        (exact,) = batches
+        tables = pa.Table.from_batches(list(exact))
+        self.reach("opened")
+        noise = int.from_bytes(os.urandom(8), "big") >> 1
+        drawn = tables.append_column("noisy", pa.array([noise])).append_column("filler", pa.array(["x" * self.size]))
+        self.reach("drawn")
+        return drawn
+
+
+def child(order: dict[str, Any], say: int) -> None:
+    """Open the ledger, release under each key, close it."""
+    sqlite._SETTINGS = tuple(order.get("settings", sqlite._SETTINGS))  # type: ignore[misc]
+    if order.get("forgets_the_folder"):
+        sqlite._sync_folder = lambda folder: None
+    if order.get("trace"):
+        SHIM.faults_trace(os.open(order["trace"], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
+    SHIM.faults_arm(order["folder"].encode(), order["at"], order["fault"], int(order["goes_on"]))
+    steps = Steps(order["dies"], order["size"])
+    door = None
+    for key in order["keys"]:
+        try:
+            door = door or opened(order["folder"])
+            steps.reach("opened the ledger")
+            table, _ = door.release(EVENT, COST, "how many?", [steps], steps.draw, key=key)  # type: ignore[list-item]
+            steps.reach("kept")
+        except DitherError as error:
+            os.write(say, f"error {type(error).__name__} {error}\n".encode())
+        else:
+            said = f"{key} {table['noisy'][0].as_py()}"
+            SHIM.faults_note(said.encode())
+            os.write(say, f"{said}\n".encode())
+    if door is not None:
+        door.ledger.close()  # copies the log back, and deletes it
+
+
+def opened(folder: str) -> Door:
+    door = Door(Ledger(folder + "/test.ledger"), "visits")
+    door.ledger.open_account("visits", dp.PureDP(1000))
+    return door
+
+
+def warm_up() -> None:
+    """Do everything once, so that no child has to import or compile anything."""
+    hear, say = os.pipe()
+    with tempfile.TemporaryDirectory() as folder:
+        child({"folder": folder, "at": 0, "fault": 0, "goes_on": False, "dies": "", "size": 1, "keys": ["key"]}, say)
+    os.close(hear)
+    os.close(say)
+    gc.collect()
+    gc.freeze()  # pages that nobody touches are shared with the children
+
+
+def serve() -> None:
+    """One child for each line; one line for each child."""
+    warm_up()
+    for line in sys.stdin:
+        order = json.loads(line)
+        hear, say = os.pipe()
+        process = os.fork()
+        if not process:
+            os.close(hear)
+            try:
+                child(order, say)
+            except BaseException as error:
+                os.write(say, f"broken {error!r}\n".encode())
+            os.write(say, f"calls {SHIM.faults_count()}\n".encode())
+            os._exit(0)
+        os.close(say)
+        with os.fdopen(hear) as heard:
+            lines = heard.read().splitlines()
+        _, status = os.waitpid(process, 0)
+        print(json.dumps({"lines": lines, "killed": os.WIFSIGNALED(status)}), flush=True)
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,111 @@
+"""D50: a power cut at any moment loses no charge whose answer was said. The disk forgets all that was not synced.
+
+Killing a process cannot show this: what it wrote stays in the memory of the system. So the calls of a process that
+releases are written down, and the files are built that could be found had the power failed after each of them.
+"""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dither.errors import LedgerError
+from dither.ledger import Ledger
+from dither.release import _read
+from tests.ledger.faults import Server, quick_folder
+from tests.ledger.power import Disk, File, Operation, operations
+
+pytestmark = pytest.mark.xdist_group("ledger faults")
+KEYS = ("key1", "key2")
+
+
+def traced(server: Server, folder: Path, keys: tuple[str, ...] = KEYS, **settings: object) -> list[Operation]:
+    (folder / "live").mkdir()
+    outcome = server.run(folder / "live", keys=keys, trace=str(folder / "trace"), **settings)  # type: ignore[arg-type]
+    assert outcome.answers.keys() == set(keys)
+    return list(operations((folder / "trace").read_bytes()))
+
+
+def lost(folder: Path, calls: list[Operation], keep: Callable[[], float]) -> list[str]:
+    """What was said before a power cut and is not in the ledger after it; one cut after each call."""
+    disk, said, missing = Disk(folder / "live"), dict[str, str](), []
+    image = folder / "image"
+    for call in calls:
+        disk.run(call)
+        if call.what == "n":
+            key, value = call.name.split()
+            said[key] = value
+        image.mkdir()
+        for name, content in disk.after_a_power_cut(keep).items():
+            (image / name).write_bytes(content)
+        found = answers(image)
+        missing += [key for key, value in said.items() if found.get(key) != value]
+        for left in image.iterdir():
+            left.unlink()
+        image.rmdir()
+    return missing
+
+
+def answers(image: Path) -> dict[str, str]:
+    """What the ledger that was found says, after it verified itself."""
+    ledger = Ledger(image / "test.ledger")
+    ledger.verify()
+    kept = [entry.content for entry in ledger.entries() if entry.kind == "answer"]
+    ledger.close()
+    return {each["key"]: str(_read(bytes.fromhex(each["answer"]))["noisy"][0].as_py()) for each in kept}
+
+
+def test_d50_a_power_cut_that_loses_all_that_was_not_synced(server: Server, folder: Path) -> None:
+    assert lost(folder, traced(server, folder), lambda: 0) == []
+
+
+def test_d50_a_power_cut_that_loses_some_of_what_was_not_synced(server: Server, folder: Path) -> None:
+    """Writes that arrive out of order, or in part."""
+    chance = random.Random(6)
+    assert lost(folder, traced(server, folder), lambda: chance.choice((0, 0, 1, 1, 1, 0.5, 0.875))) == []
+
+
+@pytest.mark.nightly
+def test_d50_a_thousand_power_cuts(server: Server) -> None:
+    """Many orders, and answers large enough to have the log copied back meanwhile."""
+    chance = random.Random(7)
+    for size in (1, 1, 1, 1, 20_000, 300_000):
+        with quick_folder() as folder:
+            calls = traced(server, folder, tuple(f"key{index}" for index in range(1, 10)), size=size)
+            assert lost(folder, calls, lambda: chance.choice((0, 0, 1, 1, 1, 0.5, 0.875))) == []
+
+
+def test_a_ledger_that_does_not_sync_its_log_would_be_noticed(server: Server, folder: Path) -> None:
+    """The negative control: SQLite's synchronous=NORMAL, which syncs the log only when it is copied back."""
+    assert lost(folder, traced(server, folder, settings=["synchronous=NORMAL"]), lambda: 0) != []
+
+
+def test_a_ledger_that_does_not_sync_its_folder_would_be_noticed(server: Server, folder: Path) -> None:
+    """A power cut that spares the contents, but forgets names: SQLite's own sync of the folder reported an error."""
+    calls = traced(server, folder, forgets_the_folder=True)
+    unnamed = [call for call in calls if not (call.what == "s" and call.name == str(folder / "live"))]
+    assert lost(folder, unnamed, lambda: 0) != []
+    synced = [call for call in calls if call not in unnamed]
+    assert synced, "SQLite does sync it"
+
+
+def test_the_model_of_a_disk() -> None:
+    """Unsynced writes can vanish or tear, a truncation fills up with zeros, a name needs its folder."""
+    disk = Disk(Path("/d"))
+    disk.run(Operation("c", "/d/f", 0, b""))
+    disk.run(Operation("w", "/d/f", 0, b"abcd"))
+    assert disk.after_a_power_cut(lambda: 0) == {}
+    disk.run(Operation("s", "/d", 0, b""))
+    assert disk.after_a_power_cut(lambda: 0) == {"f": b""}
+    assert disk.after_a_power_cut(lambda: 0.5) == {"f": b"ab"}
+    disk.run(Operation("s", "/d/f", 0, b""))
+    disk.run(Operation("t", "/d/f", 6, b""))
+    assert disk.after_a_power_cut(lambda: 0) == {"f": b"abcd"}
+    assert disk.after_a_power_cut(lambda: 1) == {"f": b"abcd\0\0"}
+    disk.run(Operation("u", "/d/f", 0, b""))
+    assert disk.after_a_power_cut(lambda: 0) == {"f": b"abcd"}
+    assert disk.after_a_power_cut(lambda: 1) == {}
+    assert File(b"xyz").found(lambda: 0) == b"xyz"
+    with pytest.raises(LedgerError):
+        Ledger("/proc/nowhere/test.ledger")
