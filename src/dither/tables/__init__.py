@@ -1,11 +1,12 @@
 """The only room that touches rows, and the only one that imports Ibis: dataset → bounded table → exact aggregate."""
 
 from dither.tables.bounded import BoundedTable, ExactAggregate
-from dither.tables.compiled import with_values
+from dither.tables.compiled import missing_column, with_values
 from dither.tables.expression import Column, Expression, col, if_else
 from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
 from dither.tables.measure import Centred, Measure, People, RowCount, Squares, Sum, Values
-from dither.tables.source import Source, arrow_table, open_source
+from dither.tables.reshaped import filtered, joined, one_row_each
+from dither.tables.source import Source, arrow_table, not_reserved, open_source
 
 __all__ = [
     "SQUARE_BITS",
@@ -25,7 +26,12 @@ __all__ = [
     "Values",
     "arrow_table",
     "col",
+    "filtered",
     "if_else",
+    "joined",
+    "missing_column",
+    "not_reserved",
+    "one_row_each",
     "open_source",
     "with_values",
 ]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 import pyarrow as pa
 
@@ -103,6 +104,16 @@ class BoundedTable:
         """One row per group: its keys and `dither_distinct`, the number of different values."""
         rows = self._few_rows(of, salt)
         return self._grouped(rows, {"dither_distinct": rows["dither_value"].nunique().cast("int64")})
+
+    def tally(self, of: Expression, values: pa.Array, salt: int) -> ExactAggregate:
+        """One row per group and value that occurs: its keys, `dither_value` and `dither_rows`.
+
+        A row has a value of the kind of the public `values`; that it is one of them is for a filter to see to.
+        """
+        kind = kind_of(ibis.null(dt.DataType.from_pyarrow(values.type)))
+        rows = self._few_rows(of, salt, lambda value: of_kind(value, kind))
+        counted = rows.group_by([*self.keys, "dither_value"]).aggregate(dither_rows=rows.count())
+        return ExactAggregate(self.engine, counted)
 
     def _grouped(self, table: ir.Table, totals: Mapping[str, Any]) -> ExactAggregate:
         grouped = table.group_by(list(self.keys)).aggregate(**totals) if self.keys else table.aggregate(**totals)

@@ -36,6 +36,8 @@ LARGEST: Final = 1e100
 """Larger magnitudes become this one, so that a product of two of them is still finite."""
 _SMALLEST: Final = 1e-100
 _PREFIX: Final = "dither part "
+_ALL_WHOLE: Final = 2.0**53
+"""Doubles of at least this magnitude are whole numbers, and not all whole numbers are among them."""
 _FIRST_DAY, _LAST_DAY = date(1, 1, 1), date(9999, 12, 31)
 
 
@@ -105,7 +107,7 @@ def of_kind(value: ir.Value, kind: str) -> Any:
     found = kind_of(value)
     if found == "text" and kind == "whole":
         double = number(value)
-        whole = (double == double.floor().cast("float64")) & (double.abs() <= 2.0**53)
+        whole = (double == _floored(double)) & (double.abs() < _ALL_WHOLE)
         return whole.ifelse(double, ibis.null("float64")).cast("int64")
     if found == "text" and kind == "date":
         return day(value)
@@ -212,6 +214,12 @@ def _tamed(value: Any) -> Any:
     return (value.abs() < _SMALLEST).ifelse(0.0, clamped(value, -LARGEST, LARGEST))
 
 
+def _floored(value: Any) -> Any:
+    """The largest whole double not above. Engines find it as a 64-bit integer, so larger doubles, all whole, stay."""
+    small = value.abs() < _ALL_WHOLE
+    return small.ifelse(small.ifelse(value, 0.0).floor().cast("float64"), value)
+
+
 _ARITHMETIC: Final[dict[str, Callable[..., Any]]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -219,7 +227,7 @@ _ARITHMETIC: Final[dict[str, Callable[..., Any]]] = {
     "/": lambda a, b: a / b.nullif(0.0),
     "negative": lambda a: -a,
     "abs": lambda a: a.abs(),
-    "floor": lambda a: a.floor().cast("float64"),
+    "floor": _floored,
 }
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {

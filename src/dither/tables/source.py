@@ -106,6 +106,9 @@ def _of_pandas(frame: Any) -> pa.Table:
 
 def _decoded(table: pa.Table) -> pa.Table:
     """Categories as the texts they stand for: their codes depend on all rows."""
+    if not table.column_names or len(set(table.column_names)) != table.num_columns:
+        raise ParameterError("a table has one or more columns, each with a name of its own.")
+    different((), table.column_names)
     for index, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             plain = table.column(index).cast(field.type.value_type)
@@ -144,8 +147,12 @@ def _database(url: str, table: str | None, identity: str | None) -> Source:
 
     def connected() -> Source:
         engine = PostgreSQL.at(url)
-        found, place = engine.table(table)
-        return Source(engine, found, identity or place)
+        try:
+            found, place = engine.table(table)
+            return Source(engine, found, identity or place)
+        except BaseException:
+            engine.backend.disconnect()
+            raise
 
     return _opened(
         connected,

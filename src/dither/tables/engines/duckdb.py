@@ -95,8 +95,8 @@ class DuckDB(Engine):
 
 def _header(path: Path) -> tuple[list[str], str]:
     """The column names of a file of separated values, and what separates them: the one most often in its header."""
-    with path.open(newline="", encoding="utf-8-sig") as lines:
-        first = lines.readline(_LONGEST_HEADER)
+    with path.open("rb") as lines:
+        first = lines.readline(_LONGEST_HEADER).decode("utf-8-sig")
     separator = max(",;\t|", key=first.count)
     names = next(csv.reader([first], delimiter=separator), [])
     if not all(names) or not names or len(set(names)) != len(names):

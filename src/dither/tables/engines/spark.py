@@ -21,13 +21,16 @@ class Spark(Engine):
     name = "Spark"
 
     def __init__(self, session: Any) -> None:
-        if str(session.conf.get("spark.sql.ansi.enabled", "false")).lower() != "true":
+        self.session = session
+        self._check_ansi()
+        self.backend = ibis.pyspark.connect(session)
+
+    def _check_ansi(self) -> None:
+        if str(self.session.conf.get("spark.sql.ansi.enabled", "false")).lower() != "true":
             raise ParameterError(
                 "this Spark session has spark.sql.ansi.enabled=false, so integers wrap around silently. "
                 "Set spark.sql.ansi.enabled=true."
             )
-        self.session = session
-        self.backend = ibis.pyspark.connect(session)
 
     def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
         """`xxhash64` of the salt and all values."""
@@ -47,6 +50,7 @@ class Spark(Engine):
         return self.frame(self.session.createDataFrame(table))
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        self._check_ansi()  # the session belongs to others as well
         # Ibis's own fetch goes through pandas, where large integers with NULLs lose digits.
         table: pa.Table = self.session.sql(query).toArrow()
         yield from table.to_batches(max_chunksize=BATCH_ROWS)

@@ -1,0 +1,103 @@
+"""Rows in, rows out: filters, joins with public tables, and one row per person. Nobody's rows depend on another's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ibis.expr.types as ir
+import pyarrow as pa
+
+from dither.errors import ParameterError
+from dither.tables.compiled import different, entered, kind_of, missing_column, number, of_kind, with_values
+from dither.tables.engines import Engine
+from dither.tables.expression import Expression
+from dither.tables.lattice import Lattice
+from dither.tables.source import arrow_table, not_reserved
+
+__all__ = ["filtered", "joined", "one_row_each"]
+
+_WHERE, _KEY = "dither where", "dither key"
+
+
+def filtered(table: ir.Table, condition: Expression) -> ir.Table:
+    """Only the rows for which the condition holds; on a missing value it does not."""
+    asked = with_values(table, {_WHERE: condition})
+    if not asked[_WHERE].type().is_boolean():
+        raise ParameterError(f"where takes conditions, and {condition} is none.")
+    return asked.filter(asked[_WHERE].fill_null(False)).drop(_WHERE)
+
+
+def joined(engine: Engine, table: ir.Table, public: Any, on: str) -> ir.Table:
+    """The rows with the columns of a public table, NULL where it has no row for them.
+
+    The column `on` of the public table must hold different values: a row stays one row, with the person it had.
+    """
+    known = _public(public, on)
+    if on not in table.columns:
+        raise missing_column(on, list(table.columns))
+    others = [name for name in known.column_names if name != on]
+    for name in others:
+        not_reserved(name)
+        if name in table.columns:
+            raise ParameterError(f"both tables have a column {name!r}. Rename it in the public one.")
+    different(table.columns, others)
+    uploaded = engine.upload(known.rename_columns([_KEY if name == on else name for name in known.column_names]))
+    key = of_kind(entered(table[on]), kind_of(uploaded[_KEY]))
+    if kind_of(key) == "real":
+        raise ParameterError(f"tables are joined by values that repeat, and {on!r} holds real numbers.")
+    rows = table.mutate(**{_WHERE: key})
+    return rows.left_join(uploaded, [rows[_WHERE] == uploaded[_KEY]]).select(*table.columns, *others)
+
+
+def _public(public: Any, on: str) -> pa.Table:
+    known = arrow_table(public)
+    if on not in known.column_names:
+        raise ParameterError(f"the public table has no column {on!r}. It has {', '.join(known.column_names)}.")
+    column = known.column(on)
+    if pa.types.is_timestamp(column.type) or pa.types.is_date64(column.type):
+        raise ParameterError(f"the column {on!r} of the public table must hold days, not times. Cast it to dates.")
+    if column.null_count or len(column.unique()) != len(column):
+        raise ParameterError(
+            f"the column {on!r} of the public table must hold different values and no NULL: each row finds one partner."
+        )
+    if len(known.column_names) < 2:
+        raise ParameterError(f"the public table has no column besides {on!r}.")
+    return known
+
+
+def one_row_each(
+    table: ir.Table, person: str, asked: Mapping[str, tuple[str, Expression | None, Lattice | None]]
+) -> Any:
+    """One row per person: who it is, and what was `asked` of all their rows.
+
+    Each is a verb with what it is of and the lattice of its values: "count", or "sum", "mean", "min" or "max" of values
+    that were clamped and put on the lattice. Sums are of whole numbers, so no order of the rows shows. The sum of a
+    person without values is 0, and their mean, min and max are NULL.
+    """
+    different([person], asked)
+    for name in asked:
+        not_reserved(name)
+    needed = {f"dither of {name}": of for name, (_, of, _) in asked.items() if of is not None}
+    rows = with_values(table.filter(table[person].notnull()), needed)
+    steps = {
+        f"dither of {name}": lattice.steps(number(rows[f"dither of {name}"]))
+        for name, (_, _, lattice) in asked.items()
+        if lattice is not None
+    }
+    rows = rows.mutate(**steps) if steps else rows
+    totals = {name: _reduced(verb, rows, f"dither of {name}", lattice) for name, (verb, _, lattice) in asked.items()}
+    return rows.group_by(person).aggregate(**totals)
+
+
+def _reduced(verb: str, rows: Any, name: str, lattice: Lattice | None) -> Any:
+    if lattice is None:
+        return rows.count().cast("int64")
+    step, steps = float(lattice.step), rows[name]
+    if verb == "sum":
+        return (steps.sum().fill_null(0).cast("int64") + lattice.low * steps.count()).cast("float64") * step
+    if verb == "mean":
+        mean = steps.sum().cast("float64") / steps.count().cast("float64").nullif(0.0)
+        return (mean + float(lattice.low)) * step
+    extreme = steps.min() if verb == "min" else steps.max()
+    return (extreme + lattice.low).cast("float64") * step

@@ -1,0 +1,268 @@
+"""Every kind of source opens to the same rows, has one name however it is spelled, and fails in one sentence."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import ibis
+import pandas as pd
+import polars as pl
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dither.errors import EngineError, ParameterError
+from dither.tables import BoundedTable, Column, Lattice, Source, Sum, Values, col, open_source, with_values
+from dither.unit.contribution import Person, Rows
+from tests.tables.asking import opened
+
+_ROWS = pa.table(
+    {
+        "who": pa.array([1, 1, 2, None], pa.int64()),
+        "city": ["Paris", None, "Paris", "Lyon"],
+        "x": pa.array([1.0, 2.0, None, 8.0], pa.float64()),
+        "day": [date(2024, 1, 1), date(2024, 2, 29), None, date(1999, 12, 31)],
+    }
+)
+_EXPECTED = {"Paris": (1, 1), None: (1, 2)}
+"""Values and sum of `x` by city, of known persons."""
+
+
+def _found(source: Source) -> dict[Any, Any]:
+    bounded = BoundedTable(source.engine, source.table, Person("who", 5, 5), {"city": Column("city")})
+    lattice = Lattice.within((0, 1 << 20), from_zero=True)
+    measures = {"v": Values(Column("x")), "s": Sum(Column("x"), lattice)}
+    return {row["city"]: (int(row["v"]), int(row["s"])) for row in opened(bounded.totals(measures, 7))}
+
+
+def _parquet(folder: Path) -> Path:
+    pq.write_table(_ROWS, folder / "rows.parquet")
+    return folder / "rows.parquet"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param(lambda: _ROWS, id="arrow"),
+        pytest.param(lambda: _ROWS.to_batches()[0], id="arrow batch"),
+        pytest.param(_ROWS.to_pandas, id="pandas"),
+        pytest.param(lambda: _ROWS.to_pandas().astype({"city": "category"}), id="pandas categories"),
+        pytest.param(lambda: pl.from_arrow(_ROWS), id="polars"),
+        pytest.param(lambda: pl.from_arrow(_ROWS).lazy(), id="lazy polars"),  # type: ignore[union-attr]
+    ],
+)
+def test_frames(frame: Any) -> None:
+    made = frame()
+    if isinstance(made, pd.DataFrame):
+        made["who"] = made["who"].astype("Int64")  # pandas makes floats of integers with a gap
+    source = open_source(made, identity="rows")
+    assert source.identity == "rows"
+    assert _found(source) == _EXPECTED
+    with pytest.raises(ParameterError, match="identity="):
+        open_source(made)
+
+
+def test_an_ibis_table() -> None:
+    connection = ibis.duckdb.connect()
+    assert _found(open_source(connection.create_table("rows", _ROWS), identity="rows")) == _EXPECTED
+    with pytest.raises(ParameterError, match="'sqlite' are not supported"):
+        open_source(ibis.sqlite.connect().create_table("rows", schema={"x": "int64"}), identity="rows")
+
+
+def test_parquet_by_path_and_by_pattern(tmp_path: Path) -> None:
+    assert _found(open_source(_parquet(tmp_path))) == _EXPECTED
+    for part in range(4):
+        pq.write_table(_ROWS.slice(part, 1), tmp_path / f"part{part}.parquet")
+    assert _found(open_source(str(tmp_path / "part*.parquet"))) == _EXPECTED
+
+
+def test_one_file_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _parquet(tmp_path)
+    name = open_source(path).identity
+    (tmp_path / "other name.parquet").symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    spellings = [
+        "rows.parquet",
+        "./rows.parquet",
+        f"../{tmp_path.name}/rows.parquet",
+        "other name.parquet",
+        "row[s].parquet",
+    ]
+    assert {open_source(spelling).identity for spelling in spellings} == {name}
+    path.write_bytes(path.read_bytes() * 1)
+    assert open_source(path).identity == name  # also when rows were added
+    os.link(path, tmp_path / "hard link.parquet")
+    for link in ("rows.parquet", "hard link.parquet"):
+        with pytest.raises(ParameterError, match="several names"):
+            open_source(link)
+    assert open_source("hard link.parquet", identity="rows").identity == "rows"
+
+
+def test_csv_rows_do_not_decide_how_they_are_read(tmp_path: Path) -> None:
+    """A column is text until a number or a day is needed, so a garbled field is a missing value and nothing more."""
+    path = tmp_path / "rows.csv"
+    path.write_text('who,city,x,day\n1,Paris,1,2024-01-01\n1,"Paris",x,\n2,,2.5,2024-02-30\n,Lyon,3,1999-12-31\n')
+    source = open_source(path)
+    assert {str(of) for of in source.table.schema().types} == {"string"}
+    assert _found(source) == {"Paris": (1, 1), None: (1, 3)}
+    late = with_values(source.table, {"late": (col("day") >= date(2024, 1, 1)) & (col("x") < 2)})
+    bounded = BoundedTable(source.engine, late, Rows(), {"late": Column("late")})
+    assert {row["late"]: int(row["v"]) for row in opened(bounded.totals({"v": Values(Column("x"))}, 7))} == {
+        True: 1,
+        None: 0,
+        False: 2,
+    }
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_csv_separators_and_quotes(separator: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.txt"
+    lines = [
+        ["who", "city", '"x"'],
+        ["1", f'"two{separator}\nlines ""x"""', "4"],
+        ["1", "too", "many", "fields"],
+        ["2"],
+    ]
+    path.write_text("\n".join(separator.join(line) for line in lines) + "\n", encoding="utf-8-sig")
+    assert _found(open_source(path)) == {f'two{separator}\nlines "x"': (1, 4)}
+
+
+def test_csv_keys_may_be_whole_numbers_or_days(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "k,day\n1e60,9999-99-99\n9007199254740993,\n1,2024-01-01\n01,2024-01-01T10:00\n1.5,no day\n2,\nx,x\n"
+    )
+    source = open_source(path)
+    for name, keys, expected in [
+        ("k", pa.array([1, 2, 3]), {1: 2, 2: 1}),
+        ("day", pa.array([date(2024, 1, 1)]), {date(2024, 1, 1): 2}),
+        ("k", pa.array(["01", "x"]), {"01": 1, "x": 1}),
+    ]:
+        public = source.engine.upload(pa.table({name: keys}))
+        bounded = BoundedTable(source.engine, source.table, Rows(), {name: Column(name)}, public)
+        found = {row[name]: int(row["dither_distinct"]) for row in opened(bounded.distinct(Column("k"), 7))}
+        assert found == expected
+    public = source.engine.upload(pa.table({"k": [True]}))
+    with pytest.raises(ParameterError, match="keys are of the kind of their column"):
+        BoundedTable(source.engine, source.table, Rows(), {"k": Column("k")}, public)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.csv", b""),
+        ("unnamed.csv", b"a,,c\n1,secret,3\n"),
+        ("twice.csv", b"a,a\n1,secret\n"),
+        ("latin.csv", "größe\nsecret\n".encode("latin-1")),
+        ("rows.parquet", b"secret"),
+        ("rows.json", b'{"x": "secret"}'),
+    ],
+)
+def test_files_that_are_no_tables(name: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises((ParameterError, EngineError)) as caught:
+        open_source(tmp_path / name)
+    message = str(caught.value)
+    assert "secret" not in message
+    assert "\n" not in message
+    assert "duckdb" not in message.lower()
+    assert caught.value.__context__ is None
+
+
+def test_rows_of_another_encoding_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_bytes(b"who,city,x\n1,Paris,1\n1,\xff\xfe,2\n2,Paris,3\n")
+    assert _found(open_source(tmp_path / "rows.csv")) == {"Paris": (2, 4)}
+
+
+def test_wrong_sources() -> None:
+    for source, words in [
+        ("no such file.csv", "no file is found"),
+        ("mysql://host/database", "databases are PostgreSQL"),
+        (object(), "a source is a path"),
+        (pd.Series([1]), "a source is a path"),
+        (pd.DataFrame({0: [1]}), "texts as names"),
+        (pa.table({}), "one or more columns"),
+        (pa.table({"x": [1], "X": [1]}), "upper and lower case"),
+    ]:
+        with pytest.raises(ParameterError, match=words):
+            open_source(source, "rows" if isinstance(source, str) and "://" in source else None, identity="rows")
+    with pytest.raises(ParameterError, match="needs table="):
+        open_source("postgresql://host/database")
+    with pytest.raises(ParameterError, match=r"table=\.\.\. goes with"):
+        open_source(_ROWS, table="rows", identity="rows")
+    with pytest.raises(ParameterError, match="values of different types") as caught:
+        open_source(pd.DataFrame({"x": [1, "secret"]}), identity="rows")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_database_by_any_spelling(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE visits (who bigint, city char(7), x numeric, day timestamptz)")
+        connection.execute(
+            "INSERT INTO visits VALUES (1, 'Paris', 1, 'infinity'), (1, NULL, 2, '2024-02-29 23:00-05'), "
+            "(2, 'Paris', 'NaN', NULL), (NULL, 'Lyon', '1e400', NULL)"
+        )
+        connection.execute("CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        connection.execute('CREATE TABLE loose_texts (city text COLLATE "loose")')
+    source = open_source(postgres_url, "visits")
+    assert _found(source) == _EXPECTED
+    others = [
+        open_source(postgres_url.replace("127.0.0.1", "localhost"), "public.visits"),
+        open_source(postgres_url.replace("postgresql:", "postgres:"), "visits"),
+    ]
+    assert {other.identity for other in others} == {source.identity}
+    assert source.identity.endswith("/postgres/public.visits")
+    days = BoundedTable(source.engine, source.table, Rows(), {"day": Column("day")})
+    assert {row["day"]: int(row["v"]) for row in opened(days.totals({"v": Values(Column("x"))}, 7))} == {
+        None: 2,  # an infinite time is no day; NaN is no value
+        date(2024, 3, 1): 1,
+    }
+    with pytest.raises(ParameterError, match="different texts are equal"):
+        open_source(postgres_url, "loose_texts")
+    with pytest.raises(EngineError, match="cannot be opened"):
+        open_source(postgres_url, "no_such_table")
+    with pytest.raises(EngineError, match="cannot be opened") as caught:
+        open_source("postgresql://dither:hunter2@127.0.0.1:1/postgres", "visits")
+    assert "hunter2" not in str(caught.value)
+    for each in (source, *others):
+        each.engine.backend.disconnect()
+    with pytest.raises(EngineError, match="PostgreSQL could not answer"):
+        _found(source)
+
+
+def test_a_database_is_only_read(postgres_engine: Any) -> None:
+    connection = postgres_engine.backend.con
+    connection.execute("CREATE TABLE written (x bigint)")
+    connection.execute(
+        "CREATE FUNCTION write_one() RETURNS bigint LANGUAGE sql AS 'INSERT INTO written VALUES (1) RETURNING x'"
+    )
+    with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+        list(postgres_engine._batches("SELECT write_one() AS x", pa.schema({"x": pa.int64()})))
+    assert connection.execute("SELECT count(*) FROM written").fetchone() == (0,)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_spark_by_session_and_by_frame(spark: Any) -> None:
+    frame = spark.createDataFrame(_ROWS)
+    assert _found(open_source(frame, identity="rows")) == _EXPECTED
+    frame.createOrReplaceTempView("visits")
+    source = open_source(spark, "visits")
+    assert source.identity == "spark:visits"
+    assert _found(source) == _EXPECTED
+    with pytest.raises(EngineError, match="cannot be opened"):
+        open_source(spark, "no_such_table")
+    with pytest.raises(ParameterError, match="needs table="):
+        open_source(spark)
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        with pytest.raises(ParameterError, match="wrap around"):
+            open_source(spark, "visits")
+        with pytest.raises(EngineError, match="Spark could not answer"):
+            _found(source)  # also when it is switched off later
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", "true")
