@@ -13,6 +13,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dither import accounting, adjacency, audit, events, measures, mechanisms, plots, unit
     from dither.accounting import compose
+    from dither.engine import (
+        Dataset,
+        bins,
+        col,
+        count,
+        count_distinct,
+        count_people,
+        histogram,
+        if_else,
+        max,
+        mean,
+        median,
+        min,
+        quantile,
+        std,
+        sum,
+        top,
+        variance,
+    )
     from dither.estimators import stats
     from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
     from dither.mechanisms import (
@@ -31,6 +50,7 @@ if TYPE_CHECKING:
         Staircase,
         TopK,
     )
+    from dither.unit import Person, Rows
 
 __version__ = "0.1.0.dev0"
 
@@ -56,6 +76,25 @@ _HOMES = {
     "TVStable": "measures",
     "TopK": "mechanisms",
     "ZCDP": "measures",
+    "Dataset": "engine",
+    "Person": "unit",
+    "Rows": "unit",
+    "bins": "engine",
+    "col": "engine",
+    "count": "engine",
+    "count_distinct": "engine",
+    "count_people": "engine",
+    "histogram": "engine",
+    "if_else": "engine",
+    "max": "engine",
+    "mean": "engine",
+    "median": "engine",
+    "min": "engine",
+    "quantile": "engine",
+    "std": "engine",
+    "sum": "engine",
+    "top": "engine",
+    "variance": "engine",
     "compose": "accounting",
     "stats": "estimators",
     "accounting": None,
@@ -71,6 +110,7 @@ _HOMES = {
 __all__ = [
     "ZCDP",
     "ApproxDP",
+    "Dataset",
     "Exponential",
     "Gaussian",
     "GaussianDP",
@@ -79,11 +119,13 @@ __all__ = [
     "MetricExponential",
     "NoAnswer",
     "NoisyMax",
+    "Person",
     "ProposeTestRelease",
     "PureDP",
     "RandomizedResponse",
     "Release",
     "RenyiDP",
+    "Rows",
     "SmoothSensitivity",
     "SparseVector",
     "Staircase",
@@ -92,13 +134,29 @@ __all__ = [
     "accounting",
     "adjacency",
     "audit",
+    "bins",
+    "col",
     "compose",
+    "count",
+    "count_distinct",
+    "count_people",
     "events",
+    "histogram",
+    "if_else",
+    "max",
+    "mean",
     "measures",
     "mechanisms",
+    "median",
+    "min",
     "plots",
+    "quantile",
     "stats",
+    "std",
+    "sum",
+    "top",
     "unit",
+    "variance",
 ]
 
 

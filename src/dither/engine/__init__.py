@@ -1,6 +1,50 @@
 """Query → plan → release."""
 
-from dither.engine.aggregate import count, count_people, mean, std, sum, variance
+from dither.engine.answer import TableRelease
+from dither.engine.binning import Bins, bins
 from dither.engine.dataset import Dataset
+from dither.engine.functions import (
+    count,
+    count_distinct,
+    count_people,
+    histogram,
+    max,
+    mean,
+    median,
+    min,
+    quantile,
+    std,
+    sum,
+    top,
+    variance,
+)
+from dither.engine.plan import Plan
+from dither.engine.query import Query, Question
+from dither.engine.shortcuts import Single
+from dither.tables import col, if_else
 
-__all__ = ["Dataset", "count", "count_people", "mean", "std", "sum", "variance"]
+__all__ = [
+    "Bins",
+    "Dataset",
+    "Plan",
+    "Query",
+    "Question",
+    "Single",
+    "TableRelease",
+    "bins",
+    "col",
+    "count",
+    "count_distinct",
+    "count_people",
+    "histogram",
+    "if_else",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "quantile",
+    "std",
+    "sum",
+    "top",
+    "variance",
+]

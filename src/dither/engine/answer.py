@@ -3,35 +3,91 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from dither.events import Event, to_json
+from dither.engine.aggregate import Answer
+from dither.engine.drawing import part_column
+from dither.engine.plan import Plan
+from dither.errors import ParameterError
+from dither.events import to_json
+from dither.exact import Number, check, in_words, rational
 from dither.ledger import Entry
-from dither.ledger.budget import Budget, write_budget
-
-if TYPE_CHECKING:
-    from dither.engine.plan import Plan
+from dither.ledger.budget import write_budget
+from dither.mechanisms import Release
+from dither.mechanisms.released import Interval
 
 __all__ = ["TableRelease"]
 
 
-@dataclass(frozen=True)
-class TableRelease:
+@dataclass(frozen=True, slots=True)
+class TableRelease(Release):
     """Private answers, one row per group: the keys, each value, and its interval in `name_low` and `name_high`.
 
     It may be shown to anyone. The intervals hold the exact value of the bounded table with probability `level` each,
-    over the noise.
+    over the noise. Everything is made of `parts`, which are private already: no option here costs anything.
     """
 
-    value: pa.Table
-    event: Event
-    guarantee: Budget
+    parts: pa.Table = field(repr=False)
+    """The keys and the noisy parts that all answers are made of."""
     plan: Plan = field(repr=False)
     entry: Entry = field(repr=False)
     """The charge in the ledger."""
+
+    @classmethod
+    def of(cls, parts: pa.Table, plan: Plan, entry: Entry) -> TableRelease:
+        """The answers, made of noisy parts."""
+        noise: Any = next(iter(plan.parts.values())).noise
+        made = cls(None, plan.event, plan.cost, noise, parts, plan, entry)
+        return replace(made, value=made._table(plan.level))
+
+    def _answers(self, level: Fraction) -> dict[str, Answer]:
+        values = {key: _numbers(self.parts.column(part_column(at))) for at, key in enumerate(self.plan.parts)}
+        return {
+            name: aggregate.answer(self.plan.noisy(aggregate, values, level))
+            for name, aggregate in self.plan.aggregates.items()
+        }
+
+    def _table(self, level: Fraction) -> pa.Table:
+        columns = {name: self.parts.column(name) for name in self._keys}
+        for name, answer in self._answers(level).items():
+            columns[name] = _column(answer.value)
+            if answer.low is not None:
+                columns |= {f"{name}_low": _column(answer.low), f"{name}_high": _column(answer.high)}
+        return pa.table(columns)
+
+    @property
+    def _keys(self) -> list[str]:
+        hidden = [part_column(at) for at in range(len(self.plan.parts))]
+        return [name for name in self.parts.column_names if name not in hidden]
+
+    def interval(self, level: Number = 0.95) -> Interval:
+        """Two tables, of the lower and of the upper ends at any level; quantiles have the level they were asked for."""
+        exact = rational(level, "level")
+        check.between(0, 1, level=exact)
+        table = self._table(exact)
+        bare = [name for name in self.plan.aggregates if f"{name}_low" not in table.column_names]
+        if bare:
+            raise ParameterError(
+                f"{bare[0]} has no interval: it was chosen, not computed. Ask for one: interval_level=0.95."
+            )
+        keys = self._keys
+        ends = [table.select([*keys, *(f"{name}_{end}" for name in self.plan.aggregates)]) for end in ("low", "high")]
+        low, high = (each.rename_columns([*keys, *self.plan.aggregates]) for each in ends)
+        return low, high
+
+    def non_negative(self) -> TableRelease:
+        """The same answers, with counts and sums that cannot be negative raised to 0, and their intervals too."""
+        table = self.value
+        for name, aggregate in self.plan.aggregates.items():
+            for column in (name, f"{name}_low", f"{name}_high") if aggregate.is_count else ():
+                at = table.schema.get_field_index(column)
+                table = table.set_column(at, column, _column(np.maximum(_numbers(table.column(at)), 0)))
+        return replace(self, value=table)
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table."""
@@ -51,9 +107,27 @@ class TableRelease:
         """What a stranger needs to recompute the cost and to find it in the ledger: no data, not even the answer."""
         return {
             "dither_certificate": 1,
+            "mechanism": "table",
             "question": self.entry.content["question"],
             "event": json.loads(to_json(self.event)),
-            "cost": json.loads(write_budget(self.guarantee)),
-            "noise": self.plan.noise,
+            "guarantee": json.loads(write_budget(self.plan.cost)),
+            "split": {key: in_words(part.share) for key, part in self.plan.parts.items()},
             "ledger_entry": {"number": self.entry.number, "hash": self.entry.hash},
         }
+
+
+def _numbers(column: Any) -> Any:
+    """A column as an array, of two dimensions for lists of one length; other lists stay as they are."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_fixed_size_list(whole.type):
+        inner = whole.flatten()
+        if pa.types.is_integer(inner.type) or pa.types.is_floating(inner.type):
+            return inner.to_numpy().reshape(len(whole), whole.type.list_size)
+        return whole
+    return whole if pa.types.is_list(whole.type) else whole.to_numpy()
+
+
+def _column(values: Any) -> pa.Array:
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+    return values if isinstance(values, pa.Array) else pa.array(values)

@@ -10,8 +10,7 @@ from dither.errors import ParameterError
 from dither.ledger import Account, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.release import Door
-from dither.tables import open_source
-from dither.tables.compiled import missing_column
+from dither.tables import missing_column, open_source
 from dither.unit.contribution import Person, Rows, TableUnit
 
 __all__ = ["Dataset"]

@@ -1,81 +1,105 @@
-"""Exact groups in, noisy groups out, batch by batch."""
+"""Exact groups in, noisy groups out.
+
+The result has the keys and one column for each part, under its number: everything else is made of that. Where groups
+are public, all of them are there. Where they are found, batches of the main question are noised as they come and only
+groups with enough people are kept; what else is asked is asked of these.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from dither.engine.plan import FOUND, Plan
-from dither.errors import ParameterError
-from dither.tables import arrow_table
+from dither.engine.aggregate import PEOPLE
+from dither.engine.groups import Groups, counted
+from dither.engine.needs import Whole
+from dither.engine.plan import Plan
+from dither.tables import BoundedTable, ExactAggregate
 
-__all__ = ["aligned", "key_table", "noisy_batches"]
-
-
-def noisy_batches(plan: Plan, names: Mapping[str, str], keys: Sequence[str], exact: Iterable[Any]) -> Iterator[Any]:
-    """Each batch with noise; of groups that were found, only those with enough people.
-
-    `names` tells the column of each part. Every group of a batch gets noise before any is left out.
-    """
-    for batch in exact:
-        wholes = {part: np.array(batch.column(name).to_pylist(), dtype=object) for part, name in names.items()}
-        noised = {part: plan.parts[part].draw(np.where(whole == None, 0, whole)) for part, whole in wholes.items()}  # noqa: E711
-        columns = {key: batch.column(key) for key in keys}
-        for name, aggregate in plan.aggregates.items():
-            miss = plan.miss(aggregate)
-            answer = aggregate.answer({part: plan.parts[part].bounded(noised[part], miss) for part in aggregate.parts})
-            columns |= {name: answer.value, f"{name}_low": answer.low, f"{name}_high": answer.high}
-        table = pa.table({name: pa.array(column) for name, column in columns.items()})
-        if plan.discovery is not None:
-            table = table.filter(pa.array(noised[FOUND] >= plan.discovery.threshold))
-        yield table
+__all__ = ["Drawing", "part_column"]
 
 
-def aligned(public: pa.Table, exact: Iterable[Any], names: Sequence[str]) -> pa.RecordBatch:
-    """The public groups in their order, with the exact numbers that were found and 0 for the others."""
-    place = {key: index for index, key in enumerate(_tuples(public))}
-    columns = {name: np.zeros(public.num_rows, dtype=object) for name in names}
-    for batch in exact:
-        at = [place[key] for key in _tuples(batch.select(public.column_names))]
-        for name in names:
-            columns[name][at] = batch.column(name).to_pylist()
-    arrays = [pa.array([int(value) for value in columns[name]], type=pa.decimal128(38, 0)) for name in names]
-    merged = pa.table([*public.columns, *arrays], names=[*public.column_names, *names])
-    return merged.combine_chunks().to_batches()[0]
+def part_column(index: int) -> str:
+    """The column of a part."""
+    return f"dither noisy {index}"
 
 
-def key_table(columns: Sequence[str], keys: Any) -> pa.Table:
-    """Public keys as a table with one column for each key; duplicates are refused."""
-    if isinstance(keys, Mapping):
-        if set(keys) != set(columns):
-            raise ParameterError(f"keys must have a list for each of {', '.join(columns)}.")
-        rows: list[Any] = list(itertools.product(*(list(keys[name]) for name in columns)))
-    elif isinstance(keys, list | tuple | range | np.ndarray):
-        listed = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
-        rows = [(key,) for key in listed] if len(columns) == 1 else listed
-        if any(not isinstance(row, tuple | list) or len(row) != len(columns) for row in rows):
-            raise ParameterError(f"keys must be tuples of {len(columns)} values, one for each of {', '.join(columns)}.")
-    else:
-        table = arrow_table(keys)
-        missing = [name for name in columns if name not in table.column_names]
-        if missing:
-            raise ParameterError(
-                f"the table of keys has no column {missing[0]!r}. It has {', '.join(table.column_names)}."
-            )
-        rows = list(_tuples(table.select(list(columns))))
-    if not rows:
-        raise ParameterError("keys must not be empty.")
-    if len({tuple(row) for row in rows}) != len(rows):
-        raise ParameterError("keys must be different from each other.")
-    try:
-        return pa.table({name: pa.array([row[index] for row in rows]) for index, name in enumerate(columns)})
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        raise ParameterError("all keys of one column must be of one type.") from None
+@dataclass(frozen=True)
+class Drawing:
+    """What is asked of the engine for a plan, and how the answers get their noise."""
+
+    plan: Plan
+    keys: Sequence[str]
+    public: pa.Table | None
+    """The groups, where they are public."""
+
+    @property
+    def _names(self) -> dict[str, str]:
+        return {key: part_column(index) for index, key in enumerate(self.plan.parts)}
+
+    @property
+    def _wholes(self) -> list[str]:
+        """The parts that one question answers together."""
+        return [key for key, part in self.plan.parts.items() if isinstance(part.need, Whole)]
+
+    @property
+    def _others(self) -> list[str]:
+        return [key for key in self.plan.parts if key not in self._wholes]
+
+    def questions(self, table: BoundedTable, fresh_salt: Callable[[], int]) -> list[ExactAggregate]:
+        """One for all measures, if there are any, and one for each other need; each has a salt of its own."""
+        measures = {}
+        for key in self._wholes:
+            need = self.plan.parts[key].need
+            assert isinstance(need, Whole)
+            measures[self._names[key]] = need.measure
+        pooled = [table.totals(measures, fresh_salt())] if measures else []
+        return pooled + [self.plan.parts[key].need.ask(table, fresh_salt()) for key in self._others]
+
+    def draw(self, answers: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
+        """The noisy parts of each group."""
+        rest = list(answers)
+        if self.public is None and self.keys:
+            table = self._found(rest.pop(0))
+            groups = Groups(table.select(list(self.keys)))
+        else:
+            groups = Groups(self.public if self.public is not None else pa.table({}))
+            columns = self._known(groups, rest.pop(0)) if self._wholes else {}
+            table = _table(groups.keys, columns)
+        for key, batches in zip(self._others, rest, strict=True):
+            part = self.plan.parts[key]
+            table = _table(table, {self._names[key]: part.noise.draw(part.need.collect(batches, groups))})
+        return table.select([*self.keys, *self._names.values()])
+
+    def _found(self, batches: Iterable[pa.RecordBatch]) -> pa.Table:
+        """Groups with enough people. Every group of a batch gets noise before any is left out."""
+        assert self.plan.discovery is not None
+        shown = []
+        for batch in batches:
+            noisy = {self._names[key]: self._noised(key, batch) for key in self._wholes}
+            table = _table(pa.Table.from_batches([batch]).select(list(self.keys)), noisy)
+            shown.append(table.filter(np.asarray(noisy[self._names[PEOPLE]]) >= self.plan.discovery.threshold))
+        # In the order of the keys: that of the engine may depend on groups that are not shown.
+        return pa.concat_tables(shown).sort_by([(key, "ascending") for key in self.keys])
+
+    def _noised(self, key: str, batch: pa.RecordBatch) -> pa.Array:
+        return self.plan.parts[key].noise.draw(counted(batch.column(self._names[key])))
+
+    def _known(self, groups: Groups, batches: Iterable[pa.RecordBatch]) -> dict[str, pa.Array]:
+        """Public groups: those that the engine does not know are 0."""
+        exact = {name: np.zeros(len(groups), dtype=np.int64) for name in (self._names[key] for key in self._wholes)}
+        for places, batch in groups.found(batches):
+            for name, values in exact.items():
+                values[places] = counted(batch.column(name))
+        return {
+            name: self.plan.parts[key].noise.draw(exact[name]) for key, name in self._names.items() if name in exact
+        }
 
 
-def _tuples(table: Any) -> Iterator[tuple[Any, ...]]:
-    return zip(*(column.to_pylist() for column in table.columns), strict=True)
+def _table(keys: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:
+    for name, column in columns.items():
+        keys = keys.append_column(name, column) if keys.num_columns else pa.table({name: column})
+    return keys

@@ -1,156 +1,147 @@
-"""From aggregates and a price to noise: which part gets what, before any data is touched."""
+"""From aggregates and a price to noise: which need gets what, before any data is touched.
+
+A pure price ε is split by shares: the parts cost ε · share each, and together ε (claim C3). ρ is split in the same
+way. A price (ε, δ) is paid by the better of two plans: Laplace noise for ε alone, or Gaussian noise for the ρ whose
+exact composition keeps (ε, δ), certified by `compose`. What is discovered in the data takes an equal part of δ each,
+and then everything else is pure.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from dither.accounting import compose
-from dither.engine.aggregate import Aggregate, Noisy
+from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Noisy
+from dither.engine.common import BestNoise, FoundValues
+from dither.engine.needs import Added, Need, Neighbour, Noise, Whole
+from dither.engine.price import Price
+from dither.engine.ranks import RankNoise
 from dither.errors import ParameterError
 from dither.events import Composed, Event
-from dither.exact import Number, check, rational
+from dither.exact import Number, check, in_words, rational
 from dither.ledger.budget import Budget
-from dither.measures import ZCDP, ApproxDP, PureDP
-from dither.mechanisms import Gaussian, Histogram, Laplace
-from dither.tables import Measure, People
-from dither.unit.contribution import Rows, TableUnit
+from dither.mechanisms import Gaussian, Histogram
+from dither.tables import People
 
-__all__ = ["Part", "Plan", "Price", "planned"]
+__all__ = ["Part", "Plan", "planned"]
 
-_BOUND = 1 << 62
 _TRIES = 40
-FOUND = "people"
-"""The part whose noisy count decides which groups are shown, where groups are found privately."""
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What a release may cost: ε, or (ε, δ), or ρ."""
-
-    epsilon: Fraction | None
-    delta: Fraction | None
-    rho: Fraction | None
-
-    @classmethod
-    def of(cls, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Price:
-        """Exactly one of ε and ρ, and a δ with ε only."""
-        if (epsilon is None) == (rho is None) or (delta is not None and rho is not None):
-            raise ParameterError("give the price as epsilon=..., as epsilon=... and delta=..., or as rho=...")
-        exact = {name: None if value is None else rational(value, name) for name, value in
-                 (("epsilon", epsilon), ("delta", delta), ("rho", rho))}  # fmt: skip
-        for name, value in exact.items():
-            if value is not None:
-                check.positive(**{name: value})
-        if exact["delta"] is not None:
-            check.between(0, 1, delta=exact["delta"])
-        return cls(**exact)
-
-    def cost(self, unit: TableUnit, noise: str, found: bool) -> Budget:
-        """The guarantee that is charged: δ only where something uses it."""
-        if self.rho is not None:
-            return ZCDP(self.rho, adjacency=unit.adjacency)
-        assert self.epsilon is not None
-        if self.delta is None or (noise == "laplace" and not found):
-            return PureDP(self.epsilon, adjacency=unit.adjacency)
-        return ApproxDP(self.epsilon, self.delta, adjacency=unit.adjacency)
+_SIZES = (100, 1_000, 10_000, 100_000)
+_NO_DELTA = "groups that are found in the data need delta=..., or give the groups: keys=[...]."
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One exact number per group, the noise it gets, and its share of the price."""
+    """One need, the noise it gets, and its share of the price."""
 
-    measure: Measure
-    mechanism: Laplace | Gaussian
+    need: Need
+    noise: Noise
     share: Fraction
-
-    def draw(self, exact: Any) -> Any:
-        """The part with noise. Clipping to ±2^62 cannot raise the sensitivity, and keeps the sum inside 64 bits."""
-        whole = np.clip(np.asarray(exact, dtype=object), -_BOUND, _BOUND).astype(np.int64)
-        return self.mechanism.release(whole).value
-
-    def bounded(self, noisy: Any, miss: Fraction) -> Noisy:
-        """What was drawn, with the reach that the noise keeps except with probability `miss`."""
-        return Noisy(noisy, self.mechanism.error(miss))
-
-    @property
-    def event(self) -> Event:
-        """What is said of it."""
-        return self.mechanism.event_for(np.zeros(1, dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a release will do: nothing here depends on data."""
+    """What a release will do: nothing here depends on data. `print` shows it as a table."""
 
     aggregates: Mapping[str, Aggregate]
-    parts: Mapping[str, Part]
+    parts: Mapping[str, Part] = field(repr=False)
     discovery: Histogram | None
+    """What decides which groups are shown, where they are found in the data."""
     cost: Budget
-    noise: str
     level: Fraction
 
     @property
     def event(self) -> Event:
         """All noise of the release, in one sentence."""
-        events = [part.event for name, part in self.parts.items() if self.discovery is None or name != FOUND]
+        events = [part.noise.event for name, part in self.parts.items() if self.discovery is None or name != PEOPLE]
         if self.discovery is not None:
             events.append(self.discovery.event)
         return events[0] if len(events) == 1 else Composed(tuple(events))
 
-    def miss(self, aggregate: Aggregate) -> Fraction:
-        """How improbable it may be that the noise of one part passes its reach, so that intervals keep their level."""
-        return (1 - self.level) / len(aggregate.parts)
+    def noisy(self, aggregate: Aggregate, values: Mapping[str, Any], level: Fraction) -> dict[str, Noisy]:
+        """The parts of an aggregate, with a reach that all of them keep together with probability `level`."""
+        miss = (1 - level) / len(aggregate.needs)
+        return {key: Noisy(values[key], self._reach(key, miss)) for key in aggregate.needs}
+
+    def _reach(self, key: str, miss: Fraction) -> int:
+        noise = self.parts[key].noise
+        return noise.reach(miss) if isinstance(noise, Added) else 0
+
+    def error(self, name: str, rows: int) -> float | None:
+        """Half the width of the interval of a column in a group of so many rows; None if it has no such interval.
+
+        For means and variances, of values that are spread evenly over their bounds.
+        """
+        aggregate = self.aggregates[name]
+        if not all(isinstance(self.parts[key].noise, Added) for key in aggregate.needs):
+            return None
+        supposed = {key: np.array([value]) for key, value in aggregate.supposed(rows).items()}
+        answer: Answer = aggregate.answer(self.noisy(aggregate, supposed, self.level))
+        return float((answer.high[0] - answer.low[0]) / 2)
+
+    def __str__(self) -> str:
+        """A line for each column: its noise, its share of the price, and its error."""
+        lines = [("column", "noise", "share", f"error ({in_words(100 * self.level)} %)")]
+        for name, aggregate in self.aggregates.items():
+            noises = [str(self.parts[key].noise) for key in aggregate.needs]
+            share = sum((self.parts[key].share for key in aggregate.needs), Fraction(0))
+            lines.append((name, " | ".join(dict.fromkeys(noises)), f"{float(share):.1%}", self._said_error(name)))
+        if self.discovery is not None:
+            shown = f"discovery, from {self.discovery.threshold} people on"
+            lines.append(("(groups)", shown, f"{float(self.parts[PEOPLE].share):.1%}", ""))
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        ]
+        return "\n".join([*table, f"costs {self.cost}"])
+
+    def _said_error(self, name: str) -> str:
+        if self.error(name, _SIZES[0]) is None:
+            (key,) = self.aggregates[name].needs
+            return self._chosen_error(self.parts[key].noise)
+        if not self.aggregates[name].depends_on_size:
+            return f"±{self.error(name, _SIZES[0]):,.4g}"
+        return ", ".join(f"±{self.error(name, rows):,.4g} of {rows:,} rows" for rows in _SIZES)
+
+    def _chosen_error(self, noise: Noise) -> str:
+        """How far what was chosen is from the best choice."""
+        if isinstance(noise, RankNoise):
+            return f"±{noise.rank_error(1 - self.level):,} rows in rank"
+        if isinstance(noise, BestNoise):
+            return f"{noise.mechanism.error(1 - self.level):,.4g} rows below the best"
+        return ""
 
 
 def planned(
     aggregates: Mapping[str, Aggregate],
-    unit: TableUnit,
-    grouped: bool,
+    neighbour: Neighbour,
     found: bool,
     price: Price,
     weights: Mapping[str, Number],
     noise: str | None,
-    level: Number = 0.95,
+    level: Number,
 ) -> Plan:
-    """Split the price over the parts of all aggregates by their weights, and make the noise of each."""
-    measures: dict[str, Measure] = {FOUND: People()} if found else {}
+    """Split the price over the needs of all aggregates by their weights, and make the noise of each."""
+    needs: dict[str, Need] = {PEOPLE: Whole(People())} if found else {}
     for aggregate in aggregates.values():
-        measures |= aggregate.parts
-    shares = _shares(aggregates, measures, weights)
+        needs |= aggregate.needs
     exact_level = rational(level, "level")
     check.between(0, 1, level=exact_level)
-
-    def plan(kind: str) -> Plan:
-        parts, discovery = _noised(measures, shares, unit, grouped, found, price, kind)
-        return Plan(aggregates, parts, discovery, price.cost(unit, kind, found), kind, exact_level)
-
-    if noise is not None and noise not in ("laplace", "gaussian"):
-        raise ParameterError(f"noise must be laplace or gaussian, got noise={noise!r}.")
-    if price.rho is not None:
-        if found or noise == "laplace":
-            raise ParameterError(
-                "rho pays Gaussian noise on public groups. Give keys=..., or pay by epsilon and delta."
-            )
-        return plan("gaussian")
-    if noise == "gaussian" and price.delta is None:
-        raise ParameterError("Gaussian noise needs delta=... or rho=...")
-    if noise is not None or price.delta is None or found:
-        return plan(noise or "laplace")
-    return min(
-        (plan("laplace"), plan("gaussian")),
-        key=lambda each: sum(part.mechanism.error(0.05) / part.measure.most(1) for part in each.parts.values()),
-    )
+    split = _Split(needs, _shares(aggregates, needs, weights), neighbour, price, found)
+    parts, discovery, kind = split.chosen(noise)
+    cost = price.cost(neighbour.adjacency, needs_delta=kind == "gaussian" or split.discoveries > 0)
+    return Plan(aggregates, parts, discovery, cost, exact_level)
 
 
 def _shares(
-    aggregates: Mapping[str, Aggregate], measures: Mapping[str, Measure], weights: Mapping[str, Number]
+    aggregates: Mapping[str, Aggregate], needs: Mapping[str, Need], weights: Mapping[str, Number]
 ) -> dict[str, Fraction]:
-    """A part weighs as much as the heaviest aggregate that needs it."""
+    """A need weighs as much as the heaviest aggregate that has it."""
     for name in weights:
         if name not in aggregates:
             raise ParameterError(f"weights name the columns of the answer: {', '.join(aggregates)}; got {name!r}.")
@@ -158,74 +149,106 @@ def _shares(
     for name, weight in exact.items():
         check.positive(**{f"weight of {name}": weight})
     heavy = {
-        key: max((exact[name] for name, aggregate in aggregates.items() if key in aggregate.parts), default=Fraction(1))
-        for key in measures
+        key: max((exact[name] for name, aggregate in aggregates.items() if key in aggregate.needs), default=Fraction(1))
+        for key in needs
     }
     return {key: weight / sum(heavy.values()) for key, weight in heavy.items()}
 
 
-def _noised(
-    measures: Mapping[str, Measure],
-    shares: Mapping[str, Fraction],
-    unit: TableUnit,
-    grouped: bool,
-    found: bool,
-    price: Price,
-    kind: str,
-) -> tuple[dict[str, Part], Histogram | None]:
-    discovery = None
-    parts = {}
-    others = [key for key in measures if not (found and key == FOUND)]
-    if found:
-        if price.delta is None:
-            raise ParameterError("groups that are found in the data need delta=..., or give the groups: keys=[...].")
-        assert price.epsilon is not None
-        discovery = Histogram(
-            epsilon=price.epsilon * shares[FOUND], delta=price.delta, max_bins=unit.max_groups, adjacency=unit.adjacency
-        )
-        parts[FOUND] = Part(measures[FOUND], discovery.mechanism, shares[FOUND])
-    if kind == "laplace":
-        assert price.epsilon is not None
-        for key in others:
-            sensitivity = _moves(unit, grouped) * measures[key].most(unit.max_rows_per_group)
-            noise = Laplace(sensitivity=sensitivity, epsilon=price.epsilon * shares[key], adjacency=unit.adjacency)
-            parts[key] = Part(measures[key], noise, shares[key])
-    else:
-        parts |= _gaussian_parts({key: measures[key] for key in others}, shares, unit, grouped, price)
-    return parts, discovery
+@dataclass(frozen=True)
+class _Split:
+    """Needs with their shares of one price."""
 
+    needs: Mapping[str, Need]
+    shares: Mapping[str, Fraction]
+    neighbour: Neighbour
+    price: Price
+    found: bool
 
-def _moves(unit: TableUnit, grouped: bool) -> int:
-    return unit.moved_groups if grouped or isinstance(unit, Rows) else 1
+    @property
+    def discoveries(self) -> int:
+        """How many things are found in the data."""
+        return self.found + sum(isinstance(need, FoundValues) for need in self.needs.values())
 
+    def chosen(self, noise: str | None) -> tuple[dict[str, Part], Histogram | None, str]:
+        """The parts, what finds the groups, and the kind of noise: the one asked for, or the better one."""
+        if noise is not None and noise not in ("laplace", "gaussian"):
+            raise ParameterError(f"noise must be laplace or gaussian, got noise={noise!r}.")
+        if self.price.rho is not None:
+            if self.discoveries or noise == "laplace":
+                raise ParameterError(
+                    "rho pays Gaussian noise on public groups. Give keys=..., or pay by epsilon and delta."
+                )
+            return self._concentrated(self.price.rho), None, "gaussian"
+        if noise == "gaussian" and (self.price.delta is None or self.discoveries):
+            raise ParameterError("Gaussian noise needs delta=... or rho=..., and groups that are public: keys=...")
+        if noise == "laplace" or self.price.delta is None or self.discoveries:
+            return *self._pure(), "laplace"
+        return self._better(noise)
 
-def _gaussian_parts(
-    measures: Mapping[str, Measure], shares: Mapping[str, Fraction], unit: TableUnit, grouped: bool, price: Price
-) -> dict[str, Part]:
-    """Shares of ρ. For (ε, δ), ρ is that of the one Gaussian that spends it all, less what the lattice costs."""
+    def _better(self, noise: str | None) -> tuple[dict[str, Part], Histogram | None, str]:
+        gaussian = self._calibrated()
+        if noise is None:
+            laplace, _ = self._pure()
+            if _size(laplace) <= _size(gaussian):
+                return laplace, None, "laplace"
+        return gaussian, None, "gaussian"
 
-    def at(rho: Fraction) -> dict[str, Part]:
+    def _pure(self) -> tuple[dict[str, Part], Histogram | None]:
+        epsilon, delta = self.price.epsilon, self.price.delta
+        assert epsilon is not None
+        if self.discoveries and delta is None:
+            raise ParameterError(_NO_DELTA)
+        each_delta = None if delta is None or not self.discoveries else delta / self.discoveries
+        discovery = None
+        parts = {}
+        for key, need in self.needs.items():
+            share = self.shares[key]
+            if self.found and key == PEOPLE:
+                discovery = self._discovery(epsilon * share, each_delta)
+                parts[key] = Part(need, need.pure(self.neighbour, epsilon * share), share)
+            elif isinstance(need, FoundValues):
+                assert each_delta is not None
+                parts[key] = Part(need, need.approximate(self.neighbour, epsilon * share, each_delta), share)
+            else:
+                parts[key] = Part(need, need.pure(self.neighbour, epsilon * share), share)
+        return parts, discovery
+
+    def _discovery(self, epsilon: Fraction, delta: Fraction | None) -> Histogram:
+        """A person is in so many groups; a row that is replaced is in one, and the histogram knows that it moves."""
+        bins = 1 if self.neighbour.replaces else self.neighbour.groups
+        return Histogram(epsilon=epsilon, delta=delta, max_bins=bins, adjacency=self.neighbour.adjacency)
+
+    def _concentrated(self, rho: Fraction) -> dict[str, Part]:
         return {
-            key: Part(each, _gaussian(each, unit, grouped, rho * shares[key]), shares[key])
-            for key, each in measures.items()
+            key: Part(need, need.concentrated(self.neighbour, rho * self.shares[key]), self.shares[key])
+            for key, need in self.needs.items()
         }
 
-    if price.rho is not None:
-        return at(price.rho)
-    assert price.epsilon is not None
-    assert price.delta is not None
-    one = Gaussian(sensitivity=1, epsilon=price.epsilon, delta=price.delta)
-    rho = Fraction(1 / (2 * one.sigma**2))
-    for _ in range(_TRIES):
-        parts = at(rho)
-        if compose([part.event for part in parts.values()]).delta(price.epsilon) <= price.delta:
-            return parts
-        rho *= Fraction(999, 1000)
-    raise ParameterError("no Gaussian noise on whole numbers keeps this price. Use noise='laplace'.")
+    def _calibrated(self) -> dict[str, Part]:
+        """ρ of the one Gaussian that spends (ε, δ), less what the lattice and selections cost beyond it."""
+        epsilon, delta = self.price.epsilon, self.price.delta
+        assert epsilon is not None
+        assert delta is not None
+        one = Gaussian(sensitivity=1, epsilon=epsilon, delta=delta)
+        rho = Fraction(1 / (2 * one.sigma**2))
+        for attempt in range(_TRIES):
+            parts = self._concentrated(rho)
+            if compose([part.noise.event for part in parts.values()]).delta(epsilon) <= delta:
+                return parts
+            rho *= 1 - Fraction(1 << attempt // 4, 1000)
+        raise ParameterError("no Gaussian noise on whole numbers keeps this price. Use noise='laplace'.")
 
 
-def _gaussian(measure: Measure, unit: TableUnit, grouped: bool, rho: Fraction) -> Gaussian:
-    """Δ₂² is max_groups·most². Where a row is replaced, one group may lose `most` and gain it with the other sign."""
-    most, moves = measure.most(unit.max_rows_per_group), _moves(unit, grouped)
-    square = (most * moves) ** 2 if unit.adjacency.change == "replace" else moves * most**2
-    return Gaussian(sensitivity_squared=square, rho=rho, dimension=moves, adjacency=unit.adjacency)
+def _size(parts: Mapping[str, Part]) -> float:
+    """How large the noise is, for comparing two plans of the same needs."""
+    sizes = []
+    for part in parts.values():
+        noise = part.noise
+        if isinstance(noise, Added):
+            sizes.append(
+                noise.reach(Fraction(1, 20)) / (part.need.measure.most(1) if isinstance(part.need, Whole) else 1)
+            )
+        elif isinstance(noise, RankNoise | BestNoise):
+            sizes.append(1 / float(noise.epsilon))
+    return sum(sizes)

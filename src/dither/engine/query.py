@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
 
-from dither.engine.aggregate import Aggregate
+from dither.engine.aggregate import Aggregate, Count, Mean, Total
 from dither.engine.answer import TableRelease
-from dither.engine.drawing import aligned, key_table, noisy_batches
-from dither.engine.plan import Plan, Price, planned
+from dither.engine.binning import Bins
+from dither.engine.drawing import Drawing
+from dither.engine.groups import public_keys
+from dither.engine.needs import Neighbour
+from dither.engine.order import Edge
+from dither.engine.plan import Plan, planned
+from dither.engine.price import Price
+from dither.engine.shortcuts import Shortcuts, Single
 from dither.errors import ParameterError
 from dither.exact import Number
 from dither.release import Door, fresh_salt
-from dither.tables import BoundedTable, Column, Expression, Source, with_values
+from dither.tables import (
+    BoundedTable,
+    Column,
+    Expression,
+    Lattice,
+    Source,
+    filtered,
+    joined,
+    missing_column,
+    not_reserved,
+    one_row_each,
+    with_values,
+)
 from dither.unit.contribution import Person, TableUnit
 
 __all__ = ["Origin", "Query", "Question"]
@@ -32,7 +51,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Query:
+class Query(Shortcuts):
     """Rows of a dataset, filtered, extended and grouped."""
 
     origin: Origin = field(repr=False)
@@ -40,50 +59,105 @@ class Query:
     """The rows, as an expression of Ibis."""
     keys: Mapping[str, Expression] = field(default_factory=dict)
     public_keys: pa.Table | None = None
+    key_table: Any = field(default=None, repr=False)
+    """The public keys, in the engine."""
     words: tuple[str, ...] = ()
     """What was asked so far, for the ledger."""
 
-    def _with(self, **changes: Any) -> Query:
-        fields = {name: getattr(self, name) for name in ("origin", "table", "keys", "public_keys", "words")}
-        return Query(**{**fields, **changes})
+    def _with(self, *words: str, **changes: Any) -> Query:
+        fields = {name: getattr(self, name) for name in ("origin", "table", "keys", "public_keys", "key_table")}
+        return Query(**{**fields, **changes}, words=(*self.words, *words))
+
+    def _rows(self, verb: str) -> None:
+        if self.keys:
+            raise ParameterError(f"{verb} is about rows, and this query has groups already. Say it before group_by.")
 
     def where(self, *conditions: Expression) -> Query:
         """Only the rows for which all conditions hold; a condition on a missing value does not."""
+        self._rows("where")
         table = self.table
         for condition in conditions:
             if not isinstance(condition, Expression):
                 raise ParameterError("where takes conditions such as dp.col('age') >= 18.")
-            table = with_values(table, {"dither where": condition})
-            if not table["dither where"].type().is_boolean():
-                raise ParameterError(f"where takes conditions, and {condition} is none.")
-            table = table.filter(table["dither where"].fill_null(False)).drop("dither where")
-        return self._with(table=table, words=(*self.words, *(f"where {each}" for each in conditions)))
+            table = filtered(table, condition)
+        return self._with(*(f"where {each}" for each in conditions), table=table)
 
     def with_columns(self, **columns: Expression) -> Query:
         """The rows with new columns, each computed from its own row. The column of persons cannot be replaced."""
+        self._rows("with_columns")
         unit = self.origin.unit
         for name, expression in columns.items():
             if isinstance(unit, Person) and name == unit.column:
                 raise ParameterError(f"the column {name!r} tells persons apart and cannot be replaced.")
             if not isinstance(expression, Expression):
                 raise ParameterError(f"with_columns takes expressions such as dp.col('price') * 2; {name!r} is none.")
-        words = tuple(f"with {name} = {expression}" for name, expression in columns.items())
-        return self._with(table=with_values(self.table, columns), words=(*self.words, *words))
+            not_reserved(name)
+        words = (f"with {name} = {expression}" for name, expression in columns.items())
+        return self._with(*words, table=with_values(self.table, columns))
 
-    def group_by(self, *columns: str, keys: Any = None) -> Query:
-        """One answer per combination of values of `columns`.
+    def join(self, public: Any, on: str) -> Query:
+        """The rows with the columns of a public table, found by the column `on`; NULL where it has no such row.
+
+        `public` is a table of pandas, Polars or Arrow in which every value of `on` stands once, so that a row stays
+        one row. It must really be public: it is not protected.
+        """
+        self._rows("join")
+        table = joined(self.origin.source.engine, self.table, public, on)
+        return self._with(f"join a public table on {on}", table=table)
+
+    def per_person(self, **columns: Aggregate) -> Query:
+        """One row per person, with what these aggregates give within the person: no noise, nothing is released.
+
+        `count`, `sum`, `mean`, `min` and `max` may be asked, and are exact here. From then on a person is one row in
+        one group.
+
+        A person's other columns are gone, as they may have had several values.
+        """
+        self._rows("per_person")
+        unit = self.origin.unit
+        if not isinstance(unit, Person):
+            raise ParameterError("per_person needs persons: unit=dp.Person('user_id'). Here each row is its own.")
+        if not columns:
+            raise ParameterError("per_person takes one or more aggregates, such as visits=dp.count().")
+        asked = {name: _within_person(name, aggregate) for name, aggregate in columns.items()}
+        origin = replace(self.origin, unit=Person(unit.column))
+        words = ", ".join(f"{name} = {aggregate}" for name, aggregate in columns.items())
+        table = one_row_each(self.table, unit.column, asked)
+        return self._with(f"per person {words}", origin=origin, table=table)
+
+    def group_by(self, *columns: str | Bins, keys: Any = None) -> Query:
+        """One answer per combination of values of `columns`: names, or public bins such as dp.bins("age", [0, 18, 99]).
 
         `keys` are the groups, if they are public: a list of values (or of tuples, for several columns), a dictionary
         of lists (all combinations), or a table with these columns. All of them are in the answer, also those without
-        rows. Without keys, groups are found in the data, and only those with enough people are shown.
+        rows. Without keys, groups are found in the data, and only those with enough people are shown. Bins are public
+        already: keys speak of the columns that are not binned.
         """
-        if self.keys:
-            raise ParameterError("this query has groups already. Name all columns in one group_by.")
-        if not columns or len(set(columns)) != len(columns):
-            raise ParameterError("group_by takes one or more different column names.")
-        public = None if keys is None else key_table(columns, keys)
-        words = f"by {', '.join(columns)}" + ("" if public is None else f" for {public.num_rows} public keys")
-        return self._with(keys={name: Column(name) for name in columns}, public_keys=public, words=(*self.words, words))
+        self._rows("group_by")
+        names = [each.name if isinstance(each, Bins) else each for each in columns]
+        if not names or len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+            raise ParameterError("group_by takes one or more different column names or bins.")
+        binned = [each for each in columns if isinstance(each, Bins)]
+        plain = [each for each in columns if isinstance(each, str)]
+        if keys is not None and not plain:
+            raise ParameterError("bins are public already: leave keys=... out.")
+        public = public_keys(plain, keys) if keys is not None else None
+        table = self.table
+        for name in plain:
+            if name not in table.columns:
+                raise missing_column(name, list(table.columns))
+        made: dict[str, Expression] = {name: Column(name) for name in plain}
+        for each in binned:
+            table = filtered(table, each.within)
+            made[each.name] = each.label
+        if binned and (public is not None or not plain):
+            public = _combined(public, binned).select(names)
+        said, uploaded = f"by {', '.join(str(each) for each in columns)}", None
+        if public is not None:
+            said += f" for {public.num_rows} public keys"
+            uploaded = self.origin.source.engine.upload(public)
+        by = {name: made[name] for name in names}
+        return self._with(said, table=table, keys=by, public_keys=public, key_table=uploaded)
 
     def agg(self, **aggregates: Aggregate) -> Question:
         """What to ask of each group."""
@@ -92,9 +166,19 @@ class Query:
         for name, aggregate in aggregates.items():
             if not isinstance(aggregate, Aggregate):
                 raise ParameterError(f"{name} must be an aggregate such as dp.count(), got {type(aggregate).__name__}.")
-            if name in self.keys:
-                raise ParameterError(f"{name!r} is a key of the groups. Give the aggregate another name.")
-        return Question(self, aggregates)
+            not_reserved(name)
+        shown = [*self.keys, *(f"{name}{end}" for name in aggregates for end in ("", "_low", "_high"))]
+        for name in shown:
+            if shown.count(name) > 1:
+                raise ParameterError(f"two columns of the answer would be called {name!r}. Rename one.")
+        question = Question(self, aggregates)
+        question.check()
+        return question
+
+    def _all_rows(self, aggregate: Aggregate, price: dict[str, Any]) -> Single:
+        if self.keys:
+            raise ParameterError("this is a question about all rows, and there are groups. Use agg(...).release(...).")
+        return Single.from_table(self.agg(value=aggregate).release(**price))
 
 
 @dataclass(frozen=True)
@@ -114,30 +198,29 @@ class Question:
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
     ) -> Plan:
-        """What a release at this price would do. Nothing is spent and no data is touched."""
+        """What a release at this price would do; `print` it. Nothing is spent and no data is touched.
+
+        `weights` share the price between the columns (1 each unless given); `noise` is "laplace" or "gaussian", the
+        better one unless given; `level` is that of the intervals.
+        """
         query = self.query
+        neighbour = Neighbour.of(query.origin.unit, grouped=bool(query.keys))
         found = bool(query.keys) and query.public_keys is None
         price = Price.of(epsilon, delta, rho)
-        return planned(self.aggregates, query.origin.unit, bool(query.keys), found, price, weights or {}, noise, level)
+        return planned(self.aggregates, neighbour, found, price, weights or {}, noise, level)
 
     def release(self, *, key: str | None = None, **price: Any) -> TableRelease:
-        """Charge the ledger, then answer: a table with the keys, the values and their intervals."""
+        """Charge the ledger, then answer: a table with the keys, the values and their intervals.
+
+        The price is given as for `plan`. Under a `key`, the same question is answered by the same bytes, once charged.
+        """
         plan = self.plan(**price)
         query = self.query
-        names = {part: f"dither m{index}" for index, part in enumerate(plan.parts)}
-        bounded = self._bounded()
-        measures = {names[part]: plan.parts[part].measure for part in plan.parts}
-        exact = bounded.totals(measures, fresh_salt())
-
-        def draw(batches: Sequence[Any]) -> pa.Table:
-            (groups,) = batches
-            if query.public_keys is not None:
-                groups = [aligned(query.public_keys, groups, list(names.values()))]
-            drawn = list(noisy_batches(plan, names, list(query.keys), groups))
-            return pa.concat_tables(drawn)
-
-        table, entry = query.origin.door.release(plan.event, plan.cost, self.words, [exact], draw, key=key, by=_user())
-        return TableRelease(table, plan.event, plan.cost, plan, entry)
+        drawing = Drawing(plan, list(query.keys), query.public_keys)
+        exact = drawing.questions(self._bounded, fresh_salt)
+        door = query.origin.door
+        parts, entry = door.release(plan.event, plan.cost, self.words, exact, drawing.draw, key=key, by=_user())
+        return TableRelease.of(parts, plan, entry)
 
     @property
     def words(self) -> str:
@@ -145,13 +228,35 @@ class Question:
         asked = ", ".join(f"{name} = {aggregate}" for name, aggregate in self.aggregates.items())
         return "; ".join((*self.query.words, asked))
 
+    def check(self) -> None:
+        """Refuse columns that do not exist or are of the wrong type. No data is touched."""
+        bounded = self._bounded
+        for aggregate in self.aggregates.values():
+            for need in aggregate.needs.values():
+                need.ask(bounded, 0)
+
+    @property
     def _bounded(self) -> BoundedTable:
         query = self.query
-        engine = query.origin.source.engine
-        public = None
-        if query.public_keys is not None:
-            public = engine.upload(query.public_keys)
-        return BoundedTable(engine, query.table, query.origin.unit, query.keys, public)
+        return BoundedTable(query.origin.source.engine, query.table, query.origin.unit, query.keys, query.key_table)
+
+
+def _within_person(name: str, aggregate: Any) -> tuple[str, Expression | None, Lattice | None]:
+    if isinstance(aggregate, Count) and not aggregate.people:
+        return "count", None, None
+    if isinstance(aggregate, Total | Mean | Edge):
+        return aggregate.verb, aggregate.of, aggregate.lattice
+    raise ParameterError(f"per_person knows count, sum, mean, min and max; {name!r} is none of these.")
+
+
+def _combined(public: pa.Table | None, binned: list[Bins]) -> pa.Table:
+    """All public keys with all bins."""
+    rows = public.to_pylist() if public is not None else [{}]
+    labels = [[(each.name, label) for label in each.labels] for each in binned]
+    combined = [{**row, **dict(choice)} for row in rows for choice in product(*labels)]
+    fields = list(public.schema) if public is not None else []
+    schema = pa.schema([*fields, *(pa.field(each.name, pa.string()) for each in binned)])
+    return pa.Table.from_pylist(combined, schema=schema)
 
 
 def _user() -> str:

@@ -1,5 +1,6 @@
-"""Who is protected: how much a statistic of the data can change, globally, locally and smoothly."""
+"""Who is protected, and how much a statistic of the data can change: globally, locally and smoothly."""
 
+from dither.unit.contribution import Person, Rows
 from dither.unit.graph import Triangles
 from dither.unit.means import TrimmedMean, WinsorisedMean
 from dither.unit.order import Maximum, Median, Minimum, Quantile
@@ -12,8 +13,10 @@ __all__ = [
     "Maximum",
     "Median",
     "Minimum",
+    "Person",
     "Profile",
     "Quantile",
+    "Rows",
     "Statistic",
     "Triangles",
     "TrimmedMean",

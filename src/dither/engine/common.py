@@ -1,0 +1,147 @@
+"""The most common values of each group: of public candidates, or found in the data.
+
+**Candidates.** Each group counts its rows per candidate. A neighbour moves a count by `rows` at most, all counts of a
+group in one direction (unless a row is replaced), so that k rounds of the exponential mechanism with ε/(k·groups) each
+spend ε in all groups that the neighbour touches. In one round the losses of these groups lie in an interval of width
+ε/k together, which is what the event says.
+
+**Found.** Values that are not known beforehand are counted in people, and a pair of group and value is shown where
+enough people have it (`Histogram` with discovered bins, the exact δ): a person is in groups · rows pairs at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from dither.engine.groups import Groups, Wholes, counted
+from dither.engine.needs import Need, Neighbour, Noise, Tally, one_selection, selection_epsilon
+from dither.errors import ParameterError
+from dither.events import Event, Repeated
+from dither.mechanisms import Histogram, TopK
+from dither.tables import BoundedTable, ExactAggregate, Expression, People
+from dither.unit.contribution import Person
+
+__all__ = ["Best", "BestNoise", "FoundNoise", "FoundValues"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Best(Tally):
+    """The `number` most common of the public `values`."""
+
+    number: int
+
+    def pure(self, neighbour: Neighbour, epsilon: Fraction) -> BestNoise:
+        return BestNoise(self, neighbour, epsilon)
+
+    def concentrated(self, neighbour: Neighbour, rho: Fraction) -> BestNoise:
+        """k rounds of ρ/k each."""
+        return BestNoise(self, neighbour, self.number * selection_epsilon(rho / self.number))
+
+
+@dataclass(frozen=True)
+class BestNoise(Noise):
+    """k selections in each group."""
+
+    need: Best
+    neighbour: Neighbour
+    epsilon: Fraction
+
+    @property
+    def event(self) -> Event:
+        number = self.need.number
+        one = one_selection(self.epsilon / number, self.neighbour.adjacency)
+        return one if number == 1 else Repeated(one, number)
+
+    @property
+    def mechanism(self) -> TopK:
+        """What chooses in one group."""
+        return TopK(
+            count=self.need.number,
+            sensitivity=self.neighbour.rows,
+            epsilon=self.epsilon / self.neighbour.groups,
+            monotone=not self.neighbour.replaces,
+            candidates=len(self.need.values),
+        )
+
+    def draw(self, exact: Wholes) -> pa.Array:
+        """The winners of each group, best first."""
+        mechanism = self.mechanism
+        winners = np.array([mechanism.release(scores).value for scores in exact], dtype=np.int64).ravel()
+        return pa.FixedSizeListArray.from_arrays(self.need.values.take(pa.array(winners)), self.need.number)
+
+    def __str__(self) -> str:
+        return f"exponential mechanism, epsilon {float(self.epsilon):.4g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundValues(Need):
+    """The `number` most common values that enough people have."""
+
+    of: Expression
+    number: int
+
+    def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Noise:
+        raise ParameterError("values that are found in the data need delta=..., or give candidates=[...].")
+
+    def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Noise:
+        return self.pure(neighbour, rho)
+
+    def approximate(self, neighbour: Neighbour, epsilon: Fraction, delta: Fraction) -> FoundNoise:
+        """Noise that costs (ε, δ)."""
+        pairs = neighbour.groups * neighbour.rows // (2 if neighbour.replaces else 1)
+        return FoundNoise(self, Histogram(epsilon=epsilon, delta=delta, max_bins=pairs, adjacency=neighbour.adjacency))
+
+    def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
+        """People per group and value, of each person so many pairs as they may have rows in all."""
+        unit = table.unit
+        if isinstance(unit, Person):
+            pairs = unit.max_rows_per_group * (unit.max_groups if table.keys else 1)
+            unit = replace(unit, max_groups=pairs)
+        keys = {**table.keys, "dither_value": self.of}
+        return replace(table, unit=unit, keys=keys, public_keys=None).totals({"dither_people": People()}, salt)
+
+    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> list[tuple[Wholes, pa.Array]]:
+        """How many people have each value, in each group."""
+        parts = [(places, batch) for places, batch in groups.found(batches)]
+        batch = pa.concat_batches([each for _, each in parts])
+        places = np.concatenate([each for each, _ in parts])
+        known = np.flatnonzero(~np.asarray(batch.column("dither_value").is_null()))
+        order = known[np.argsort(places[known], kind="stable")]
+        cuts = np.searchsorted(places[order], np.arange(1, len(groups)))
+        people = counted(batch.column("dither_people"))
+        return [(people[own], batch.column("dither_value").take(pa.array(own))) for own in np.split(order, cuts)]
+
+
+@dataclass(frozen=True)
+class FoundNoise(Noise):
+    """A discovered histogram in each group."""
+
+    need: FoundValues
+    histogram: Histogram
+
+    @property
+    def event(self) -> Event:
+        return self.histogram.event
+
+    def draw(self, exact: list[tuple[Wholes, pa.Array]]) -> pa.Array:
+        """At most `number` values of each group, by noisy count; fewer where few are common enough."""
+        shown = [self._shown(people, values) for people, values in exact]
+        kind = pa.string() if not exact else exact[0][1].type
+        return pa.array(shown, type=pa.list_(kind))
+
+    def _shown(self, people: Wholes, values: pa.Array) -> list[object]:
+        threshold = self.histogram.threshold
+        assert threshold is not None
+        noisy = np.asarray(self.histogram.mechanism.release(people).value)
+        enough = np.flatnonzero(noisy >= threshold)
+        # Equal noisy counts by the values themselves: the order of the engine would show.
+        pairs = sorted((-int(noisy[at]), values[at].as_py()) for at in enough)
+        return [value for _, value in pairs[: self.need.number]]
+
+    def __str__(self) -> str:
+        return f"discovery, from {self.histogram.threshold} people on"

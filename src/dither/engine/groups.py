@@ -1,0 +1,145 @@
+"""The groups of one answer: their keys in order, and where those of a batch of the engine belong."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dither.errors import ParameterError
+from dither.exact import once
+from dither.tables import arrow_table
+
+__all__ = ["ROOM", "Groups", "Wholes", "counted", "public_keys"]
+
+ROOM: Final = 1 << 62
+"""Exact numbers are clipped to ± this, so that noise has room in 64 bits."""
+_TOGETHER: Final = 1 << 20
+
+Wholes: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Different keys, one row each; a table without columns stands for the one group of all rows."""
+
+    keys: pa.Table
+
+    def __len__(self) -> int:
+        return int(self.keys.num_rows) if self.keys.num_columns else 1
+
+    def places(self, batch: pa.RecordBatch) -> Wholes:
+        """The position of each row's group here, −1 if it has none; NULL is a key like any other."""
+        places = np.zeros(batch.num_rows, dtype=np.int64)
+        for name, (values, combined) in zip(self.keys.column_names, self._codes, strict=True):
+            codes = _positions(batch.column(name).cast(values.type), values)
+            both = np.where((places < 0) | (codes < 0), -1, places * len(values) + codes)
+            places = _positions(pa.array(both), combined)
+        return places
+
+    @once
+    def _codes(self) -> list[tuple[pa.Array, pa.Array]]:
+        """For each column its different values, and the different combinations of it with the columns before it.
+
+        A combination is the position of the one before times the number of values, plus the position of the value.
+        Positions are below the number of groups, so that no product passes 64 bits. After the last column each group is
+        a combination of its own, in the order of the groups.
+        """
+        found = []
+        before = np.zeros(self.keys.num_rows, dtype=np.int64)
+        for column in self.keys.columns:
+            whole = column.combine_chunks()
+            values = whole.unique()
+            both = pa.array(before * len(values) + _positions(whole, values))
+            combined = both.unique()
+            before = _positions(both, combined)
+            found.append((values, combined))
+        return found
+
+    def found(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Wholes, pa.RecordBatch]]:
+        """The rows of each batch that belong to a group here, with its position."""
+        for batch in _merged(batches):
+            places = self.places(batch)
+            here = places >= 0
+            yield places[here], batch.filter(pa.array(here))
+
+    def vector(self, batches: Iterable[pa.RecordBatch], name: str) -> NDArray[np.int64]:
+        """A column of whole numbers in the order of the groups, 0 where the engine knows none."""
+        values = np.zeros(len(self), dtype=np.int64)
+        for places, batch in self.found(batches):
+            values[places] = counted(batch.column(name))
+        return values
+
+
+def _positions(asked: pa.Array, values: pa.Array) -> Wholes:
+    return np.asarray(pc.fill_null(pc.index_in(asked, value_set=values), -1), dtype=np.int64)
+
+
+def _merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Larger batches: finding places looks at all groups each time."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= _TOGETHER:
+            yield pa.concat_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_batches(waiting)
+
+
+def counted(column: pa.Array) -> Wholes:
+    """A column of counts or totals as 64-bit integers. NULL is 0, and what is beyond ±2^62 is ±2^62."""
+    if pa.types.is_decimal(column.type):
+        low, high = (pa.scalar(Decimal(end), type=column.type) for end in (-ROOM, ROOM))
+        column = pc.if_else(pc.less(column, low), low, pc.if_else(pc.greater(column, high), high, column))
+    whole: Wholes = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    return whole
+
+
+def public_keys(columns: Sequence[str], keys: Any) -> pa.Table:
+    """Public keys as a table with one column for each; duplicates and times are refused."""
+    if isinstance(keys, Mapping):
+        if set(keys) != set(columns):
+            raise ParameterError(f"keys must have a list for each of {', '.join(columns)}.")
+        rows: list[Any] = list(itertools.product(*(list(keys[name]) for name in columns)))
+    elif isinstance(keys, list | tuple | range | np.ndarray):
+        listed = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+        rows = [(key,) for key in listed] if len(columns) == 1 else listed
+        if any(not isinstance(row, tuple | list) or len(row) != len(columns) for row in rows):
+            raise ParameterError(f"keys must be tuples of {len(columns)} values, one for each of {', '.join(columns)}.")
+    else:
+        return _of_table(columns, arrow_table(keys))
+    try:
+        arrays = {name: pa.array([row[index] for row in rows]) for index, name in enumerate(columns)}
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        raise ParameterError("all keys of one column must be of one type.") from None
+    if any(isinstance(value, datetime) for row in rows for value in row):
+        raise ParameterError("keys must be days (datetime.date), not times.")
+    return _checked(pa.table(arrays))
+
+
+def _of_table(columns: Sequence[str], table: pa.Table) -> pa.Table:
+    missing = [name for name in columns if name not in table.column_names]
+    if missing:
+        raise ParameterError(f"the table of keys has no column {missing[0]!r}. It has {', '.join(table.column_names)}.")
+    chosen = table.select(list(columns))
+    for name in columns:
+        if pa.types.is_timestamp(chosen.column(name).type):
+            raise ParameterError(f"the keys {name!r} must be days, not times. Cast them to dates.")
+    return _checked(chosen)
+
+
+def _checked(table: pa.Table) -> pa.Table:
+    if not table.num_rows:
+        raise ParameterError("keys must not be empty.")
+    if table.group_by(table.column_names).aggregate([]).num_rows != table.num_rows:
+        raise ParameterError("keys must be different from each other.")
+    return table.combine_chunks()

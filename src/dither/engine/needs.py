@@ -1,0 +1,241 @@
+"""What must be known exactly for an answer, how much one neighbour can change it, and the noise that hides the change.
+
+A neighbour changes at most `groups` groups and at most `rows` rows in each of them (`Neighbour`); the bounded table
+sees to that. From there each need knows its sensitivity:
+
+* a whole number moves by `most` in each of these groups: Δ₁ = groups · most, Δ₂² = groups · most²;
+* a tally (a count for each of some public values) moves by `rows` in each of these groups, in one count or spread over
+  several: Δ₁ = groups · rows, Δ₂² ≤ groups · rows²;
+* the scores of a selection move by `rows` times their slope in each of these groups. A selection in one group spends
+  ε/groups, so that those a neighbour touches spend ε together, and their privacy losses lie in an interval of
+  width ε, as for one selection: that is what the event says.
+
+Where a row is replaced, it leaves one group and enters another (`groups` = 2), or stays: then its whole number moves
+by 2·most at most, which is why Δ₂² is (groups · most)² there; counts move by 1 twice, and a score by at most twice
+its slope, which two selections of ε/2 cover.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dither.adjacency import Adjacency
+from dither.engine.groups import ROOM, Groups, Wholes, counted
+from dither.errors import ParameterError
+from dither.events import Event, GaussianNoise, LaplaceNoise
+from dither.mechanisms import Exponential, Gaussian, Laplace
+from dither.noise import DiscreteGaussian, DiscreteLaplace, add_integers
+from dither.noise.law import SymmetricLaw
+from dither.tables import BoundedTable, ExactAggregate, Expression, Measure, filtered
+from dither.unit.contribution import Rows, TableUnit
+
+__all__ = [
+    "Added",
+    "Distinct",
+    "Need",
+    "Neighbour",
+    "Noise",
+    "Tally",
+    "Whole",
+    "one_selection",
+    "selection_epsilon",
+]
+
+_NEVER = Fraction(1, 1 << 80)
+_ROOT_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """How far a neighbouring table may be: so many groups, and so many rows in each."""
+
+    groups: int
+    rows: int
+    adjacency: Adjacency
+
+    @classmethod
+    def of(cls, unit: TableUnit, *, grouped: bool) -> Neighbour:
+        """Without groups there is one, in which a person has all their rows."""
+        groups = unit.moved_groups if grouped or isinstance(unit, Rows) else 1
+        return cls(groups, unit.max_rows_per_group, unit.adjacency)
+
+    @property
+    def replaces(self) -> bool:
+        """Whether a row is replaced, so that it may change twice."""
+        return self.adjacency.change == "replace"
+
+
+class Noise(ABC):
+    """What turns exact numbers into a column of noisy ones. It knows its event before there are any."""
+
+    @property
+    @abstractmethod
+    def event(self) -> Event:
+        """What is said of it."""
+
+    @abstractmethod
+    def draw(self, exact: Any) -> pa.Array:
+        """One entry for each group."""
+
+
+class Need(ABC):
+    """Something that must be known of each group."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Noise:
+        """Noise that costs ε."""
+
+    @abstractmethod
+    def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Noise:
+        """Noise that costs ρ of zero-concentrated privacy."""
+
+    @abstractmethod
+    def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
+        """The question to the engine."""
+
+    @abstractmethod
+    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> Any:
+        """The engine's answer, in the order of the groups; what is of no group here is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added(Noise):
+    """Noise added to whole numbers: one for each group, or `width` of them."""
+
+    noise: LaplaceNoise | GaussianNoise
+    law: SymmetricLaw
+    width: int = 0
+
+    @property
+    def event(self) -> Event:
+        """The noise; `law` is what it says, on the whole numbers."""
+        return self.noise
+
+    @classmethod
+    def laplace(cls, sensitivity: int, epsilon: Fraction, adjacency: Adjacency, width: int = 0) -> Added:
+        """Laplace noise on whole numbers of this ℓ₁ sensitivity."""
+        event = Laplace(sensitivity=sensitivity, epsilon=epsilon, adjacency=adjacency).event_for(1)
+        assert isinstance(event, LaplaceNoise)
+        return cls(event, DiscreteLaplace(event.scale), width)._with_room()
+
+    @classmethod
+    def gaussian(cls, square: int, moves: int, rho: Fraction, adjacency: Adjacency, width: int = 0) -> Added:
+        """Gaussian noise on whole numbers of squared ℓ₂ sensitivity `square`, of which `moves` may move at once."""
+        noise = Gaussian(sensitivity_squared=square, rho=rho, dimension=moves, adjacency=adjacency)
+        event = noise.event_for(1)
+        assert isinstance(event, GaussianNoise)
+        return cls(event, DiscreteGaussian(event.variance), width)._with_room()
+
+    def _with_room(self) -> Added:
+        if self.reach(_NEVER) >= ROOM:
+            raise ParameterError("noise for this price would pass 2^62. Pay more, or bound the contributions tighter.")
+        return self
+
+    def draw(self, exact: Wholes) -> pa.Array:
+        """Clipping to ±2^62 before and after cannot raise the sensitivity, and keeps the sum inside 64 bits."""
+        noisy = np.clip(add_integers(np.clip(exact, -ROOM, ROOM), self.law), -2 * ROOM, 2 * ROOM - 1)
+        flat = pa.array(noisy.astype(np.int64, copy=False).ravel())
+        return pa.FixedSizeListArray.from_arrays(flat, self.width) if self.width else flat
+
+    def reach(self, miss: Fraction) -> int:
+        """The smallest bound on |noise| that one number passes with probability `miss` at most."""
+        return int(self.law.quantile(1 - miss / 2))
+
+    def __str__(self) -> str:
+        if isinstance(self.noise, LaplaceNoise):
+            return f"Laplace, scale {float(self.noise.scale):,.4g}"
+        return f"Gaussian, sigma {math.sqrt(self.noise.variance):,.4g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole(Need):
+    """A measure of the bounded table."""
+
+    measure: Measure
+
+    def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Added:
+        most = self.measure.most(neighbour.rows)
+        return Added.laplace(neighbour.groups * most, epsilon, neighbour.adjacency)
+
+    def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Added:
+        most, groups = self.measure.most(neighbour.rows), neighbour.groups
+        square = (most * groups) ** 2 if neighbour.replaces else groups * most**2
+        return Added.gaussian(square, groups, rho, neighbour.adjacency)
+
+    def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
+        return table.totals({"dither total": self.measure}, salt)
+
+    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> Wholes:
+        return groups.vector(batches, "dither total")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distinct(Need):
+    """How many different values there are. A row makes at most one value appear or disappear."""
+
+    of: Expression
+
+    def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Added:
+        return Added.laplace(neighbour.groups * neighbour.rows, epsilon, neighbour.adjacency)
+
+    def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Added:
+        square = neighbour.groups * neighbour.rows**2
+        return Added.gaussian(square, neighbour.groups, rho, neighbour.adjacency)
+
+    def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
+        return table.distinct(self.of, salt)
+
+    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> Wholes:
+        return groups.vector(batches, "dither_distinct")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally(Need):
+    """How many rows have each of some public `values`; rows with others are left out before rows are chosen."""
+
+    of: Expression
+    within: Expression
+    """The condition that a row has one of the values."""
+    values: pa.Array
+
+    def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Noise:
+        sensitivity = neighbour.groups * neighbour.rows
+        return Added.laplace(sensitivity, epsilon, neighbour.adjacency, len(self.values))
+
+    def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Noise:
+        square = neighbour.groups * neighbour.rows**2
+        moves = neighbour.groups * neighbour.rows
+        return Added.gaussian(square, moves, rho, neighbour.adjacency, len(self.values))
+
+    def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
+        rows = replace(table, rows=filtered(table.rows, self.within))
+        return rows.tally(self.of, self.values, salt)
+
+    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> Wholes:
+        """A row for each group, a column for each value."""
+        counts = np.zeros((len(groups), len(self.values)), dtype=np.int64)
+        for places, batch in groups.found(batches):
+            column = pc.index_in(batch.column("dither_value"), value_set=self.values).to_numpy()
+            counts[places, column] = counted(batch.column("dither_rows"))
+        return counts
+
+
+def selection_epsilon(rho: Fraction) -> Fraction:
+    """The ε of an exponential mechanism that costs ρ: ε²/8 = ρ (Cesar and Rogers 2021, Lemma 3.4), rounded down."""
+    return Fraction(math.isqrt((rho * 8 * (1 << 2 * _ROOT_BITS)).__floor__()), 1 << _ROOT_BITS)
+
+
+def one_selection(epsilon: Fraction, adjacency: Adjacency) -> Event:
+    """What is said of selections whose losses lie in an interval of width ε together."""
+    return Exponential(sensitivity=1, epsilon=epsilon, adjacency=adjacency).event
