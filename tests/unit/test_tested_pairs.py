@@ -11,7 +11,8 @@ from flint import ctx
 from dither.accounting import compose
 from dither.errors import ParameterError
 from dither.events import GaussianNoise, LaplaceNoise, Repeated, Stated, TestAndRelease
-from dither.exact import Ball, ball, precision
+from dither.exact import Ball, ball, lower, precision, upper
+from dither.measures import tested_pairs
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.pairs import Gaussian, Laplace, Pair, approximate
 from dither.measures.subsampled_pairs import PoissonRemove
@@ -165,3 +166,30 @@ def test_what_it_cannot_be_made_of_is_refused() -> None:
         Tested(noise, -1, answer)
     with pytest.raises(ParameterError, match="both directions"):
         Tested(noise, 3, PoissonRemove(answer, Fraction(1, 2)))
+
+
+def test_an_answer_that_may_give_everything_away_costs_that_too() -> None:
+    """A finite ε for a δ below that of the answer would be a lie, however often the two are composed."""
+    leaky = Stated("ApproxDP", (Fraction(1, 2), Fraction(1, 100)))
+    event = TestAndRelease(LaplaceNoise(Fraction(1), step=Fraction(1)), Fraction(20), leaky)
+    for times in (1, 3):
+        whole = compose([Repeated(event, times)])
+        assert whole.epsilon(Fraction(99, 10_000)) == math.inf
+        assert whole.delta(100) >= 1 - 0.99**times - 1e-12
+    pair, places = (
+        Tested(DiscreteLaplace(Fraction(1)), 20, approximate(Fraction(1, 2), Fraction(1, 100))),
+        [0.0, 1.0, 3.0],
+    )
+    for place, dot in zip(places, pair.dots(np.array(places)).tolist(), strict=True):
+        assert dot + 0.01 == pytest.approx(pair.delta(place), rel=1e-9)
+
+
+@pytest.mark.parametrize("splits", [0, 1, 2, 3, 4, 6, 8, 12])
+def test_a_search_that_gives_up_is_still_above(splits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tested_pairs, "_MOST_SPLITS", splits)
+    for threshold, answer, epsilon in ((8, Gaussian(Fraction(1, 16)), "0.5"), (7, Laplace(Fraction(1, 20)), "0.05")):
+        pair = Tested(DiscreteLaplace(Fraction(2)), threshold, answer)
+        with precision(128):
+            place = ball(Fraction(epsilon))
+            best = max(lower(pair._between(place, d, d)) for d in range(1, threshold + 20))
+            assert upper(pair.profile(place)) >= best

@@ -71,21 +71,22 @@ class Tested(Pair):
         """δ(ε) by branch and bound over blocks of distances, to 2^-33 relatively."""
         if not epsilon.is_finite():
             return Ball(0).union(Ball(1))
-        leak, everything = ball(self.infinity), (-epsilon.expm1()).max(Ball(0))
+        leak, everything = ball(self._leak), (-epsilon.expm1()).max(Ball(0))
         best = (leak + (1 - leak) * everything).max(self.answer.profile(epsilon))
         order = count()  # settles ties: balls have no order
         waiting: list[tuple[float, int, int, int | None]] = []
-        whole = [(1, self.threshold + 1), (self.threshold + 2, None)]
-        for _ in range(_MOST_SPLITS):
-            for first, last in whole:
+        parts = [(1, self.threshold + 1), (self.threshold + 2, None)]
+        for splits in range(_MOST_SPLITS + 1):
+            for first, last in parts:
                 best = best.max(self._between(epsilon, first, first))
                 if first != last:
                     heapq.heappush(waiting, (-upper(self._between(epsilon, first, last)), next(order), first, last))
-            if not waiting or Ball(-waiting[0][0]) <= best * (1 + _CLOSE):
+            # Giving up comes before the worst block is taken out: its bound still counts.
+            if splits == _MOST_SPLITS or not waiting or Ball(-waiting[0][0]) <= best * (1 + _CLOSE):
                 break
             _, _, first, last = heapq.heappop(waiting)
             middle = 2 * first if last is None else (first + last) // 2
-            whole = [(first, middle), (middle + 1, last)]
+            parts = [(first, middle), (middle + 1, last)]
         return best.union(best.max(Ball(-waiting[0][0]))) if waiting else best
 
     def _between(self, epsilon: Ball, first: int, last: int | None) -> Ball:
@@ -115,10 +116,10 @@ class Tested(Pair):
         passes, fails = self._logs(d)
         before, missed = self._logs(d - 1)
         gain = passes - before
-        up = np.exp(passes) * self.answer.dots(epsilon - gain)
-        down = np.exp(before) * self.answer.dots((epsilon + gain)[::-1])[::-1]
+        up = np.exp(passes) * self._answers(epsilon - gain)
+        down = np.exp(before) * self._answers((epsilon + gain)[::-1])[::-1]
         down += np.exp(missed) * np.maximum(-np.expm1(epsilon + fails - missed), 0.0)
-        alone = self.answer.dots(np.array([epsilon]))[0]
+        alone = self._answers(np.array([epsilon]))[0]
         return float(max(up.max(), down.max(), alone, math.exp(self._log_leak)))
 
     def dots(self, losses: FloatArray) -> FloatArray:
@@ -131,17 +132,21 @@ class Tested(Pair):
         fails, missed, rest = (np.exp(self._logs(d)[1]) for d in (first, first - 1, end - 1))
         free = -np.expm1(np.minimum(losses, 0.0))
         best = np.maximum(
-            self.answer.dots(losses) + rest[0], self.answer.dots(losses - least[0] - _ROUNDING) + rest[0] * free
+            self._answers(losses) + rest[0], self._answers(losses - least[0] - _ROUNDING) + rest[0] * free
         )
         for i in range(len(first)):
-            up = passes[i] * self.answer.dots(losses - steep[i] - _ROUNDING) + fails[i] * free
-            down = before[i] * self.answer.dots(losses + gentle[i] - _ROUNDING)
+            up = passes[i] * self._answers(losses - steep[i] - _ROUNDING) + fails[i] * free
+            down = before[i] * self._answers(losses + gentle[i] - _ROUNDING)
             kept = -np.expm1(np.minimum(losses - drops[i] - _ROUNDING, 0.0))
             best = np.maximum(best, np.maximum(up, down + missed[i] * kept))
-        leak = float(self.infinity)
+        leak = float(self._leak)
         best = np.maximum(best, leak + (1 - leak) * free)
-        dots: FloatArray = np.maximum(best * (1 + _ROUNDING) - leak * (1 - _ROUNDING), 0.0)
+        dots: FloatArray = np.maximum(best * (1 + _ROUNDING) - float(self.infinity) * (1 - _ROUNDING), 0.0)
         return dots
+
+    def _answers(self, losses: FloatArray) -> FloatArray:
+        """Upper bounds on all of δ_answer, to within `_ROUNDING`."""
+        return self.answer.dots(losses) + float(self.answer.infinity)
 
     @once
     def _reach(self) -> int:
@@ -161,7 +166,7 @@ class Tested(Pair):
 
     def tails(self, losses: FloatArray) -> Tails:
         """From below: two datasets at distance 0, or far away from all that is unstable."""
-        return Worst(approximate(Fraction(0), self.infinity), self.answer).tails(losses)
+        return Worst(approximate(Fraction(0), self._leak), self.answer).tails(losses)
 
     # --------------------------------------------------------------- the rest
 
@@ -176,9 +181,14 @@ class Tested(Pair):
     def is_symmetric(self) -> bool:
         return True
 
-    @once
+    @property
     def infinity(self) -> Fraction:
-        """p(0), rounded up: an answer at distance 0 may give everything away."""
+        """An answer at distance 0 may give everything away, and so may the answer itself."""
+        return max(self._leak, self.answer.infinity)
+
+    @once
+    def _leak(self) -> Fraction:
+        """p(0), rounded up."""
         with precision(_BITS):
             return min(Fraction(upper(self.passes(0))), Fraction(1))
 
