@@ -27,7 +27,7 @@ Amounts: TypeAlias = dict[str, Fraction]
 
 _MOST_DIGITS: Final = 1000
 _MOST_DENOMINATOR: Final = 10**_MOST_DIGITS
-_RATIO: Final = re.compile("[0-9]+(/[0-9]+)?")
+_RATIO: Final = re.compile("[0-9]+(/[1-9][0-9]*)?")
 
 
 def amounts(budget: Budget) -> Amounts:
@@ -107,7 +107,8 @@ def write_amounts(figures: Amounts) -> dict[str, str]:
 def read_amounts(figures: Any) -> Amounts:
     """Back from JSON, only as `write_amounts` writes it."""
     if isinstance(figures, dict) and set(figures) in ({"epsilon", "delta"}, {"rho"}):
-        read = {name: Fraction(text) for name, text in figures.items() if isinstance(text, str) and _is_ratio(text)}
+        named = [(name, figures[name]) for name in ("epsilon", "delta", "rho") if name in figures]
+        read = {name: Fraction(text) for name, text in named if isinstance(text, str) and _is_ratio(text)}
         if read.keys() == figures.keys() and write_amounts(read) == figures:
             return read
     raise LedgerError("an entry of the ledger has no readable figures. Run verify().")
