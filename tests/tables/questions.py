@@ -15,7 +15,6 @@ from dither.tables import (
     BoundedTable,
     Centred,
     Column,
-    Expression,
     Lattice,
     Measure,
     People,
@@ -144,10 +143,10 @@ def _conditions(draw: st.DrawFn, depth: int) -> Any:
 def questions(draw: st.DrawFn) -> Question:
     """Tables of up to 24 rows."""
     rows = tuple(draw(st.lists(_row(), max_size=24)))
-    keys = tuple(draw(st.lists(st.sampled_from(["i", "s", "b", "d"]), max_size=2, unique=True)))
-    public = None
-    if keys and draw(st.booleans()):
-        values = st.tuples(*(st.none() | _COLUMNS[name] for name in keys))
+    keys: tuple[str, ...] = tuple(draw(st.lists(st.sampled_from(["i", "s", "b", "d"]), max_size=2, unique=True)))
+    public: Any = None
+    if draw(st.booleans()) and keys:
+        values: Any = st.tuples(*(st.none() | _COLUMNS[name] for name in keys))
         public = tuple(draw(st.lists(values, min_size=1, max_size=5, unique=True)))
     return Question(
         rows,
@@ -162,7 +161,7 @@ def questions(draw: st.DrawFn) -> Question:
     )
 
 
-def expression(words: Any) -> Expression:
+def expression(words: Any) -> Any:
     """Nested tuples said through the public operators."""
     verb, *parts = words
     if verb == "column":

@@ -45,7 +45,7 @@ def opened_table(engine: Engine, expression: Any) -> list[dict[str, Any]]:
 
 
 def test_a10_a11_infinities_nan_and_null_through_a_clamp(engine: Engine) -> None:
-    values = {
+    values: dict[str, tuple[list[float | None], tuple[int, int]]] = {
         "huge": ([_HUGE, -_HUGE, 1.0], (3, 2)),  # 3 values: 2 − 1 + 1
         "inf": ([_INF, -_INF], (2, 1)),
         "nan": ([_NAN, None], (0, 0)),
@@ -65,7 +65,7 @@ def test_a10_a11_infinities_nan_and_null_through_a_clamp(engine: Engine) -> None
 def test_c32_keys_are_told_apart_alike(engine: Engine) -> None:
     texts = [None, "", " ", "a", "A", "a ", "ä", "a\u0308", "NULL", "ß", "ss"]
     days = [None, date(1, 1, 1), date(2024, 2, 29), date(9999, 12, 31)]
-    rows = [(text, None, None, None) for text in texts for _ in range(2)]
+    rows: list[tuple[Any, ...]] = [(text, None, None, None) for text in texts for _ in range(2)]
     rows += [("key", whole, None, None) for whole in (-(2**63), 0, 2**63 - 1)]
     rows += [("key", None, truth, None) for truth in (True, False)]
     rows += [("key", None, None, day) for day in days]
