@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def _measured(topic: str) -> Iterator[Row]:
-    command = [str(environment.interpreter()), "-m", "bench.worker", topic]
+    command = [str(environment.PEERS.interpreter()), "-m", "bench.worker", topic]
     with subprocess.Popen(
         command, cwd=environment.ROOT, env=environment.variables(), stdout=subprocess.PIPE, text=True
     ) as worker:

@@ -1,4 +1,4 @@
-"""Keep a measurement on one core."""
+"""Keep a measurement on one core, or on a few."""
 
 import os
 
@@ -16,7 +16,7 @@ THREAD_LIMITS: dict[str, str] = dict.fromkeys(
 """Environment variables to set before a process starts."""
 
 
-def pin() -> None:
-    """Bind this process and its children to one of its cores, where the system can."""
+def pin(cores: int = 1) -> None:
+    """Bind this process and its children to so many of its cores, where the system can."""
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])

@@ -12,9 +12,13 @@ from bench.row import Row
 TOPICS: dict[str, str] = {
     "accounting": "bench.accounting",
     "accuracy": "bench.accuracy",
+    "groupby": "bench.groupby",
     "mechanisms": "bench.mechanisms",
     "noise": "bench.noise",
 }
+
+CORES = {"groupby": 2}
+"""Topics that are measured on more than one core."""
 
 
 def rows_of(topic: str) -> Iterator[Row]:

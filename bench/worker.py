@@ -3,11 +3,11 @@
 import sys
 
 from bench import one_core
-from bench.topics import rows_of
+from bench.topics import CORES, rows_of
 
 
 def main(topic: str) -> None:
-    one_core.pin()
+    one_core.pin(CORES.get(topic, 1))
     for row in rows_of(topic):
         print(row.to_json(), flush=True)
 

@@ -1,0 +1,57 @@
+"""The table of the comparison of private group-bys, and the question that everyone is asked.
+
+Visits: who (`user_id`), where (`g`, one of the public groups, the first of them the most popular) and what they spent.
+Everyone gives a noisy count and a noisy sum for each group, at one ε, with the same bounds on what one person adds.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+FOLDER = Path(__file__).resolve().parent / ".cache"
+PEOPLE_PER_ROW = 0.1
+GROUPS = 1000
+MAX_GROUPS = 5
+MAX_ROWS_PER_GROUP = 3
+HIGH = 200
+EPSILON = 1
+DELTA = 1e-8
+REPETITIONS = 3
+
+_CHUNK = 10**6
+
+
+def visits(rows: int, folder: Path = FOLDER) -> Path:
+    """A Parquet file of so many visits, the same in every run; written when it is first asked for."""
+    import pyarrow.parquet as pq  # not in the peers' environment, where the file is only read
+
+    path = folder / f"visits-{rows}.parquet"
+    if not path.exists():
+        folder.mkdir(exist_ok=True)
+        (folder / ".gitignore").write_text("*\n")
+        unfinished = path.with_suffix(f".{os.getpid()}")
+        chunks = [min(_CHUNK, rows - start) for start in range(0, rows, _CHUNK)]
+        with pq.ParquetWriter(unfinished, _drawn(0, 0, 1).schema) as writer:
+            for index, size in enumerate(chunks):
+                writer.write_table(_drawn(index, size, max(1, round(rows * PEOPLE_PER_ROW))))
+        unfinished.rename(path)
+    return path
+
+
+def _drawn(chunk: int, size: int, people: int):  # type: ignore[no-untyped-def]  # an Arrow table
+    import pyarrow as pa
+
+    random = np.random.default_rng([20, chunk])
+    return pa.table(
+        {
+            "user_id": random.integers(people, size=size),
+            "g": (random.random(size) ** 2 * GROUPS).astype(np.int32),
+            "spend": random.integers(100 * HIGH, size=size) / 100,
+        }
+    )
+
+
+if __name__ == "__main__":
+    print(visits(int(sys.argv[1])))
