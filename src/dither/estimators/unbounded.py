@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -248,6 +249,8 @@ def _block_means(values: Floats, blocks: int, adjacency: Adjacency) -> Floats:
         block = np.argsort(UniformBelow(_MANY).sample(len(values))) % blocks
     else:
         block = UniformBelow(blocks).sample(len(values)).astype(np.int64)
-    ends = np.cumsum(np.bincount(block, minlength=blocks))
-    parts = np.split(values[np.argsort(block, kind="stable")], ends[:-1])
-    return np.array([math.fsum(part.tolist()) / max(len(part), 1) for part in parts])
+    records, counts = values[np.argsort(block, kind="stable")].tolist(), np.bincount(block, minlength=blocks)
+    means, used = np.zeros(blocks), np.flatnonzero(counts)
+    ends = np.cumsum(counts[used]).tolist()
+    means[used] = [math.fsum(records[start:end]) / (end - start) for start, end in pairwise([0, *ends])]
+    return means
