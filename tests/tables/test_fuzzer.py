@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.tables.engines import engine_named, speaking
 from tests.tables.questions import Question, answers, expected, questions
 
-_FEW = {"duckdb": 25, "postgres": 12, "spark": 3}
+_FEW = {"duckdb": 12, "postgres": 8, "spark": 2}
 _MANY = {"duckdb": 2_000, "postgres": 500, "spark": 60}
 _SPARK = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 

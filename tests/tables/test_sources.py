@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dither.errors import EngineError, ParameterError
-from dither.tables import BoundedTable, Column, Lattice, Source, Sum, Values, col, open_source, with_values
+from dither.tables import BoundedTable, Column, Lattice, RowCount, Source, Sum, Values, col, open_source, with_values
 from dither.unit.contribution import Person, Rows
 from tests.tables.asking import opened
 
@@ -232,6 +232,20 @@ def test_a_database_by_any_spelling(postgres_url: str) -> None:
         each.engine.backend.disconnect()
     with pytest.raises(EngineError, match="PostgreSQL could not answer"):
         _found(source)
+
+
+def test_persons_of_a_database_may_be_uuids(postgres_engine: Any) -> None:
+    connection = postgres_engine.backend.con
+    connection.execute("CREATE TABLE badges (who uuid, k date, x real)")
+    connection.execute(
+        "INSERT INTO badges SELECT md5((i % 3)::text)::uuid, CASE WHEN i % 2 = 0 THEN date '2024-01-01' END, i "
+        "FROM generate_series(1, 60) AS i"
+    )
+    table, _ = postgres_engine.table("badges")
+    bounded = BoundedTable(postgres_engine, table, Person("who", 1, 2), {"k": Column("k")})
+    rows = opened(bounded.bins(Column("x"), Lattice.within((0, 60), from_zero=False), 4, 7))
+    assert sum(row["dither_rows"] for row in rows) == 3 * 2
+    assert sum(int(row["n"]) for row in opened(bounded.totals({"n": RowCount()}, 7))) == 3 * 2
 
 
 def test_a_database_is_only_read(postgres_engine: Any) -> None:

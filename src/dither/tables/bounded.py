@@ -176,8 +176,8 @@ class BoundedTable:
             return rows
         groups = rows.select(_PERSON, *self.keys).distinct()
         kept = self._first(groups, [_PERSON], list(self.keys), self.unit.max_groups, salt)
-        same = [self.engine.same(rows[name], kept[name]) for name in (_PERSON, *self.keys)]
-        return rows.semi_join(kept, list(itertools.chain(*same)))
+        same = [self.engine.same(rows[name], kept[name]) for name in self.keys]
+        return rows.semi_join(kept, [rows[_PERSON] == kept[_PERSON], *itertools.chain(*same)])
 
     def _first(self, table: ir.Table, within: list[str], among: list[str], limit: int, salt: int) -> ir.Table:
         """The `limit` rows of least hash within each combination; equal hashes by the values themselves."""
