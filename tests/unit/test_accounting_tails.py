@@ -235,7 +235,7 @@ def test_moments_at_small_negative_losses_are_rounded_up() -> None:
     """1 − e^ε(1 − δ) with ε and δ near 0: nothing may cancel."""
     for points in stream("unfolded", 60):
         loss, bound = -float(points.size(-14, 1)), float(points.size(-14, -1))
-        found = float(moment_pairs._unfolded(np.array([loss]), np.array([bound]))[0])
+        found = float(moment_pairs.unfolded(np.array([loss]), np.array([bound]))[0])
         with precision(300):
             exact = 1 - Ball(loss).exp() * (1 - Ball(bound))
             assert exact <= Ball(found)

@@ -166,6 +166,17 @@ def test_events_are_accounted_for() -> None:
     )
 
 
+@pytest.mark.parametrize("scale", ["1e14", "1e8", "1e-6"])
+def test_bounds_hold_next_to_0_and_for_extreme_scales(scale: str) -> None:
+    """Neighbours of equal S are a lower bound; where S hardly varies, there is nothing between the two to hide in."""
+    pair, move = Rescaled("laplace", Fraction(1, 10**15), Fraction(scale)), Laplace(1 / Fraction(scale))
+    places = [-1e5, -1e-3, -1e-6, -1e-9, -1e-12, 0.0, 1e-12, 1e3, 1e5]
+    dots = pair.dots(np.array(places)).tolist()
+    with precision(300):
+        for place, dot in zip(places, dots, strict=True):
+            assert dot >= lower(move.profile(ball(Fraction(place))))
+
+
 def test_bad_pairs_are_refused() -> None:
     for bad in (("cauchy", 1, 1, 0), ("laplace", 0, 1, 0), ("laplace", 1, -1, 0), ("laplace", 1, 1, -1)):
         with pytest.raises(ParameterError):

@@ -19,7 +19,7 @@ from dither.exact import Ball, ball, check
 from dither.measures.pairs import POSITION_ERROR, FloatArray, Gaussian, Pair, Tails
 from dither.measures.renyi import ZCDP, RenyiDP
 
-__all__ = ["Concentrated", "Renyi"]
+__all__ = ["Concentrated", "Renyi", "unfolded"]
 
 _ROUNDING = 2.0**-36
 
@@ -46,7 +46,7 @@ class Concentrated(Pair):
         size = np.abs(losses)
         centre = np.maximum((size - rho) / (2 * rho), 1e-3 / max(rho, 1e-3))
         orders = 1 + centre * np.geomspace(0.5, 2.0, 9)[:, None]
-        return _unfolded(losses, _bounds(size, orders, rho * orders).min(axis=0))
+        return unfolded(losses, _bounds(size, orders, rho * orders).min(axis=0))
 
     def tails(self, losses: FloatArray) -> Tails:
         return self._example.tails(losses)
@@ -89,7 +89,7 @@ class Renyi(Pair):
         best = np.ones(len(losses))
         for order, value in self.points:
             best = np.minimum(best, _bounds(size, np.array(float(order)), np.array(float(value))))
-        return _unfolded(losses, best)
+        return unfolded(losses, best)
 
     def tails(self, losses: FloatArray) -> Tails:
         p = np.where(losses < 0, 1.0, 0.0)
@@ -122,7 +122,7 @@ def _bounds(size: FloatArray, orders: FloatArray, values: FloatArray) -> FloatAr
     return bound
 
 
-def _unfolded(losses: FloatArray, bound: FloatArray) -> FloatArray:
+def unfolded(losses: FloatArray, bound: FloatArray) -> FloatArray:
     """The bound for all ε from that for |ε|: 1 − e^ε(1 − δ′) = e^ε δ′ − (e^ε − 1), a sum without cancellation."""
     negative = np.minimum(losses, 0.0)
     below = (np.exp(negative) * bound - np.expm1(negative)) * (1 + _ROUNDING)

@@ -32,6 +32,7 @@ import numpy as np
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, check, once, precision, upper
 from dither.measures.certified import normal_cdf
+from dither.measures.moment_pairs import unfolded
 from dither.measures.pairs import FloatArray, Gaussian, Laplace, Pair, Tails
 
 __all__ = ["Rescaled", "largest_loss", "polynomial_loss", "rescaled_profile", "steepest_loss", "worst_profile"]
@@ -298,11 +299,11 @@ class Rescaled(Pair):
         size = np.abs(losses)
         index = np.minimum(np.searchsorted(places, size, side="right") - 1, len(places) - 2)
         start, end = places[index], places[index + 1]
-        share = np.expm1(np.minimum(size, end) - start) / np.expm1(end - start)
-        bound = (values[index] + share * (values[index + 1] - values[index])) * (1 + _ROUNDING)
-        below = (1 - np.exp(np.minimum(losses, 0.0)) * (1 - bound)) * (1 + _ROUNDING)
-        found: FloatArray = np.minimum(np.where(losses < 0, below, bound), 1.0)
-        return found
+        place = np.minimum(size, end)
+        # A share of either end of the chord, both positive: nothing cancels, and nothing overflows.
+        of_start = np.expm1(place - end) / np.expm1(start - end)
+        of_end = np.exp(place - end) * np.expm1(start - place) / np.expm1(start - end)
+        return unfolded(losses, (of_start * values[index] + of_end * values[index + 1]) * (1 + _ROUNDING))
 
     def tails(self, losses: FloatArray) -> Tails:
         return self._example.tails(losses)
