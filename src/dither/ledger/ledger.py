@@ -158,8 +158,8 @@ class Ledger:
 
     def entries(self) -> Iterator[Entry]:
         """All entries, oldest first. The hash of each fits; whether they fit together is for `verify` to say."""
-        with self._store.reading() as connection:
-            for entry, _ in self._store.all(connection):
+        with self._store.all() as rows:
+            for entry, _ in rows:
                 yield entry
 
     def anchor(self) -> str:
@@ -175,8 +175,8 @@ class Ledger:
         """
         number, trusted = _read_anchor(anchor)
         seen = Verification()
-        with self._store.reading() as connection:
-            for entry, key in self._store.all(connection):
+        with self._store.all() as rows:
+            for entry, key in rows:
                 seen.add(entry, key)
                 if entry.number == number and entry.hash != trusted:
                     raise LedgerError(f"entry {number} is not the one that the anchor names: the ledger was rewritten.")

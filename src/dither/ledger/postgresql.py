@@ -71,7 +71,7 @@ class PostgreSQLDatabase:
         connection.exec_driver_sql(
             "SELECT set_config('lock_timeout', %(wait)s, true), set_config('synchronous_commit', "
             "CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)",
-            {"wait": f"{_WAIT_SECONDS}s"},
+            {"wait": f"{int(_WAIT_SECONDS * 1000)}ms"},
         )
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(lock)s)", {"lock": _LOCK})
 

@@ -136,12 +136,15 @@ class Store:
         of = (_entries.c.account == account, _entries.c.kind == kind, _entries.c.key == key)
         return _first(connection, sql.select(*_COLUMNS).where(*of))
 
-    def all(self, connection: Connection) -> Iterator[Row]:
+    @contextmanager
+    def all(self) -> Iterator[Iterator[Row]]:
         """Every entry in order, after a check of what lies below the rows."""
-        self._place.check(connection)
         query = sql.select(*_COLUMNS).order_by(_entries.c.number)
-        rows = connection.execution_options(stream_results=True, max_row_buffer=1000).execute(query)
-        yield from map(_read, rows)
+        with self.reading() as connection:
+            self._place.check(connection)
+            streaming = connection.execution_options(stream_results=True, max_row_buffer=1000)
+            with streaming.execute(query) as rows:
+                yield map(_read, rows)
 
 
 _COLUMNS = (

@@ -37,7 +37,7 @@ class Verification:
             raise LedgerError(f"entry {entry.number} does not follow from the one before: its link does not fit.")
         try:
             fits = self._fits(entry, entry.content, key)
-        except (KeyError, TypeError, ValueError, RecursionError):  # errors of parameters are ValueErrors
+        except (LedgerError, KeyError, TypeError, ValueError, RecursionError):  # errors of parameters are ValueErrors
             fits = False
         if not fits:
             raise LedgerError(f"entry {entry.number} does not say what an entry must say in its place.")

@@ -1,0 +1,205 @@
+"""Files and databases that are no ledgers, are newer, cannot be written, or change under one's hands."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sql
+
+import dither as dp
+from dither.errors import LedgerError, ParameterError
+from dither.events import LaplaceNoise
+from dither.ledger import Ledger, postgresql, sqlite
+
+EVENT = LaplaceNoise(Fraction(2))
+
+
+def opened(location: str | Path) -> Ledger:
+    ledger = Ledger(location)
+    ledger.open_account("visits", dp.PureDP(1))
+    return ledger
+
+
+def test_every_connection_syncs_the_log_at_every_commit(folder: Path) -> None:
+    ledger = opened(folder / "test.ledger")
+    with ledger._store.reading() as connection:
+        settings = [
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "fullfsync")
+        ]
+    assert settings == ["wal", 2, 1]
+    ledger.close()
+
+
+def test_somebody_elses_database_is_left_alone(folder: Path) -> None:
+    with sqlite3.connect(folder / "theirs.db") as theirs:
+        theirs.execute("CREATE TABLE patients (name)")
+    theirs.close()
+    before = (folder / "theirs.db").read_bytes()
+    with pytest.raises(LedgerError, match=r"no ledger of dither\. Nothing was changed"):
+        Ledger(folder / "theirs.db")
+    assert (folder / "theirs.db").read_bytes() == before
+    assert [path.name for path in folder.iterdir()] == ["theirs.db"]
+
+
+@pytest.mark.parametrize("content", [b"name,age\nAda,36\n" * 100, b"PAR1" * 500, b"SQLite format 3\x00" + b"x" * 4080])
+def test_a_file_that_is_no_database(folder: Path, content: bytes) -> None:
+    (folder / "visits.csv").write_bytes(content)
+    with pytest.raises(LedgerError, match=r"no ledger of dither|damaged") as caught:
+        Ledger(folder / "visits.csv")
+    assert "Ada" not in str(caught.value)
+    assert (folder / "visits.csv").read_bytes() == content
+
+
+def test_a_folder_and_a_missing_folder(folder: Path) -> None:
+    for path in (folder, folder / "missing" / "test.ledger"):
+        with pytest.raises(LedgerError, match="cannot be opened; check its path"):
+            Ledger(path)
+
+
+def test_a_newer_ledger_is_left_alone(location: str) -> None:
+    ledger = opened(location)
+    with ledger._store._engine.connect() as connection:
+        connection.exec_driver_sql("UPDATE dither_format SET version = 2")
+        connection.commit()
+    ledger.close()
+    with pytest.raises(LedgerError, match=r"has the format 2, and this version of dither knows format 1\. Use"):
+        Ledger(location)
+
+
+def test_a_ledger_without_one_of_its_tables(location: str) -> None:
+    ledger = opened(location)
+    with ledger._store._engine.connect() as connection:
+        connection.exec_driver_sql("DROP TABLE dither_entries")
+        connection.commit()
+    ledger.close()
+    with pytest.raises(LedgerError, match="lacks one of its tables"):
+        Ledger(location)
+
+
+@pytest.mark.parametrize(
+    "location", ["", "a\x00b", 7, None, b"x", "mysql://host/db", "sqlite:///x.db", "://", "file:///x"]
+)
+def test_what_is_no_place_for_a_ledger(location: Any) -> None:
+    with pytest.raises(ParameterError, match="ledger"):
+        Ledger(location)
+
+
+def test_hard_links_are_refused_and_symbolic_ones_lead_to_one_ledger(folder: Path) -> None:
+    """Two names by hard links would have two logs for one file."""
+    ledger = opened(folder / "one.ledger")
+    (folder / "two.ledger").symlink_to("one.ledger")
+    other = Ledger(folder / "two.ledger")
+    other.charge("visits", EVENT, dp.PureDP(1), "how many?")
+    assert ledger.account("visits").charges == 1
+    ledger.close()
+    other.close()
+    os.link(folder / "one.ledger", folder / "three.ledger")
+    with pytest.raises(LedgerError, match="hard links"):
+        Ledger(folder / "three.ledger")
+
+
+@pytest.mark.parametrize("gone", ["test.ledger", "test.ledger-wal"])
+def test_a_ledger_that_is_deleted_while_it_is_open(folder: Path, gone: str) -> None:
+    """A charge that went to a file without a name is none."""
+    ledger = opened(folder / "test.ledger")
+    (folder / gone).unlink()
+    with pytest.raises(LedgerError, match=r"deleted while it was in use\. No answer"):
+        ledger.charge("visits", EVENT, dp.PureDP("0.5"), "how many?")
+    ledger.close()
+
+
+def test_a_ledger_that_is_replaced_while_it_is_open(folder: Path) -> None:
+    ledger = opened(folder / "test.ledger")
+    shutil.copy(folder / "test.ledger", folder / "copy")
+    os.replace(folder / "copy", folder / "test.ledger")
+    with pytest.raises(LedgerError, match="replaced"):
+        ledger.charge("visits", EVENT, dp.PureDP("0.5"), "how many?")
+    ledger.close()
+
+
+def test_a_ledger_that_cannot_be_written(tmp_path: Path) -> None:
+    """Tried by an unprivileged process: root may write anything."""
+    ledger = opened(tmp_path / "test.ledger")
+    ledger.close()
+    (tmp_path / "test.ledger").chmod(0o444)
+    tmp_path.chmod(0o555)
+    user = 65534 if os.geteuid() == 0 else None
+    program = f"from dither.ledger import Ledger; Ledger({str(tmp_path / 'test.ledger')!r})"
+    for each in tmp_path.parents:  # pytest makes its folders private
+        if user is not None and each.is_relative_to("/tmp") and each != Path("/tmp"):
+            each.chmod(0o755)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, user=user)
+    tmp_path.chmod(0o755)
+    assert done.returncode == 1
+    assert "could not be used: the file" in done.stderr.splitlines()[-1]
+
+
+def test_a_writer_waits_for_others_and_then_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = opened(folder / "test.ledger")
+    monkeypatch.setattr(sqlite, "WAIT_SECONDS", -1)
+    with sqlite3.connect(folder / "test.ledger", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerError, match="another process held it"):
+            ledger.charge("visits", EVENT, dp.PureDP("0.5"), "how many?")
+        assert ledger.account("visits").charges == 0, "readers do not wait"
+        other.execute("ROLLBACK")
+    other.close()
+    ledger.charge("visits", EVENT, dp.PureDP("0.5"), "how many?")
+    assert ledger.verify() == 2
+    ledger.close()
+
+
+def test_postgresql_waits_for_the_disk_whatever_its_default(database: str) -> None:
+    engine = sql.create_engine(database.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.connect() as connection:
+        connection.exec_driver_sql("ALTER DATABASE ledger SET synchronous_commit = off")
+        connection.exec_driver_sql("ALTER DATABASE ledger SET default_transaction_isolation = 'serializable'")
+        connection.commit()
+    engine.dispose()
+    ledger = opened(database)
+    asked = "SELECT current_setting('synchronous_commit'), current_setting('transaction_isolation')"
+    with ledger._store.writing() as connection:
+        assert tuple(connection.exec_driver_sql(asked).one()) == ("on", "read committed")
+    with ledger._store.reading() as connection:
+        assert connection.exec_driver_sql(asked).one()[1] == "repeatable read"
+    ledger.close()
+
+
+@pytest.mark.parametrize(("fsync", "encoding"), [("off", "UTF8"), ("on", "LATIN1")])
+def test_postgresql_must_sync_and_know_every_letter(fsync: str, encoding: str) -> None:
+    class Answer:
+        def __enter__(self) -> "Answer":
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+        def cursor(self) -> "Answer":
+            return self
+
+        def execute(self, _: str) -> None: ...
+        def rollback(self) -> None: ...
+        def fetchone(self) -> tuple[str, str]:
+            return fsync, encoding
+
+    place = postgresql.PostgreSQLDatabase(sql.make_url("postgresql://ada:secret@host/db"))
+    with pytest.raises(LedgerError, match="fsync=off|UTF8") as caught:
+        place._connected(Answer(), None)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_server_that_is_down_and_a_lock_that_is_held(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(LedgerError, match=r"could not be used: OperationalError\. No answer") as caught:
+        Ledger("postgresql://ada:secret@127.0.0.1:1/nowhere")
+    assert "secret" not in str(caught.value)
+    ledger = opened(database)
+    monkeypatch.setattr(postgresql, "_WAIT_SECONDS", 0.05)
+    with ledger._store.writing(), pytest.raises(LedgerError, match="could not be used"):
+        ledger.charge("visits", EVENT, dp.PureDP("0.5"), "how many?")
+    assert ledger.verify() == 1
+    ledger.close()
