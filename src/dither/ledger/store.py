@@ -70,13 +70,21 @@ class Store:
         self._place = _place(location)
         self._process = os.getpid()
         self._engine = self._place.engine()
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self) -> None:
+        """Create the tables if there are none."""
         with self.reading() as connection:
-            is_new = not _is_ledger(connection)
-        if is_new:
-            with self.writing() as connection:
-                if not _is_ledger(connection):  # another process may have been faster
-                    _tables.create_all(connection)
-                    connection.execute(_format.insert().values(version=FORMAT))
+            if _is_ledger(connection):
+                return
+        with self.writing() as connection:
+            if not _is_ledger(connection):  # another process may have been faster
+                _tables.create_all(connection)
+                connection.execute(_format.insert().values(version=FORMAT))
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

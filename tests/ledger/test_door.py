@@ -1,0 +1,171 @@
+"""The one door: what is written before data is read, and what is said when something fails."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dither as dp
+from dither.adjacency import ADD_REMOVE
+from dither.engine.dataset import Dataset
+from dither.errors import EngineError, LedgerError, OverBudget, ParameterError
+from dither.events import LaplaceNoise
+from dither.ledger import Ledger
+from dither.release import Door
+from dither.unit.contribution import Rows
+
+EVENT, COST = LaplaceNoise(Fraction(4)), dp.PureDP("0.25")
+
+
+class Exact:
+    """An exact aggregate that can be looked at: whether it was opened, and what was in the ledger then."""
+
+    def __init__(self, door: Door, value: int = 7) -> None:
+        self.door, self.value = door, value
+        self.charges_when_opened: list[int] = []
+
+    def _open(self) -> Iterator[pa.RecordBatch]:
+        other = Ledger(self.door.ledger._store._place.name)  # as another process would see it
+        self.charges_when_opened.append(other.account("visits").charges)
+        other.close()
+        yield pa.record_batch({"n": [self.value]})
+
+
+def drawn(batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
+    table = pa.Table.from_batches(list(batches[0]))
+    return table.append_column("noise", pa.array([os.urandom(8).hex()]))
+
+
+@pytest.fixture
+def door(folder: Path) -> Iterator[Door]:
+    ledger = Ledger(folder / "test.ledger")
+    ledger.open_account("visits", dp.PureDP(1))
+    yield Door(ledger, "visits")
+    ledger.close()
+
+
+def ask(
+    door: Door, exact: Any, draw: Callable[..., pa.Table] = drawn, key: str | None = None, **other: Any
+) -> pa.Table:
+    asked = {"event": EVENT, "cost": COST, "question": "how many?", **other}
+    return door.release(**asked, exact=[exact], draw=draw, key=key)[0]
+
+
+def test_d55_the_charge_is_there_before_data_is_read(door: Door) -> None:
+    exact = Exact(door)
+    ask(door, exact)
+    ask(door, exact)
+    assert exact.charges_when_opened == [1, 2]
+    assert [entry.content["cost"] for entry in door.ledger.entries() if entry.kind == "charge"] == [
+        '{"dither_event":1,"kind":"Stated","measure":"PureDP","values":["1/4"]}'
+    ] * 2
+
+
+def test_what_is_refused_reads_no_data(door: Door) -> None:
+    exact = Exact(door)
+    with pytest.raises(OverBudget, match=r"costs epsilon 2 .* only 1 .* of 1"):
+        ask(door, exact, cost=dp.PureDP(2))
+    with pytest.raises(ParameterError):
+        ask(door, exact, question=7)
+    with pytest.raises(LedgerError, match="no budget"):
+        ask(Door(door.ledger, "sales"), exact)
+    assert exact.charges_when_opened == []
+    assert door.ledger.verify() == 1
+
+
+def failing(error: BaseException) -> Callable[..., pa.Table]:
+    def draw(batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
+        list(batches[0])
+        raise error
+
+    return draw
+
+
+@pytest.mark.parametrize("key", [None, "k"], ids=["without a key", "with a key"])
+def test_d52_no_refund_and_one_error_for_all_failures(door: Door, key: str | None) -> None:
+    """The source is gone, a value of a person is in the words, memory is short: the same is said, and nothing more."""
+    causes = [EngineError("duckdb could not answer"), ValueError("Ada, 36"), MemoryError(), pa.ArrowInvalid("36")]
+    said = set()
+    for number, cause in enumerate(causes):
+        with pytest.raises(EngineError) as caught:
+            ask(door, Exact(door), failing(cause), key and f"{key}{number}")
+        assert caught.value.__cause__ is None
+        assert caught.value.__context__ is None, "an error must not carry another one that may hold data"
+        said.add((type(caught.value), str(caught.value)))
+    assert len(said) == 1
+    assert "charged stays charged" in said.pop()[1]
+    assert door.ledger.account("visits").spent == {"epsilon": 1, "delta": 0}
+    with pytest.raises(OverBudget):
+        ask(door, Exact(door))
+
+
+@pytest.mark.parametrize(
+    "cause", [KeyboardInterrupt(), SystemExit(), GeneratorExit()], ids=lambda each: type(each).__name__
+)
+def test_d52_a_cancelled_question_is_not_refunded(door: Door, cause: BaseException) -> None:
+    with pytest.raises(type(cause)):
+        ask(door, Exact(door), failing(cause), "k")
+    assert door.ledger.account("visits").charges == 1
+    answer = ask(door, Exact(door), key="k")
+    assert door.ledger.account("visits").charges == 1, "nothing had been said under this key"
+    assert ask(door, Exact(door), key="k") == answer
+
+
+def test_d54_data_that_changed_is_asked_and_charged_anew(door: Door) -> None:
+    first, second = ask(door, Exact(door, 7)), ask(door, Exact(door, 8))
+    assert (first["n"][0].as_py(), second["n"][0].as_py()) == (7, 8)
+    assert first["noise"] != second["noise"]
+    assert door.ledger.account("visits").charges == 2
+
+
+def test_d53_the_same_key_gives_the_same_bytes_and_reads_nothing(door: Door) -> None:
+    first = ask(door, Exact(door, 7), key="k")
+    changed = Exact(door, 8)
+    again = ask(door, changed, key="k")
+    assert again.equals(first)
+    assert again.schema == first.schema
+    assert changed.charges_when_opened == []
+    with pytest.raises(LedgerError, match="another question"):
+        ask(door, changed, key="k", question="how old?")
+    assert door.ledger.account("visits").charges == 1
+
+
+def test_an_answer_that_cannot_be_kept_is_not_given(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dither.ledger.ledger._LONGEST_ANSWER", 10)
+    with pytest.raises(LedgerError, match=r"more than 10 bytes.*stays charged"):
+        ask(door, Exact(door), key="k")
+    assert door.ledger.account("visits").charges == 1
+
+
+def test_d56_two_names_for_one_source_share_a_cap(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path, a relative path, a symbolic link, a pattern; and a symbolic link to the ledger."""
+    pq.write_table(pa.table({"user": [1, 2, 3]}), folder / "visits.parquet")
+    (folder / "link.parquet").symlink_to("visits.parquet")
+    (folder / "link.ledger").symlink_to("test.ledger")
+    monkeypatch.chdir(folder)
+    names = [
+        str(folder / "visits.parquet"),
+        "visits.parquet",
+        "./link.parquet",
+        "visit?.parquet",
+        folder / "link.parquet",
+    ]
+    accounts = set()
+    for index, name in enumerate(names):
+        book = Ledger(folder / ("link.ledger" if index % 2 else "test.ledger"))
+        data = Dataset(name, unit=Rows(), budget=dp.PureDP(1), ledger=book)
+        account = data.origin.door.account
+        accounts.add(account)
+        book.charge(
+            account, LaplaceNoise(Fraction(5), adjacency=ADD_REMOVE), dp.PureDP("0.2", adjacency=ADD_REMOVE), "?"
+        )
+        book.close()
+    assert len(accounts) == 1
+    book = Ledger(folder / "test.ledger")
+    assert book.account(accounts.pop()).remaining == {"epsilon": 0, "delta": 0}
+    book.close()
