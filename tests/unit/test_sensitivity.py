@@ -1,6 +1,8 @@
 """Local sensitivities against every dataset of a small world."""
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeAlias
 
 import pytest
 
@@ -41,11 +43,18 @@ def test_quantile_when_a_record_comes_or_goes(probability: Fraction) -> None:
 TRIMS = tuple(Fraction(trim) for trim in ("0", "1/10", "1/5", "1/4", "1/3", "2/5", "12/25"))
 
 
+Mean: TypeAlias = TrimmedMean | WinsorisedMean
+MEANS: dict[type[Mean], Callable[[Fraction, Fraction], Callable[[sensitivities.Dataset], Fraction]]] = {
+    TrimmedMean: sensitivities.trimmed_mean,
+    WinsorisedMean: sensitivities.winsorised_mean,
+}
+both_means = pytest.mark.parametrize("kind", MEANS, ids=["trimmed", "winsorised"])
+
+
 @pytest.mark.parametrize("trim", TRIMS, ids=str)
-@pytest.mark.parametrize("kind", [TrimmedMean, WinsorisedMean], ids=["trimmed", "winsorised"])
-def test_mean_when_a_record_is_replaced(kind: type[TrimmedMean] | type[WinsorisedMean], trim: Fraction) -> None:
-    naive = sensitivities.trimmed_mean if kind is TrimmedMean else sensitivities.winsorised_mean
-    value = naive(trim, Fraction(5, 2))
+@both_means
+def test_mean_when_a_record_is_replaced(kind: type[Mean], trim: Fraction) -> None:
+    value = MEANS[kind](trim, Fraction(5, 2))
     for size, universe in ((1, UNIVERSE), (2, UNIVERSE), (4, UNIVERSE), (5, UNIVERSE), (7, UNIVERSE[1:])):
         statistic = kind(trim, (universe[0], universe[-1]), REPLACE_ONE)
         truth = sensitivities.within(value, sensitivities.replacements(universe, size), size)
@@ -54,9 +63,10 @@ def test_mean_when_a_record_is_replaced(kind: type[TrimmedMean] | type[Winsorise
 
 
 @pytest.mark.parametrize("trim", TRIMS, ids=str)
-def test_trimmed_mean_when_a_record_comes_or_goes(trim: Fraction) -> None:
-    statistic = TrimmedMean(trim, BOUNDS, ADD_REMOVE)
-    value = sensitivities.trimmed_mean(trim, Fraction(5, 2))
+@both_means
+def test_mean_when_a_record_comes_or_goes(kind: type[Mean], trim: Fraction) -> None:
+    statistic = kind(trim, BOUNDS, ADD_REMOVE)
+    value = MEANS[kind](trim, Fraction(5, 2))
     truth = sensitivities.within(value, sensitivities.additions(UNIVERSE, 9), 4)
     small = [{data: layer[data] for data in layer if len(data) <= 4} for layer in truth]
     assert [statistic.value(data) for data in small[0]] == [float(value(data)) for data in small[0]]
@@ -71,26 +81,24 @@ def close(found: float, exact: Fraction) -> bool:
 @pytest.mark.nightly
 @pytest.mark.parametrize("share", ["0", "1/11", "1/7", "1/6", "2/7", "3/8", "3/7", "9/20"])
 def test_larger_worlds(share: str) -> None:
-    """Up to six records that come and go, six steps away and more, and up to eleven that are replaced."""
+    """Up to six records that come and go, seven steps away; ten, three steps away; up to eleven that are replaced."""
     part, bounds = Fraction(share), (0, 7)
     world = sensitivities.additions((0, 2, 7), 14)
     for statistic, value in (
         (Quantile(part, bounds, ADD_REMOVE), sensitivities.quantile(part, *bounds)),
         (Quantile(1 - part, bounds, ADD_REMOVE), sensitivities.quantile(1 - part, *bounds)),
-        (TrimmedMean(part, bounds, ADD_REMOVE), sensitivities.trimmed_mean(part, Fraction(7, 2))),
+        *((kind(part, bounds, ADD_REMOVE), naive(part, Fraction(7, 2))) for kind, naive in MEANS.items()),
     ):
         truth = sensitivities.within(value, world, 7)
         agree(statistic, [{data: layer[data] for data in layer if len(data) <= 6} for layer in truth])
+        agree(statistic, [{data: layer[data] for data in layer if len(data) <= 10} for layer in truth[:4]])
     for size, universe in ((6, (0, 1, 4, 7)), (8, (0, 1, 4, 7)), (9, (0, 1, 4, 7)), (11, (0, 2, 7))):
-        for kind, naive in (
-            (TrimmedMean, sensitivities.trimmed_mean),
-            (WinsorisedMean, sensitivities.winsorised_mean),
-        ):
+        for kind, naive in MEANS.items():
             replaced = sensitivities.replacements(universe, size)
             agree(kind(part, bounds), sensitivities.within(naive(part, Fraction(7, 2)), replaced, size))
 
 
-def agree(statistic: Quantile | TrimmedMean | WinsorisedMean, truth: list[dict[tuple[int, ...], Fraction]]) -> None:
+def agree(statistic: Quantile | Mean, truth: list[dict[tuple[int, ...], Fraction]]) -> None:
     for data in truth[0]:
         profile = statistic.profile(data)
         found = [profile.within(t) for t in range(len(truth))]

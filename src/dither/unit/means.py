@@ -7,15 +7,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dither.adjacency import REPLACE_ONE, Adjacency
-from dither.errors import AdjacencyMismatch, ParameterError
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dither.errors import ParameterError
 from dither.exact import Number, rational
-from dither.unit.records import Bounds, checked_bounds, fraction_above, in_units, of_records, padded, width_above
+from dither.unit.added_means import AddRemoveMean
+from dither.unit.records import (
+    Bounds,
+    Floats,
+    checked_bounds,
+    fraction_above,
+    in_units,
+    of_records,
+    padded,
+    width_above,
+)
 from dither.unit.replaced import ReplacedRun
 from dither.unit.statistic import Profile
 from dither.unit.stepwise import Stepwise
 from dither.unit.trimmed import AddRemoveTrimmed
-from dither.unit.winsorised import ReplacedWinsorised
+from dither.unit.winsorised import AddRemoveWinsorised, ReplacedWinsorised
 
 __all__ = ["TrimmedMean", "WinsorisedMean"]
 
@@ -26,7 +36,7 @@ class TrimmedMean:
 
     With records replaced, A^(t) is a difference of two order statistics over the n − 2k that are kept (`ReplacedRun`),
     and the smooth sensitivity takes O(n log n). With records added or removed, k moves with n (`AddRemoveTrimmed`), and
-    distance t takes O(t³). No records at all have the middle of the bounds as their mean.
+    distance t takes O(t²). No records at all have the middle of the bounds as their mean.
 
     >>> TrimmedMean(0.25, (0, 120)).value([31, 35, 38, 40, 41, 44, 52, 990])
     40.75
@@ -44,10 +54,7 @@ class TrimmedMean:
     @property
     def global_sensitivity(self) -> float:
         """What one record alone can do, rounded up: high − low if it is replaced, half of it if it comes or goes."""
-        if self.adjacency == REPLACE_ONE:
-            return width_above(checked_bounds(self.bounds))
-        low, high, middle = map(Fraction, (*_finite_bounds(self.bounds), _middle(self.bounds)))
-        return fraction_above(max(high - middle, middle - low))
+        return _of_one_record(self.bounds, self.adjacency)
 
     def value(self, data: Any) -> float:
         """The mean, rounded to the nearest double. That rounding is not part of the sensitivities."""
@@ -71,16 +78,15 @@ class TrimmedMean:
         if self.adjacency == REPLACE_ONE:
             cut = math.floor(trim * size)
             return ReplacedRun(values, first=cut + 1, last=size - cut, divisor=size - 2 * cut)
-        (*numbers, middle), unit = in_units([*values, _middle(self.bounds)])
-        moved = AddRemoveTrimmed(tuple(numbers), trim, middle)
-        return Stepwise(lambda distance: fraction_above(moved.within(distance) * unit), self.global_sensitivity)
+        return _added(AddRemoveTrimmed, values, trim, self.bounds)
 
 
 @dataclass(frozen=True, slots=True)
 class WinsorisedMean:
     """The mean after the k smallest and the k largest of n records became x[k + 1] and x[n − k], k = ⌊`trim`·n⌋.
 
-    Known for records that are replaced (`ReplacedWinsorised`), where distance t takes O(t³).
+    Distance t takes O(t³) with records replaced (`ReplacedWinsorised`), and as a rule with records added or removed
+    (`AddRemoveWinsorised`), where no records at all have the middle of the bounds as their mean.
 
     >>> WinsorisedMean(0.25, (0, 120)).value([31, 35, 38, 40, 41, 44, 52, 990])
     40.875
@@ -93,16 +99,12 @@ class WinsorisedMean:
     def __post_init__(self) -> None:
         object.__setattr__(self, "trim", _checked_trim(self.trim))
         object.__setattr__(self, "bounds", _finite_bounds(self.bounds))
-        if of_records(self.adjacency) != REPLACE_ONE:
-            raise AdjacencyMismatch(
-                f"the sensitivity of a winsorised mean is known when a record is replaced, got '{self.adjacency}'. "
-                "Use REPLACE_ONE, or a TrimmedMean."
-            )
+        of_records(self.adjacency)
 
     @property
     def global_sensitivity(self) -> float:
-        """high − low, rounded up: what one record alone can do. It is less for more records."""
-        return width_above(checked_bounds(self.bounds))
+        """What one record alone can do, rounded up: high − low if it is replaced, half of it if it comes or goes."""
+        return _of_one_record(self.bounds, self.adjacency)
 
     def value(self, data: Any) -> float:
         """The mean, rounded to the nearest double. That rounding is not part of the sensitivities."""
@@ -113,6 +115,8 @@ class WinsorisedMean:
         values = padded(data, checked_bounds(self.bounds), self.adjacency)[1:-1]
         cut = math.floor(rational(self.trim) * len(values))
         kept, unit = in_units(values[cut : len(values) - cut])
+        if not kept:
+            return Fraction(_middle(self.bounds))
         return (sum(kept) + cut * (kept[0] + kept[-1])) * unit / len(values)
 
     def sensitivity_within(self, data: Any, distance: int) -> float:
@@ -122,8 +126,10 @@ class WinsorisedMean:
     def profile(self, data: Any) -> Profile:
         """The sensitivities of this dataset, sorted once."""
         values = padded(data, checked_bounds(self.bounds), self.adjacency)
-        size = len(values) - 2
-        cut = math.floor(rational(self.trim) * size)
+        trim, size = rational(self.trim), len(values) - 2
+        if self.adjacency != REPLACE_ONE:
+            return _added(AddRemoveWinsorised, values, trim, self.bounds)
+        cut = math.floor(trim * size)
         if size - 2 * cut <= 2:  # the mean of one or two middle records, as if trimmed
             return ReplacedRun(values, first=cut + 1, last=size - cut, divisor=size - 2 * cut)
         numbers, unit = in_units(values)
@@ -150,3 +156,19 @@ def _finite_bounds(bounds: Bounds) -> tuple[float, float]:
 def _middle(bounds: Bounds) -> float:
     low, high = _finite_bounds(bounds)
     return low / 2 + high / 2
+
+
+def _of_one_record(bounds: Bounds, adjacency: Adjacency) -> float:
+    """How far the first record moves a mean: no record among others does more."""
+    if adjacency == REPLACE_ONE:
+        return width_above(checked_bounds(bounds))
+    low, high, middle = map(Fraction, (*_finite_bounds(bounds), _middle(bounds)))
+    return fraction_above(max(high - middle, middle - low))
+
+
+def _added(kind: type[AddRemoveMean], values: Floats, trim: Fraction, bounds: Bounds) -> Profile:
+    """The profile when records come and go."""
+    (*numbers, middle), unit = in_units([*values, _middle(bounds)])
+    moved = kind(tuple(numbers), trim, middle)
+    bound = _of_one_record(bounds, ADD_REMOVE)
+    return Stepwise(lambda distance: fraction_above(moved.within(distance) * unit), bound)
