@@ -9,7 +9,7 @@ from typing import Any
 
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
-from dither.events import Composed, Event
+from dither.events import Composed, Event, Stated
 from dither.exact import Number, check, in_words, rational
 from dither.measures import PureDP
 from dither.mechanisms import Mechanism, Release
@@ -55,17 +55,36 @@ class Spent:
     adjacency: Adjacency
     split: dict[str, Fraction] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    known: int | None = None
+    """How many steps come before the first one that depends on an answer; None if all are known beforehand."""
+
+    after_known: Fraction = Fraction(0)
+    """What was spent after these."""
+
+    def choose(self) -> None:
+        """From here on, which steps there are depends on what was released."""
+        self.known = len(self.events) if self.known is None else self.known
 
     def record(self, step: str, epsilon: Fraction, event: Event) -> None:
         """One more step."""
         self.split[step] = self.split.get(step, Fraction(0)) + epsilon
+        self.after_known += epsilon if self.known is not None else 0
         self.events.append(event)
 
     def estimate(self, name: str, value: Any, mechanism: Mechanism, **said: Any) -> Estimate:
         """The release: its guarantee is the sum of the shares (claim C3)."""
-        event = self.events[0] if len(self.events) == 1 else Composed(tuple(self.events))
+        events = self.events if self.known is None else [*self.events[: self.known], self._rest]
+        event = events[0] if len(events) == 1 else Composed(tuple(events))
         guarantee = PureDP(sum(self.split.values(), Fraction(0)), adjacency=self.adjacency)
         return Estimate(value, event, guarantee, mechanism, name, dict(self.split), **said)
+
+    @property
+    def _rest(self) -> Event:
+        """Steps that an answer chose, as what they share: their ε. What was done says less than what might have been.
+
+        (A mean of about 500/ε records: with the steps of a search δ(0.95 ε) seems to be 3e-4, and is 1e-2.)
+        """
+        return Stated("PureDP", (self.after_known,), self.adjacency)
 
 
 def budget(epsilon: Number) -> Fraction:

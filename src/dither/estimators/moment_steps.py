@@ -64,6 +64,8 @@ class Steps:
         self, values: Floats, bounds: Bounds, size: Size, wanted: bool, *, is_needed: bool, parts: int = 1
     ) -> Clip:
         """The range: found if it is needed, or wanted and there are enough records for it, else the bounds."""
+        if wanted and not is_needed and size.noisy is not None:
+            self.spent.choose()
         if not is_needed and not (wanted and size.value * self.total >= LEAST_RECORDS):
             return Clip.to_bounds(bounds)
         shares = self.total * _CENTRE / parts, self.total * _DISTANCE / parts

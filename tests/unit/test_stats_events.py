@@ -1,0 +1,27 @@
+"""The event of an estimator covers all that might have been done, not only what an answer led to."""
+
+import math
+
+import dither as dp
+from dither.accounting import compose
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE
+
+
+def test_a_search_that_a_noisy_count_decides_on_does_not_show_in_the_event() -> None:
+    """499 and 500 records: counts up to 499 lose ε/20, and lead to one sum with all the rest r: 1 − e^{(x−r)/2}."""
+    data = [1.0, 2.0] * 250
+    for name in ("sum", "mean", "variance", "std"):
+        runs = [getattr(dp.stats, name)(data, epsilon=1, bounds=(0, 10)) for _ in range(50)]
+        assert len({len(run.split) for run in runs}) == 2  # a search or none: all alike with probability 4e-15
+        assert len({run.event for run in runs}) == 1
+    mean = dp.stats.mean(data, epsilon=1, bounds=(0, 10))
+    true = (1 - math.exp((0.9 - 0.95) / 2)) / (1 + math.exp(-0.05))
+    assert compose([mean.event]).delta(0.95) >= true * (1 - 1e-6)
+    assert mean.event.adjacency == ADD_REMOVE
+
+
+def test_public_steps_are_told_one_by_one() -> None:
+    data = [1.0, 2.0] * 400
+    assert len(dp.stats.mean(data, epsilon=1, bounds=(0, 10), adjacency=REPLACE_ONE).event.events) == 3
+    assert len(dp.stats.mean(data, epsilon=1).event.events) == 5
+    assert len(dp.stats.mean(data, epsilon=1, bounds=(0, 10), clip=False).event.events) == 2
