@@ -201,6 +201,13 @@ class BoundedRows:
         counted = {key: len(values) for key, values in found.items()}
         return counted if self.keys else {(): counted.get((), 0)}
 
+    def tally(self, of: Any) -> dict[Key, int]:
+        """How many rows each group and value has."""
+        found: dict[Key, int] = defaultdict(int)
+        for key, value in self._few_rows(lambda row: evaluate(of, row)):
+            found[*key, value] += 1
+        return dict(found)
+
     def _attributed(self) -> list[tuple[Any, Key, Row]]:
         listed = []
         for index, row in enumerate(self.rows):

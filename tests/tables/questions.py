@@ -216,8 +216,8 @@ def _measures(question: Question) -> dict[str, tuple[str, Measure]]:
     }
 
 
-def answers(question: Question, engine: Engine) -> tuple[dict[Any, Any], dict[Any, Any], dict[Any, Any]]:
-    """Totals, bins and distinct values of each group, by the engine."""
+def answers(question: Question, engine: Engine) -> dict[str, dict[Any, Any]]:
+    """Totals, bins, distinct values and a tally of each group, by the engine."""
     table = engine.upload(pa.Table.from_pylist(list(question.rows), schema=SCHEMA))
     table = with_values(table, {"dither where": expression(question.where)})
     table = table.filter(table["dither where"].fill_null(False)).drop("dither where")
@@ -231,11 +231,14 @@ def answers(question: Question, engine: Engine) -> tuple[dict[Any, Any], dict[An
     bounded = BoundedTable(engine, table, unit, {name: Column(name) for name in question.keys}, public)
     measures = {name: measure for name, (_, measure) in _measures(question).items()}
     own = Lattice.within(question.bounds, from_zero=False)
-    return (
-        _rows(bounded.totals(measures, question.salt), question.keys, list(measures)),
-        _rows(bounded.bins(Column("new"), own, 7, question.salt), (*question.keys, "dither_bin"), ["dither_rows"]),
-        _rows(bounded.distinct(Column("i"), question.salt), question.keys, ["dither_distinct"]),
-    )
+    keys, salt = question.keys, question.salt
+    tally = bounded.tally(Column("s"), pa.array(["any text"]), salt)
+    return {
+        "totals": _rows(bounded.totals(measures, salt), keys, list(measures)),
+        "bins": _rows(bounded.bins(Column("new"), own, 7, salt), (*keys, "dither_bin"), ["dither_rows"]),
+        "distinct": _rows(bounded.distinct(Column("i"), salt), keys, ["dither_distinct"]),
+        "tally": _rows(tally, (*keys, "dither_value"), ["dither_rows"]),
+    }
 
 
 def _rows(exact: Any, keys: tuple[str, ...], names: list[str]) -> dict[Any, Any]:
@@ -248,7 +251,7 @@ def _rows(exact: Any, keys: tuple[str, ...], names: list[str]) -> dict[Any, Any]
     return found
 
 
-def expected(question: Question) -> tuple[dict[Any, Any], dict[Any, Any], dict[Any, Any]]:
+def expected(question: Question) -> dict[str, dict[Any, Any]]:
     """The same by the reference."""
     rows = [dict(row) for row in question.rows if evaluate(question.where, row) is True]
     for row in rows:
@@ -262,11 +265,12 @@ def expected(question: Question) -> tuple[dict[Any, Any], dict[Any, Any], dict[A
         for name, (kind, measure) in _measures(question).items()
     }
     own = Lattice.within(question.bounds, from_zero=False)
-    return (
-        bounded.totals(measures),
-        bounded.bins(("column", "new"), Steps(own.step, own.low, own.high), 7),
-        bounded.distinct(("column", "i")),
-    )
+    return {
+        "totals": bounded.totals(measures),
+        "bins": bounded.bins(("column", "new"), Steps(own.step, own.low, own.high), 7),
+        "distinct": bounded.distinct(("column", "i")),
+        "tally": bounded.tally(("column", "s")),
+    }
 
 
 def _steps(measure: Measure) -> Steps | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from dither.tables.engines.duckdb import DuckDB
 from tests.tables.engines import engine_named, speaking
 from tests.tables.questions import Question, answers, expected, questions
 
@@ -33,3 +37,46 @@ def test_engine_agrees_with_the_reference(name: str, request: pytest.FixtureRequ
 @pytest.mark.parametrize("name", ["duckdb", "postgres", pytest.param("spark", marks=_SPARK)])
 def test_engine_agrees_with_the_reference_for_long(name: str, request: pytest.FixtureRequest) -> None:
     _search(name, _MANY[name], request)
+
+
+_FIXED = Question(
+    rows=tuple(
+        {
+            "who": index % 3,
+            "i": index % 7,
+            "x": index / 8,
+            "f": 1.5,
+            "m": None,
+            "s": "aAb"[index % 3],
+            "b": True,
+            "d": None,
+        }
+        for index in range(60)
+    ),
+    where=("<", ("column", "x"), ("value", 7)),
+    new=("*", ("column", "x"), ("value", 3)),
+    keys=("i",),
+    person=True,
+    max_groups=2,
+    max_rows=2,
+    public=None,
+    bounds=(0, 20),
+)
+
+
+def test_the_comparison_notices() -> None:
+    """Negative controls: another bound, salt or question is told from the right one."""
+    found = answers(_FIXED, speaking(DuckDB()))
+    assert found == expected(_FIXED)
+    wrong: list[dict[str, Any]] = [
+        {"max_groups": 3},
+        {"max_rows": 3},
+        {"salt": 54321},
+        {"bounds": (0, 21)},
+        {"person": False},
+        {"public": ((1,), (2,))},
+        {"where": ("<", ("column", "x"), ("value", 4))},
+        {"new": ("*", ("column", "x"), ("value", 3.25))},
+    ]
+    for change in wrong:
+        assert found != expected(replace(_FIXED, **change)), f"{change} went unnoticed"
