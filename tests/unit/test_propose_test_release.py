@@ -79,8 +79,13 @@ def test_a_mean_is_not_rounded_before_the_noise() -> None:
     statistic = TrimmedMean(0, (low, low + 4))
     mechanism = dp.ProposeTestRelease(statistic, limit="0.01", epsilon=1, delta="1e-6")
     added: list[Any] = []
+
+    def add(_: Noising, value: Any) -> float:
+        added.append(value)
+        return 0.0
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Noising, "add", lambda _, value: added.append(value) or 0.0)
+        patch.setattr(Noising, "add", add)
         for raised in (500, 501):
             mechanism.release(np.array([low + 2.0] * raised + [float(low)] * (n - raised)))
     assert float(low) != statistic.value(np.array([low + 2.0] * 501 + [float(low)] * 500))

@@ -1,10 +1,12 @@
 """The event of an estimator covers all that might have been done, not only what an answer led to."""
 
 import math
+from typing import Any
 
 import dither as dp
 from dither.accounting import compose
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
+from dither.events import Composed
 
 
 def test_a_search_that_a_noisy_count_decides_on_does_not_show_in_the_event() -> None:
@@ -21,7 +23,11 @@ def test_a_search_that_a_noisy_count_decides_on_does_not_show_in_the_event() -> 
 
 
 def test_public_steps_are_told_one_by_one() -> None:
-    data = [1.0, 2.0] * 400
-    assert len(dp.stats.mean(data, epsilon=1, bounds=(0, 10), adjacency=REPLACE_ONE).event.events) == 3
-    assert len(dp.stats.mean(data, epsilon=1).event.events) == 5
-    assert len(dp.stats.mean(data, epsilon=1, bounds=(0, 10), clip=False).event.events) == 2
+    def steps(**other: Any) -> int:
+        event = dp.stats.mean([1.0, 2.0] * 400, epsilon=1, **other).event
+        assert isinstance(event, Composed)
+        return len(event.events)
+
+    assert steps(bounds=(0, 10), adjacency=REPLACE_ONE) == 3
+    assert steps() == 5
+    assert steps(bounds=(0, 10), clip=False) == 2
