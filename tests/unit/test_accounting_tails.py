@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.special import erfcx
 
+from dither.accounting.composition import WideBracket, of_pairs
 from dither.exact import Ball, ball, precision
 from dither.measures import lattice_pairs, moment_pairs, pairs
 from dither.measures.finite_pairs import Finite
@@ -33,6 +34,24 @@ def check_at(pair: Pair, losses: FloatArray) -> None:
             gap = abs(Ball(float(a)) - Ball(float(b)) - truth)
             assert not gap > Ball(float(slack)) * (Ball(float(a)) + Ball(float(b))) + TINY, (pair, loss)
             assert not Ball(float(dot)) + TINY < truth, (pair, loss)
+
+
+@pytest.mark.parametrize(
+    ("variance", "shift"), [("1", 48), ("1", 20), ("1/4", 25), ("100", 450), ("10000", 3000), ("100000000", 490_000)]
+)
+def test_a_neighbour_far_away_has_tails_too(variance: str, shift: int) -> None:
+    """e^ℓ·Q needs Q as far out as Δ/σ and the tails of P together."""
+    pair = DiscreteGaussian(Fraction(variance), shift)
+    mu = shift / math.sqrt(pair.variance)
+    check_at(pair, mu * np.array([-30.0, -8.0, -2.0, -0.4, 0.0, 0.3, 2.0, 7.9, 20.0, 30.0]) + mu * mu / 2)
+
+
+def test_beyond_what_floats_hold_only_the_trivial_is_said() -> None:
+    """Two of them have the loss 100·y + 10⁴ for a sum y of noise, and P[y ≥ 7] is above 10⁻⁶."""
+    both = of_pairs([(DiscreteGaussian(Fraction(1), 100), 2)])
+    assert both.epsilon(1e-6) > 10_690
+    with pytest.warns(WideBracket):
+        assert both.delta(9000) == 1
 
 
 LARGE: dict[str, Callable[[Points], tuple[Pair, float, float]]] = {

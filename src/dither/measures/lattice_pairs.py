@@ -130,6 +130,8 @@ class DiscreteGaussian(Pair):
     def tails(self, losses: FloatArray) -> Tails:
         shift, variance = self.sensitivity, float(self.variance)
         sigma = math.sqrt(variance)
+        if not shift <= _LARGEST_MU * sigma:
+            raise OverflowError("the tails of the neighbour are beyond the table, and beyond the midpoint rule")
         limit = 36 * sigma + shift + 2
         n = np.floor(np.clip(losses * variance / shift - shift / 2, -limit, limit))
         z = n / sigma
@@ -138,7 +140,8 @@ class DiscreteGaussian(Pair):
             scaled_q = np.exp(np.minimum(losses + self.log_tail(n + shift), 0.0))
         # The 8 holds ERFCX_ERROR, which is 4 of them; the squares hold |ℓ|, which is about half of their difference.
         error = POSITION_ERROR * (8 + z * z + (z + shift / sigma) ** 2)
-        # The midpoint rule is off by (7/5760)·z⁴/σ⁴: for σ ≥ 10⁴ and z < 38, where floats end, a fifth of the squares.
+        # The midpoint rule is off by (7/5760)·z⁴/σ⁴ at either place: for σ ≥ 10⁴ and z < 38, where floats end, a fifth
+        # of the squares, and at z + Δ/σ < 38 + 50 still less than they are.
         return Tails(p, np.minimum(scaled_q, p), error)
 
     def tail(self, n: int) -> Ball:
@@ -149,7 +152,7 @@ class DiscreteGaussian(Pair):
         """ln T(n) for an array of whole numbers; T(n) = 1 − T(−n−1) for n < 0."""
         mirrored = np.where(n < 0, -n - 1, n)
         if self._is_summed:
-            table = _table(self.variance)
+            table = _table(self.variance, self.sensitivity)
             logs = table[np.minimum(mirrored, len(table) - 1).astype(np.int64)]
         else:
             sigma = math.sqrt(self.variance)
@@ -172,6 +175,7 @@ class DiscreteGaussian(Pair):
 
 
 _LARGEST_SUMMED = 10**8
+_LARGEST_MU = 50  # of Δ/σ in floats
 _LARGEST_VARIANCE = 10**24
 _FARTHEST = 10**40
 
@@ -191,11 +195,14 @@ def _ceilings(place: Ball) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=16)
-def _table(variance: Fraction) -> FloatArray:
-    """ln T(n) for n = 0, 1, ..., up to 38 standard deviations, in the longest floats there are."""
+def _table(variance: Fraction, shift: int) -> FloatArray:
+    """ln T(n) for n = 0, 1, ..., up to 38 standard deviations and a shift, in the longest floats there are.
+
+    Those hold e^{−11000}, hence 38 + 50 standard deviations.
+    """
     twice = np.longdouble(float(2 * variance))
     sigma = math.sqrt(variance)
-    x = np.arange(1, math.ceil(38.5 * sigma) + 12, dtype=np.longdouble)
+    x = np.arange(1, math.ceil(38.5 * sigma) + min(shift, math.ceil(_LARGEST_MU * sigma)) + 12, dtype=np.longdouble)
     weights = np.exp(-x * x / twice)
     sums = np.cumsum(weights[::-1])[::-1]
     tails: FloatArray = np.log(sums / (1 + 2 * sums[0])).astype(np.float64)
