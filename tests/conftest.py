@@ -25,6 +25,14 @@ def _usual_precision() -> Iterator[None]:
     assert ctx.prec == before, "this test left flint's precision changed; use ctx.workprec"
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How many processes were killed on purpose, by the tests that count them."""
+    passed = terminalreporter.getreports("passed")
+    kills = [value for report in passed for name, value in report.user_properties if name == "kills"]
+    if kills:
+        terminalreporter.write_line(f"{sum(kills)} releases were killed; no answer without a durable charge")
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """The URL of a PostgreSQL server with a database of our own."""

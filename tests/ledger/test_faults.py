@@ -67,9 +67,9 @@ def test_d50_killed_at_every_call(
 def test_d50_killed_in_the_middle_of_a_write(
     server: Server, folder: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    """Half of the bytes arrive."""
-    kills = each_call(server, folder, TORN, False, lambda calls: range(1, calls + 1, 2))
-    assert kills >= 25
+    """Half of the bytes arrive. From the log's first page on: what is there before holds no charge."""
+    kills = each_call(server, folder, TORN, False, lambda calls: range(22, calls + 1))
+    assert kills >= 35
     record_property("kills", kills)
 
 
@@ -97,13 +97,13 @@ def test_d51_a_failing_disk(server: Server, folder: Path, fault: int, goes_on: b
     (folder / "whole").mkdir()
     calls = server.run(folder / "whole").calls
     failed = 0
-    for number in range(1 + 2 * goes_on + (fault == IO_ERROR), calls + 1, 4):
+    for number in range(1 + 3 * goes_on + (fault == IO_ERROR), calls + 1, 6):
         (folder / str(number)).mkdir()
         outcome = server.run(folder / str(number), fault, number, goes_on, keys=("key1", "key1"))
         failed += bool(outcome.errors)
         assert goes_on or outcome.answers, "once the disk works again, so does the ledger"
         check(folder / str(number), outcome)
-    assert failed > calls / 8
+    assert failed > calls / 12
 
 
 @pytest.mark.nightly
