@@ -11,9 +11,6 @@ import pyarrow as pa
 import dither as dp
 from bench import meter, spark
 from bench.groupby_case import DELTA, EPSILON, GROUPS, HIGH, MAX_GROUPS, MAX_ROWS_PER_GROUP, REPETITIONS, visits
-from dither.engine import Dataset, count
-from dither.engine import sum as total
-from dither.unit.contribution import Person
 
 
 def main(case: str, rows: int) -> meter.Cost:
@@ -30,19 +27,19 @@ def on_spark(rows: int, folder: Path) -> meter.Cost:
         return _released(_dataset(session.read.parquet(str(visits(rows))), folder))
 
 
-def _dataset(source: Any, folder: Path) -> Dataset:
-    return Dataset(
+def _dataset(source: Any, folder: Path) -> dp.Dataset:
+    return dp.Dataset(
         source,
-        unit=Person("user_id", max_groups=MAX_GROUPS, max_rows_per_group=MAX_ROWS_PER_GROUP),
+        unit=dp.Person("user_id", max_groups=MAX_GROUPS, max_rows_per_group=MAX_ROWS_PER_GROUP),
         budget=dp.ApproxDP(1000 * EPSILON, "1e-3"),
         ledger=folder / "bench.ledger",
         identity="visits",
     )
 
 
-def _released(data: Dataset) -> meter.Cost:
+def _released(data: dp.Dataset) -> meter.Cost:
     grouped = data.group_by("g", keys=range(GROUPS))
-    question = grouped.agg(visits=count(), spend=total("spend", bounds=(0, HIGH)))
+    question = grouped.agg(visits=dp.count(), spend=dp.sum("spend", bounds=(0, HIGH)))
     released = []
     cost = meter.cost_of(lambda: released.append(question.release(epsilon=EPSILON)), repetitions=REPETITIONS)
     assert all(release.to_arrow().num_rows == GROUPS for release in released)
@@ -64,7 +61,7 @@ def _drawn(groups: int, folder: Path, **asked: Any) -> meter.Cost:
     data = _dataset(pa.table({"user_id": [1], "g": [1], "spend": [1.0]}), folder)
     engine: Any = data.origin.source.engine
     engine.fetch = _ready(groups, engine.fetch)
-    question = data.group_by("g", keys=asked["keys"]).agg(visits=count(), spend=total("spend", bounds=(0, HIGH)))
+    question = data.group_by("g", keys=asked["keys"]).agg(visits=dp.count(), spend=dp.sum("spend", bounds=(0, HIGH)))
     uploaded = engine.upload(pa.table({"g": [1]}))
     engine.upload = lambda table: uploaded
 
