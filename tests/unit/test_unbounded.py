@@ -144,3 +144,5 @@ def test_bad_input_is_refused(data: Any, other: dict[str, Any]) -> None:
             estimator(data, **{**BUDGET, **other})
     with pytest.raises(ParameterError):
         unbounded_mean([1.0] * 9, blocks=2, **BUDGET)
+    with pytest.raises(ParameterError, match=r"blocks=\.\.\."):
+        unbounded_mean([1.0] * 9, epsilon="1e-6", delta="1e-6", adjacency=ADD_REMOVE)

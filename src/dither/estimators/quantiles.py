@@ -32,6 +32,7 @@ from dither.errors import ParameterError
 from dither.estimators.answer import Estimate, Spent, budget
 from dither.estimators.quantile_bars import QuantileBars
 from dither.estimators.ranks import (
+    MOST_UNITS,
     Base,
     checked_probability,
     quantile_sensitivity,
@@ -51,7 +52,6 @@ _ANCHOR_SHARE = Fraction(1, 10)
 _BARS_SHARE = Fraction(2, 5)
 _FAR_OUT = Fraction(1, 20)
 _HALF = Fraction(1, 2)
-_MOST_UNITS = 10**6
 _NARROW = 2.0**-60
 
 
@@ -188,8 +188,8 @@ class _Node:
     @property
     def probability(self) -> Fraction:
         """The middle probability, relative to this part. Rounded, it still is a target like any other."""
-        inside = ((self.middle - self.first) / (self.last - self.first)).limit_denominator(_MOST_UNITS)
-        least = Fraction(1, _MOST_UNITS)
+        inside = ((self.middle - self.first) / (self.last - self.first)).limit_denominator(MOST_UNITS)
+        least = Fraction(1, MOST_UNITS)
         return min(max(inside, least), 1 - least)
 
     def children(self, answer: float) -> list[_Node]:

@@ -42,6 +42,7 @@ from dither.mechanisms import Exponential, Release
 from dither.noise import Grid
 
 __all__ = [
+    "MOST_UNITS",
     "Base",
     "Target",
     "checked_probability",

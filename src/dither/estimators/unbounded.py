@@ -46,6 +46,7 @@ _SCALES = np.sort(np.concatenate([np.ldexp(mantissa, np.arange(-128, 128)) for m
 _FOR_SCALE = Fraction(3, 10)  # of ε: near the best split for what is known of the errors (see `_Steps`)
 _MISS = Fraction(1, 20)
 _MANY = 1 << 62
+_MOST_BLOCKS = 10**6
 _NEAR = 8  # scales whose distance is so close to the target that they compete with the best one
 
 
@@ -104,6 +105,11 @@ def default_blocks(epsilon: Number, delta: Number, noise: str = "laplace", size:
     With 6√n blocks the skewness of the data costs about as much as sampling does.
     """
     least = 8 * _Steps.of(Median(None), None, budget(epsilon), delta, noise, None).target
+    if size is None and least > _MOST_BLOCKS:
+        raise ParameterError(
+            f"this epsilon asks for {least:,} blocks, and at most {_MOST_BLOCKS:,} are made unasked. "
+            "Say how many: blocks=..., or take a larger epsilon."
+        )
     return least if size is None else max(3, min(max(least, 6 * math.isqrt(size)), size // 2))
 
 
