@@ -52,6 +52,8 @@ MUTATIONS = [
         ("POSITION_ERROR * (8 + z * z", "POSITION_ERROR * (z * z"),
         ("(8 + z * z + (z + shift / sigma) ** 2)", "8"),
         ("+ bound.union(-bound)", ""),
+        ("min(shift, math.ceil(_LARGEST_MU * sigma)) + 12", "12"),
+        ("if not shift <= _LARGEST_MU * sigma:", "if not shift:"),
         ("return total + rest.union(Ball(0))", "return total"),
         ("max(self.scale, 2 / (Fraction(step) * steps))", "2 / (Fraction(step) * (steps + 1))"),
         ("top = upper(ball(self.sensitivity / self.scale))", "top = -upper(-ball(self.sensitivity / self.scale))"),

@@ -130,6 +130,8 @@ MUTATIONS += [
         ("return up.max(down + self.passes(last - 1)", "return up.max(0 * down + self.passes(last - 1)"),
         ("return self.test.tail(self.threshold - distance)", "return self.test.tail(self.threshold - distance + 1)"),
         ("return down.max(up + self.answer.profile(epsilon - gain))", "return up"),
-        ("passes[i] * self.answer.dots(losses - steep[i] - _ROUNDING)", "passes[i] * self.answer.dots(losses)"),
+        ("passes[i] * self._answers(losses - steep[i] - _ROUNDING)", "passes[i] * self._answers(losses)"),
+        ("return max(self._leak, self.answer.infinity)", "return self._leak"),
+        ("return self.answer.dots(losses) + float(self.answer.infinity)", "return self.answer.dots(losses)"),
     ]
 ]
