@@ -112,8 +112,8 @@ def test_d50_ten_thousand_kills(server: Server, record_property: Callable[[str, 
     kills, rounds = 0, 0
     while kills < 10_000:
         with quick_folder() as folder:
-            size = (1, 1, 20_000, 5_000_000)[rounds % 4]
-            stride = 1 if size == 1 else 7 if size == 20_000 else 37
+            size = 5_000_000 if rounds % 50 == 49 else 20_000 if rounds % 4 == 3 else 1
+            stride = 371 if size == 5_000_000 else 1
             kills += sweep(server, folder, size, (KILL, TORN)[rounds % 2], stride, rounds)
         rounds += 1
     record_property("kills", kills)
