@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from heapq import heappop, heappush
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,6 +20,7 @@ __all__ = ["AddRemoveRank"]
 
 _FEW_ROWS = 64
 _NEVER = 1 << 62
+_Most: TypeAlias = Callable[[int, int, int, int], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +77,13 @@ class AddRemoveRank:
         if rows.size == 0:
             return found
         first = max(0, int((size - rows + needed[rows] - span).min()) // 2)
-        return max(found, _staircase(rows, needed[rows], first, entry))
+
+        def most(row: int, last: int, below: int, least_cost: int) -> float:
+            """What no entry exceeds: the widest gap, at the least cost, which is that of the first row."""
+            wide = float(gap(values[size + 1 - rows[last]], values[below]))
+            return wide * float(discount[min(max(size - int(rows[row]) + least_cost, 0), size)])
+
+        return _staircase(rows, needed[rows], first, entry, most, found)
 
     @once
     def _size(self) -> int:
@@ -115,23 +126,42 @@ class AddRemoveRank:
         return (needs[1], needs[0]) if self._mirrored else needs
 
 
-def _staircase(rows: Indices, limit: Indices, first: int, entry: Entry) -> float:
-    """The largest entry(i, row) over first ≤ i ≤ limit[row], where the limit never grows with the row.
+def _staircase(rows: Indices, limit: Indices, first: int, entry: Entry, most: _Most, found: float) -> float:
+    """The largest entry(i, row) over first ≤ i ≤ limit[row], if it exceeds `found`; the limit never grows with the row.
 
-    A full rectangle left of the limit of the middle row, and two smaller staircases.
+    A staircase is a full rectangle left of the limit of the middle row, and two smaller staircases. The one that
+    promises most comes first, until none promises more than was found. From row to row h falls, and its limit R(h) by
+    no more: so h − R(h) and h + R(h) fall, and the first row of each part is the cheapest. Promises are rounded as
+    entries are, by a few 2^-50, which the last rounding up covers.
     """
-    if rows.size == 0 or limit[0] < first:
-        return 0.0
-    if rows.size <= _FEW_ROWS:
-        length = np.maximum(limit - first + 1, 0)
-        start = np.cumsum(length) - length
-        return float(entry(np.arange(length.sum()) - np.repeat(start - first, length), np.repeat(rows, length)).max())
-    middle = rows.size // 2
-    found = largest_entry(
-        middle + 1, int(limit[middle]) - first + 1, lambda row, column: entry(column + first, rows[row])
-    )
-    above = _staircase(rows[:middle], limit[:middle], max(first, int(limit[middle]) + 1), entry)
-    return max(found, above, _staircase(rows[middle + 1 :], limit[middle + 1 :], first, entry))
+    parts: list[tuple[float, int, int, int]] = []
+
+    def add(start: int, stop: int, first: int) -> None:
+        if start < stop and first <= limit[start]:
+            promise = most(start, stop - 1, first, -int(limit[start]))
+            heappush(parts, (-promise, start, stop, first))
+
+    add(0, len(rows), first)
+    while parts and -parts[0][0] > found:
+        _, start, stop, first = heappop(parts)
+        if stop - start <= _FEW_ROWS:
+            length = np.maximum(limit[start:stop] - first + 1, 0)
+            offset = np.repeat(np.cumsum(length) - length - first, length)
+            worth = entry(np.arange(length.sum()) - offset, np.repeat(rows[start:stop], length))
+            found = max(found, float(worth.max()))
+            continue
+        middle = (start + stop) // 2
+        last = int(limit[middle])
+        if first <= last and most(start, middle, first, int(limit[start]) - 2 * last) > found:
+            shown = partial(_shifted, entry, rows[start : middle + 1], first)
+            found = max(found, largest_entry(middle + 1 - start, last - first + 1, shown))
+        add(start, middle, max(first, last + 1))
+        add(middle + 1, stop, first)
+    return found
+
+
+def _shifted(entry: Entry, rows: Indices, first: int, row: Indices, column: Indices) -> Floats:
+    return entry(column + first, rows[row])
 
 
 def _just_above(probability: Fraction, largest: int) -> Fraction:
