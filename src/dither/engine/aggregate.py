@@ -6,6 +6,7 @@ column that are asked for in one list share their price.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -173,6 +174,16 @@ class Mean(OfColumn):
         number, total = parts.values()
         value, low, high = (_placed(self.lattice, way) for way in _ratio(total, number, self.lattice.width))
         return Answer(value, low, high)
+
+    def sampling_error(self, parts: Mapping[str, Noisy], miss: float) -> Floats:
+        """(high − low)·√(ln(2/miss)/2n) for the smallest plausible n (Hoeffding 1963, Theorem 2).
+
+        And half a step, by which a value is rounded to its lattice.
+        """
+        number, _ = parts.values()
+        width = float(self.lattice.width * self.lattice.step)
+        spread = width * np.sqrt(math.log(2 / miss) / (2 * np.maximum(number.low, 1.0)))
+        return spread * (1 + 1e-12) + float(self.lattice.step) / 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

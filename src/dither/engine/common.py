@@ -86,7 +86,7 @@ class FoundValues(Need):
     number: int
 
     def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Noise:
-        raise ParameterError("values that are found in the data need delta=..., or give candidates=[...].")
+        raise ParameterError("values that are found in the data cost delta.")
 
     def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Noise:
         return self.pure(neighbour, rho)
@@ -105,7 +105,7 @@ class FoundValues(Need):
         keys = {**table.keys, "dither_value": self.of}
         return replace(table, unit=unit, keys=keys, public_keys=None).totals({"dither_people": People()}, salt)
 
-    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> list[tuple[Wholes, pa.Array]]:
+    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> Values:
         """How many people have each value, in each group."""
         parts = [(places, batch) for places, batch in groups.found(batches)]
         batch = pa.concat_batches([each for _, each in parts])
@@ -114,7 +114,17 @@ class FoundValues(Need):
         order = known[np.argsort(places[known], kind="stable")]
         cuts = np.searchsorted(places[order], np.arange(1, len(groups)))
         people = counted(batch.column("dither_people"))
-        return [(people[own], batch.column("dither_value").take(pa.array(own))) for own in np.split(order, cuts)]
+        values = batch.column("dither_value")
+        split = np.split(order, cuts)[: len(groups)]
+        return Values(values.type, [(people[own], values.take(pa.array(own))) for own in split])
+
+
+@dataclass(frozen=True)
+class Values:
+    """For each group, how many people have each of its values."""
+
+    kind: pa.DataType
+    groups: list[tuple[Wholes, pa.Array]]
 
 
 @dataclass(frozen=True)
@@ -128,11 +138,10 @@ class FoundNoise(Noise):
     def event(self) -> Event:
         return self.histogram.event
 
-    def draw(self, exact: list[tuple[Wholes, pa.Array]]) -> pa.Array:
+    def draw(self, exact: Values) -> pa.Array:
         """At most `number` values of each group, by noisy count; fewer where few are common enough."""
-        shown = [self._shown(people, values) for people, values in exact]
-        kind = pa.string() if not exact else exact[0][1].type
-        return pa.array(shown, type=pa.list_(kind))
+        shown = [self._shown(people, values) for people, values in exact.groups]
+        return pa.array(shown, type=pa.list_(exact.kind))
 
     def _shown(self, people: Wholes, values: pa.Array) -> list[object]:
         threshold = self.histogram.threshold

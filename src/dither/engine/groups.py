@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from dither.errors import ParameterError
 from dither.exact import once
 from dither.tables import arrow_table
 
-__all__ = ["ROOM", "Groups", "Wholes", "counted", "public_keys"]
+__all__ = ["ROOM", "Groups", "Wholes", "counted", "fingerprint", "public_keys"]
 
 ROOM: Final = 1 << 62
 """Exact numbers are clipped to ± this, so that noise has room in 64 bits."""
@@ -124,6 +125,14 @@ def public_keys(columns: Sequence[str], keys: Any) -> pa.Table:
     if any(isinstance(value, datetime) for row in rows for value in row):
         raise ParameterError("keys must be days (datetime.date), not times.")
     return _checked(pa.table(arrays))
+
+
+def fingerprint(public: pa.Table) -> str:
+    """A short name for the content of a public table: two questions about different tables are different questions."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, public.schema) as writer:
+        writer.write_table(public.combine_chunks())
+    return f"#{hashlib.sha256(sink.getvalue()).hexdigest()[:16]}"
 
 
 def _of_table(columns: Sequence[str], table: pa.Table) -> pa.Table:

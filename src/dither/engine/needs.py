@@ -50,7 +50,7 @@ __all__ = [
     "selection_epsilon",
 ]
 
-_NEVER = Fraction(1, 1 << 80)
+_SCALES = 64
 _ROOT_BITS = 64
 
 
@@ -138,7 +138,9 @@ class Added(Noise):
         return cls(event, DiscreteGaussian(event.variance), width)._with_room()
 
     def _with_room(self) -> Added:
-        if self.reach(_NEVER) >= ROOM:
+        """Both laws pass 64 scales with a probability below e^-63: then the answer is clipped, and still private."""
+        square = self.noise.scale**2 if isinstance(self.noise, LaplaceNoise) else self.noise.variance
+        if square * _SCALES**2 >= ROOM**2:
             raise ParameterError("noise for this price would pass 2^62. Pay more, or bound the contributions tighter.")
         return self
 
@@ -151,6 +153,11 @@ class Added(Noise):
     def reach(self, miss: Fraction) -> int:
         """The smallest bound on |noise| that one number passes with probability `miss` at most."""
         return int(self.law.quantile(1 - miss / 2))
+
+    @property
+    def variance(self) -> float:
+        """Of one number: σ², or about 2b² for Laplace noise of scale b. For weights, not for bounds."""
+        return float(2 * self.noise.scale**2 if isinstance(self.noise, LaplaceNoise) else self.noise.variance)
 
     def __str__(self) -> str:
         if isinstance(self.noise, LaplaceNoise):

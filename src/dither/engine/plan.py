@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dither.accounting import compose
-from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Noisy
+from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Mean, Noisy
 from dither.engine.common import BestNoise, FoundValues
 from dither.engine.needs import Added, Need, Neighbour, Noise, Whole
 from dither.engine.price import Price
@@ -30,9 +30,12 @@ from dither.tables import People
 
 __all__ = ["Part", "Plan", "planned"]
 
-_TRIES = 40
+_TRIES = 10
+_STEPS = 4
 _SIZES = (100, 1_000, 10_000, 100_000)
-_NO_DELTA = "groups that are found in the data need delta=..., or give the groups: keys=[...]."
+_NO_DELTA = (
+    "groups and values that are found in the data need delta=..., or make them public: keys=[...], candidates=[...]."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class Plan:
     """What decides which groups are shown, where they are found in the data."""
     cost: Budget
     level: Fraction
+    population: bool = False
+    """Whether intervals are to hold the value of the population that the rows were drawn from."""
 
     @property
     def event(self) -> Event:
@@ -63,10 +68,19 @@ class Plan:
             events.append(self.discovery.event)
         return events[0] if len(events) == 1 else Composed(tuple(events))
 
-    def noisy(self, aggregate: Aggregate, values: Mapping[str, Any], level: Fraction) -> dict[str, Noisy]:
-        """The parts of an aggregate, with a reach that all of them keep together with probability `level`."""
-        miss = (1 - level) / len(aggregate.needs)
-        return {key: Noisy(values[key], self._reach(key, miss)) for key in aggregate.needs}
+    def answer(self, aggregate: Aggregate, values: Mapping[str, Any], level: Fraction) -> Answer:
+        """A column from its noisy parts, with an interval of this `level`: its parts share what may be missed.
+
+        For a population half of that is for the noise, half for the sampling.
+        """
+        miss = (1 - level) / (2 if self.population else 1)
+        noisy = {key: Noisy(values[key], self._reach(key, miss / len(aggregate.needs))) for key in aggregate.needs}
+        answer = aggregate.answer(noisy)
+        if not self.population:
+            return answer
+        assert isinstance(aggregate, Mean)
+        error = aggregate.sampling_error(noisy, float(miss))
+        return Answer(answer.value, answer.low - error, answer.high + error)
 
     def _reach(self, key: str, miss: Fraction) -> int:
         noise = self.parts[key].noise
@@ -81,7 +95,7 @@ class Plan:
         if not all(isinstance(self.parts[key].noise, Added) for key in aggregate.needs):
             return None
         supposed = {key: np.array([value]) for key, value in aggregate.supposed(rows).items()}
-        answer: Answer = aggregate.answer(self.noisy(aggregate, supposed, self.level))
+        answer = self.answer(aggregate, supposed, self.level)
         return float((answer.high[0] - answer.low[0]) / 2)
 
     def __str__(self) -> str:
@@ -125,8 +139,11 @@ def planned(
     weights: Mapping[str, Number],
     noise: str | None,
     level: Number,
+    population: bool,
 ) -> Plan:
     """Split the price over the needs of all aggregates by their weights, and make the noise of each."""
+    if population:
+        _check_population(aggregates, neighbour)
     needs: dict[str, Need] = {PEOPLE: Whole(People())} if found else {}
     for aggregate in aggregates.values():
         needs |= aggregate.needs
@@ -135,7 +152,17 @@ def planned(
     split = _Split(needs, _shares(aggregates, needs, weights), neighbour, price, found)
     parts, discovery, kind = split.chosen(noise)
     cost = price.cost(neighbour.adjacency, needs_delta=kind == "gaussian" or split.discoveries > 0)
-    return Plan(aggregates, parts, discovery, cost, exact_level)
+    return Plan(aggregates, parts, discovery, cost, exact_level, population)
+
+
+def _check_population(aggregates: Mapping[str, Aggregate], neighbour: Neighbour) -> None:
+    if neighbour.rows > 1:
+        raise ParameterError("population=True takes the rows of a group as independent: max_rows_per_group must be 1.")
+    for name, aggregate in aggregates.items():
+        if not isinstance(aggregate, Mean):
+            raise ParameterError(
+                f"population=True is about means, and {name!r} is none. Ask for it in another release."
+            )
 
 
 def _shares(
@@ -187,11 +214,15 @@ class _Split:
         return self._better(noise)
 
     def _better(self, noise: str | None) -> tuple[dict[str, Part], Histogram | None, str]:
-        gaussian = self._calibrated()
-        if noise is None:
-            laplace, _ = self._pure()
-            if _size(laplace) <= _size(gaussian):
-                return laplace, None, "laplace"
+        if noise == "gaussian":
+            return self._calibrated(), None, "gaussian"
+        laplace, _ = self._pure()
+        try:
+            gaussian = self._calibrated()
+        except ParameterError:  # a price so large that no Gaussian noise is made for it
+            return laplace, None, "laplace"
+        if _size(laplace) <= _size(gaussian):
+            return laplace, None, "laplace"
         return gaussian, None, "gaussian"
 
     def _pure(self) -> tuple[dict[str, Part], Histogram | None]:
@@ -231,13 +262,24 @@ class _Split:
         assert epsilon is not None
         assert delta is not None
         one = Gaussian(sensitivity=1, epsilon=epsilon, delta=delta)
-        rho = Fraction(1 / (2 * one.sigma**2))
+        too_much = Fraction(1 / (2 * one.sigma**2)) * Fraction(1001, 1000)
         for attempt in range(_TRIES):
-            parts = self._concentrated(rho)
-            if compose([part.noise.event for part in parts.values()]).delta(epsilon) <= delta:
-                return parts
-            rho *= 1 - Fraction(1 << attempt // 4, 1000)
-        raise ParameterError("no Gaussian noise on whole numbers keeps this price. Use noise='laplace'.")
+            enough = too_much * (1 - Fraction(1 << attempt, 1 << _TRIES))
+            if self._keeps(enough):
+                break
+        else:
+            raise ParameterError("no Gaussian noise on whole numbers keeps this price. Use noise='laplace'.")
+        for _ in range(_STEPS):
+            middle = (enough + too_much) / 2
+            enough, too_much = (middle, too_much) if self._keeps(middle) else (enough, middle)
+        return self._concentrated(enough)
+
+    def _keeps(self, rho: Fraction) -> bool:
+        """Whether everything together, composed exactly, keeps (ε, δ)."""
+        epsilon, delta = self.price.epsilon, self.price.delta
+        assert epsilon is not None
+        assert delta is not None
+        return bool(compose([part.noise.event for part in self._concentrated(rho).values()]).delta(epsilon) <= delta)
 
 
 def _size(parts: Mapping[str, Part]) -> float:

@@ -14,7 +14,7 @@ from dither.engine.aggregate import Aggregate, Count, Mean, Total
 from dither.engine.answer import TableRelease
 from dither.engine.binning import Bins
 from dither.engine.drawing import Drawing
-from dither.engine.groups import public_keys
+from dither.engine.groups import fingerprint, public_keys
 from dither.engine.needs import Neighbour
 from dither.engine.order import Edge
 from dither.engine.plan import Plan, planned
@@ -29,6 +29,7 @@ from dither.tables import (
     Expression,
     Lattice,
     Source,
+    arrow_table,
     filtered,
     joined,
     missing_column,
@@ -102,8 +103,9 @@ class Query(Shortcuts):
         one row. It must really be public: it is not protected.
         """
         self._rows("join")
-        table = joined(self.origin.source.engine, self.table, public, on)
-        return self._with(f"join a public table on {on}", table=table)
+        known = arrow_table(public)
+        table = joined(self.origin.source.engine, self.table, known, on)
+        return self._with(f"join the public table {fingerprint(known)} on {on}", table=table)
 
     def per_person(self, **columns: Aggregate) -> Query:
         """One row per person, with what these aggregates give within the person: no noise, nothing is released.
@@ -154,7 +156,7 @@ class Query(Shortcuts):
             public = _combined(public, binned).select(names)
         said, uploaded = f"by {', '.join(str(each) for each in columns)}", None
         if public is not None:
-            said += f" for {public.num_rows} public keys"
+            said += f" for {public.num_rows} public keys {fingerprint(public)}"
             uploaded = self.origin.source.engine.upload(public)
         by = {name: made[name] for name in names}
         return self._with(said, table=table, keys=by, public_keys=public, key_table=uploaded)
@@ -197,17 +199,19 @@ class Question:
         noise: str | None = None,
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
+        population: bool = False,
     ) -> Plan:
         """What a release at this price would do; `print` it. Nothing is spent and no data is touched.
 
         `weights` share the price between the columns (1 each unless given); `noise` is "laplace" or "gaussian", the
-        better one unless given; `level` is that of the intervals.
+        better one unless given; `level` is that of the intervals. They hold the exact value of the bounded table; with
+        `population` they hold the mean of the population from which the rows were drawn independently.
         """
         query = self.query
         neighbour = Neighbour.of(query.origin.unit, grouped=bool(query.keys))
         found = bool(query.keys) and query.public_keys is None
         price = Price.of(epsilon, delta, rho)
-        return planned(self.aggregates, neighbour, found, price, weights or {}, noise, level)
+        return planned(self.aggregates, neighbour, found, price, weights or {}, noise, level, population)
 
     def release(self, *, key: str | None = None, **price: Any) -> TableRelease:
         """Charge the ledger, then answer: a table with the keys, the values and their intervals.

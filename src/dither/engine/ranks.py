@@ -26,7 +26,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -124,23 +124,22 @@ class Ranks(Need):
 
     def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> list[Binned]:
         """The rows of each group."""
+        if not len(groups):
+            return []
         parts = [
             (places, counted(batch.column("dither_bin")), counted(batch.column("dither_rows")))
             for places, batch in groups.found(batches)
         ]
         places, bins, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
         order = np.lexsort((bins, places))
-        edges = self.edges
         cuts = np.searchsorted(places[order], np.arange(1, len(groups)))
         split = zip(np.split(bins[order], cuts), np.split(counts[order], cuts), strict=True)
-        return [Binned(edges[own], edges[own + 1], rows) for own, rows in split]
+        return [Binned(self.edge(own), self.edge(own + 1), rows) for own, rows in split]
 
-    @property
-    def edges(self) -> Floats:
-        """Of the bins, from bound to bound."""
-        steps = np.arange(self.bins + 1) * (self.lattice.width / self.bins)
-        steps[-1] = self.lattice.width
-        return np.asarray((self.lattice.low + steps) * float(self.lattice.step), dtype=np.float64)
+    def edge(self, bins: Any) -> Any:
+        """Where bins begin; the last one ends where one more would begin."""
+        steps = np.minimum(bins * (self.lattice.width / self.bins), self.lattice.width)
+        return (self.lattice.low + steps) * float(self.lattice.step)
 
 
 @dataclass(frozen=True)
@@ -206,8 +205,7 @@ class RankNoise(Noise):
 
     @property
     def _bounds(self) -> tuple[float, float]:
-        edges = self.need.edges
-        return float(edges[0]), float(edges[-1])
+        return float(self.need.edge(0)), float(self.need.edge(self.need.bins))
 
     def _level(
         self, rows: Binned, asked: list[Fraction], between: tuple[Fraction, Fraction], bounds: tuple[float, float]
@@ -245,9 +243,10 @@ class RankNoise(Noise):
             Target(d, (d - p) * total + d * shift, p * total),
             Target(d, (d - p) * total, p * total + d * shift),
         )
-        edges = self.need.edges
-        first = rows.with_rows_in(low, float(edges[1]), shift).place(low, high, lower, mechanism)
-        last = rows.with_rows_in(float(edges[-2]), high, shift).place(low, high, upper, mechanism)
+        first = rows.with_rows_in(low, float(self.need.edge(1)), shift).place(low, high, lower, mechanism)
+        last = rows.with_rows_in(float(self.need.edge(self.need.bins - 1)), high, shift).place(
+            low, high, upper, mechanism
+        )
         outwards = (high - low) / self.need.bins * (1 + 2.0**-20) + float(self.need.lattice.step)
         return max(low, first - outwards), min(high, last + outwards)
 

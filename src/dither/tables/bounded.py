@@ -123,9 +123,8 @@ class BoundedTable:
         """Rows of a known person in a wanted group: who, the keys, and the wanted values."""
         table = with_values(self.rows, {**_prefixed(self.keys), **wanted})
         who = {_PERSON: table[self.unit.column]} if isinstance(self.unit, Person) else {}
-        table = table.select(
-            **who, **{key: self._key(table, key) for key in self.keys}, **{name: table[name] for name in wanted}
-        )
+        values = {**who, **{key: self._key(table, key) for key in self.keys}, **{name: table[name] for name in wanted}}
+        table = table.select(**values or {_ROWS: ibis.literal(1)})  # rows that are only counted, and by nothing
         if who:
             table = table.filter(table[_PERSON].notnull())
         if self.public_keys is not None:

@@ -13,7 +13,7 @@ from dither.tables.compiled import different, entered, kind_of, missing_column, 
 from dither.tables.engines import Engine
 from dither.tables.expression import Expression
 from dither.tables.lattice import Lattice
-from dither.tables.source import arrow_table, not_reserved
+from dither.tables.source import not_reserved
 
 __all__ = ["filtered", "joined", "one_row_each"]
 
@@ -28,21 +28,21 @@ def filtered(table: ir.Table, condition: Expression) -> ir.Table:
     return asked.filter(asked[_WHERE].fill_null(False)).drop(_WHERE)
 
 
-def joined(engine: Engine, table: ir.Table, public: Any, on: str) -> ir.Table:
+def joined(engine: Engine, table: ir.Table, public: pa.Table, on: str) -> ir.Table:
     """The rows with the columns of a public table, NULL where it has no row for them.
 
     The column `on` of the public table must hold different values: a row stays one row, with the person it had.
     """
-    known = _public(public, on)
+    _check_public(public, on)
     if on not in table.columns:
         raise missing_column(on, list(table.columns))
-    others = [name for name in known.column_names if name != on]
+    others = [name for name in public.column_names if name != on]
     for name in others:
         not_reserved(name)
         if name in table.columns:
             raise ParameterError(f"both tables have a column {name!r}. Rename it in the public one.")
     different(table.columns, others)
-    uploaded = engine.upload(known.rename_columns([_KEY if name == on else name for name in known.column_names]))
+    uploaded = engine.upload(public.rename_columns([_KEY if name == on else name for name in public.column_names]))
     key = of_kind(entered(table[on]), kind_of(uploaded[_KEY]))
     if kind_of(key) == "real":
         raise ParameterError(f"tables are joined by values that repeat, and {on!r} holds real numbers.")
@@ -50,8 +50,7 @@ def joined(engine: Engine, table: ir.Table, public: Any, on: str) -> ir.Table:
     return rows.left_join(uploaded, [rows[_WHERE] == uploaded[_KEY]]).select(*table.columns, *others)
 
 
-def _public(public: Any, on: str) -> pa.Table:
-    known = arrow_table(public)
+def _check_public(known: pa.Table, on: str) -> None:
     if on not in known.column_names:
         raise ParameterError(f"the public table has no column {on!r}. It has {', '.join(known.column_names)}.")
     column = known.column(on)
@@ -63,7 +62,6 @@ def _public(public: Any, on: str) -> pa.Table:
         )
     if len(known.column_names) < 2:
         raise ParameterError(f"the public table has no column besides {on!r}.")
-    return known
 
 
 def one_row_each(

@@ -1,0 +1,161 @@
+"""The public face: what a question gives back, in which shape, and what a plan says before anything is asked."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dither as dp
+from dither.errors import EngineError, ParameterError
+from tests.engine.conftest import Open
+
+BOUNDS = (0, 200)
+MANY = 10_000  # a price at which noise is next to nothing
+
+
+def test_a_grouped_release_is_a_release(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits)
+    question = data.group_by("city", keys=["Paris", "Rome"]).agg(n=dp.count(), spend=dp.mean("spend", bounds=BOUNDS))
+    release = question.release(epsilon=1)
+    assert isinstance(release, dp.Release)
+    assert release.value.column_names == ["city", "n", "n_low", "n_high", "spend", "spend_low", "spend_high"]
+    assert release.to_arrow()["city"].to_pylist() == ["Paris", "Rome"]
+    assert list(release.to_pandas().columns) == release.to_polars().columns == release.value.column_names
+    assert release.guarantee == question.plan(epsilon=1).cost
+    low, high = release.interval(0.5)
+    wide = release.interval(0.99)
+    assert low.column_names == high.column_names == ["city", "n", "spend"]
+    for at in range(2):
+        assert wide[0]["n"][at].as_py() <= low["n"][at].as_py() <= release.value["n"][at].as_py()
+    assert dp.compose([release.event]).epsilon(0) <= 1 + 1e-12  # a sum of floats, rounded up
+
+
+def test_a_certificate_tells_the_cost_and_no_data(visits: pa.Table, opened: Open) -> None:
+    release = opened(visits).group_by("city", keys=["Paris"]).agg(n=dp.count()).release(epsilon="0.5")
+    told = release.certificate()
+    assert told["ledger_entry"]["number"] == release.entry.number
+    assert "by city for 1 public keys" in told["question"]
+    assert told["split"] == {"rows": "1"}
+    assert str(release.value["n"][0].as_py()) not in str(told["event"])
+
+
+def test_all_rows_have_shortcuts(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits, dp.Person("user", max_rows_per_group=3), dp.ApproxDP(10**6, "1e-3"))
+    assert isinstance(data.count(epsilon=MANY), dp.Release)
+    assert data.count(epsilon=MANY).value == 180
+    assert data.count(epsilon=MANY).interval(0.5) == (180, 180)
+    assert data.count_people(epsilon=MANY).value == 60
+    assert data.count_distinct("city", epsilon=MANY).value == 3
+    spend = visits["spend"].to_pylist()
+    assert data.sum("spend", BOUNDS, epsilon=MANY).value == pytest.approx(sum(spend), abs=1)
+    assert data.mean("spend", BOUNDS, epsilon=MANY).value == pytest.approx(sum(spend) / 180, abs=0.1)
+    variance = sum(x * x for x in spend) / 180 - (sum(spend) / 180) ** 2
+    assert data.variance("spend", BOUNDS, epsilon=MANY).value == pytest.approx(variance, rel=0.01)
+    assert data.std("spend", BOUNDS, epsilon=MANY).value == pytest.approx(variance**0.5, rel=0.01)
+    assert data.median("spend", BOUNDS, epsilon=MANY).value == pytest.approx(sorted(spend)[90], abs=5)
+    places = data.quantile("spend", ["0.1", "0.9"], BOUNDS, interval_level=0.9, epsilon=MANY)
+    assert [round(place) for place in places.value] == pytest.approx([sorted(spend)[18], sorted(spend)[162]], abs=6)
+    low, high = places.interval(0.9)
+    assert all(a <= b <= c for a, b, c in zip(low, places.value, high, strict=True))
+    assert data.min("spend", BOUNDS, epsilon=MANY).value == pytest.approx(0, abs=6)
+    assert data.max("spend", BOUNDS, epsilon=MANY).value == pytest.approx(180, abs=6)
+    assert sum(data.histogram("spend", [0, 50, 200], epsilon=MANY).value) == 180
+    assert data.top("city", 1, ["Paris", "Lyon", "Nice"], epsilon=MANY).value == ["Paris"]
+    assert data.top("city", 2, epsilon=MANY, delta="1e-6").value == ["Paris", "Lyon"]
+
+
+def test_found_values_are_counted_in_people(opened: Open) -> None:
+    """One person with many rows of a value does not show it; many people do."""
+    alone = [{"user": 0, "word": "secret"}] * 500
+    many = [{"user": user, "word": "hello"} for user in range(1, 300)]
+    data = opened(pa.Table.from_pylist(alone + many), dp.Person("user", max_rows_per_group=10))
+    assert data.top("word", 5, epsilon=5, delta="1e-9").value == ["hello"]
+
+
+def test_a_plan_needs_no_data(visits: pa.Table, tmp_path: Path) -> None:
+    path = tmp_path / "visits.parquet"
+    pq.write_table(visits, path)
+    data = dp.Dataset(path, unit=dp.Person("user"), budget=dp.PureDP(1), ledger=tmp_path / "ledger")
+    path.unlink()
+    question = data.group_by("city", keys=["Paris"]).agg(n=dp.count(), spend=dp.mean("spend", bounds=BOUNDS))
+    said = str(question.plan(epsilon=1))
+    assert said.splitlines()[0].split() == ["column", "noise", "share", "error", "(95", "%)"]
+    assert "of 1,000 rows" in said
+    assert "costs PureDP(epsilon=1" in said
+    assert data.spent["epsilon"] == 0
+    with pytest.raises(EngineError, match="stays charged"):
+        question.release(epsilon=1)
+    assert data.spent["epsilon"] == 1  # D52: no refund once data was touched
+
+
+def test_a_plan_predicts_the_width_of_the_intervals(visits: pa.Table, opened: Open) -> None:
+    question = opened(visits).agg(n=dp.count(), s=dp.sum("spend", BOUNDS), m=dp.mean("spend", BOUNDS))
+    plan = question.plan(epsilon=1)
+    table = question.release(epsilon=1).value
+    for name in ("n", "s"):
+        width = table[f"{name}_high"][0].as_py() - table[f"{name}_low"][0].as_py()
+        assert plan.error(name, 10) == plan.error(name, 10**6) == pytest.approx(width / 2)
+    small, large = plan.error("m", 1000), plan.error("m", 10**6)
+    assert small is not None
+    assert large is not None
+    assert large < small < 200
+
+
+def test_the_price_is_split_by_weights_and_shared_parts_are_paid_once(visits: pa.Table, opened: Open) -> None:
+    question = opened(visits).agg(m=dp.mean("spend", BOUNDS), v=dp.variance("spend", BOUNDS), n=dp.count())
+    shares = [part.share for part in question.plan(epsilon=1).parts.values()]
+    # Values, centred at the finer lattice, centred and squares at the coarser one, rows.
+    assert shares == [Fraction(1, 5)] * 5
+    weighted = question.plan(epsilon=1, weights={"n": 3}).parts
+    assert weighted["rows"].share == Fraction(3, 7)
+    assert sum(part.share for part in weighted.values()) == 1
+
+
+def test_counts_need_not_be_negative(opened: Open) -> None:
+    empty = pa.table({"user": pa.array([], pa.int64()), "city": pa.array([], pa.string())})
+    keys = [str(key) for key in range(200)]
+    release = opened(empty).group_by("city", keys=keys).agg(n=dp.count()).release(epsilon="0.01")
+    assert min(release.value["n"].to_pylist()) < 0  # misses with probability 2^-200
+    raised = release.non_negative()
+    assert [max(x, 0) for x in release.value["n"].to_pylist()] == raised.value["n"].to_pylist()
+    assert min(raised.value["n_low"].to_pylist()) == 0
+    assert release.parts == raised.parts
+
+
+def test_counts_can_be_made_to_add_up(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits, dp.Rows())
+    release = data.group_by("city", keys=["Paris", "Lyon", "Nice"]).agg(n=dp.count()).release(epsilon="0.1")
+    total = data.count(epsilon=MANY // 100)
+    fitted = release.consistent("n", total)
+    assert sum(fitted.value["n"].to_pylist()) == total.value
+    assert fitted.value["n_low"] == release.value["n_low"]
+    apart = data.count(epsilon="0.01")
+    kept = release.consistent("n", apart).value["n"].to_pylist()
+    assert abs(sum(kept) - sum(release.value["n"].to_pylist())) <= abs(apart.value - sum(kept)) + 3
+    for wrong in (dp.Laplace(sensitivity=1, epsilon=1).release(3), data.mean("age", (0, 9), epsilon=1)):
+        with pytest.raises(ParameterError, match=r"total must be the count|only counts"):
+            release.consistent("n", wrong)
+    with pytest.raises(ParameterError, match="only counts"):
+        release.consistent("city", total)
+
+
+def test_population_intervals_are_wider_and_about_means(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits, dp.Rows())
+    asked: Any = data.agg(m=dp.mean("spend", BOUNDS))
+    own, whole = asked.plan(epsilon=1), asked.plan(epsilon=1, population=True)
+    assert own.error("m", 1000) + 5 < whole.error("m", 1000) < own.error("m", 1000) + 20
+    low, high = (
+        asked.release(epsilon=MANY // 100, population=True).interval(0.95)[end]["m"][0].as_py() for end in (0, 1)
+    )
+    hoeffding = 200 * (2 * 3.689 / (4 * 180)) ** 0.5  # ln(2/0.05) = 3.689; half of the level is for the noise
+    assert hoeffding < (high - low) / 2 < 1.3 * hoeffding
+    with pytest.raises(ParameterError, match="about means"):
+        data.agg(n=dp.count()).plan(epsilon=1, population=True)
+    persons = opened(visits, name="persons").agg(m=dp.mean("spend", BOUNDS))
+    with pytest.raises(ParameterError, match="max_rows_per_group must be 1"):
+        persons.plan(epsilon=1, population=True)

@@ -1,0 +1,105 @@
+"""What cannot be asked is refused before anything is charged, in words that name the rule and never data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import dither as dp
+from dither.errors import LedgerError, OverBudget, ParameterError
+from tests.engine.conftest import Open
+
+BOUNDS = (0, 200)
+REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "missing column": (
+        lambda data: data.sum("spent", BOUNDS, epsilon=1),
+        "Column 'spent' is not found. Existing columns: user, city, age, spend",
+    ),
+    "missing key": (lambda data: data.group_by("town"), "Column 'town' is not found. Existing columns"),
+    "missing in where": (lambda data: data.where(dp.col("town") == "x"), "Column 'town' is not found"),
+    "a sum of texts": (lambda data: data.sum("day", BOUNDS, epsilon=1), "a number is needed"),
+    "a median of days": (lambda data: data.median("day", BOUNDS, epsilon=1), "a number is needed"),
+    "where without a condition": (lambda data: data.where(dp.col("age") + 1), "where takes conditions"),
+    "where of a truth": (lambda data: data.where(True), "where takes conditions"),
+    "groups of reals": (lambda data: data.group_by("spend").agg(n=dp.count()), "Group by public bins"),
+    "distinct columns": (lambda data: data.group_by("city", "city"), "different column names"),
+    "keys of another kind": (lambda data: data.group_by("age", keys=["x"]).agg(n=dp.count()), "kind"),
+    "bounds reversed": (lambda data: data.mean("spend", (200, 0), epsilon=1), "low < high"),
+    "bounds equal": (lambda data: data.max("spend", (1, 1), epsilon=1), "low < high"),
+    "bounds NaN": (lambda data: data.sum("spend", (0, float("nan")), epsilon=1), "bounds"),
+    "bounds missing": (lambda data: data.sum("spend", 3, epsilon=1), "pair"),
+    "a quantile of 1": (lambda data: data.quantile("spend", 1, BOUNDS, epsilon=1), "Use min or max"),
+    "no quantile": (lambda data: data.quantile("spend", [], BOUNDS, epsilon=1), "empty list"),
+    "an interval for sure": (lambda data: data.median("spend", BOUNDS, interval_level=1, epsilon=1), "interval_level"),
+    "candidates of two types": (lambda data: data.top("city", 1, ["a", 1], epsilon=1), "all of one type"),
+    "fewer candidates": (lambda data: data.top("city", 2, ["a"], epsilon=1), "2 to 900 candidates"),
+    "candidates of another kind": (lambda data: data.top("age", 1, ["a"], epsilon=1), "kind|go together"),
+    "values found without delta": (lambda data: data.top("city", 1, epsilon=1), "need delta"),
+    "groups found without delta": (
+        lambda data: data.group_by("city").agg(n=dp.count()).release(epsilon=1),
+        "need delta",
+    ),
+    "two groupings": (lambda data: data.group_by("city").group_by("age"), "has groups already"),
+    "a filter of groups": (lambda data: data.group_by("city").where(dp.col("age") > 1), "Say it before group_by"),
+    "a shortcut of groups": (lambda data: data.group_by("city").count(epsilon=1), "there are groups"),
+    "nothing to ask": (lambda data: data.agg(), "one or more aggregates"),
+    "no aggregate": (lambda data: data.agg(n=3), "n must be an aggregate"),
+    "one name twice": (lambda data: data.agg(n=dp.count(), n_low=dp.count()), "called 'n_low'"),
+    "a reserved name": (lambda data: data.agg(**{"dither n": dp.count()}), "starts with 'dither '"),
+    "the person replaced": (lambda data: data.with_columns(user=dp.col("age")), "tells persons apart"),
+    "the person replaced by case": (lambda data: data.with_columns(USER=dp.col("age")), "upper and lower case"),
+    "no expression": (lambda data: data.with_columns(x=3), "takes expressions"),
+    "keys for bins": (lambda data: data.group_by(dp.bins("age", [0, 5, 9]), keys=["a"]), "public already"),
+    "an unknown weight": (lambda data: data.agg(n=dp.count()).release(epsilon=1, weights={"m": 1}), "columns of the"),
+    "no weight": (lambda data: data.agg(n=dp.count()).release(epsilon=1, weights={"n": 0}), "weight of n"),
+    "a level of 1": (lambda data: data.agg(n=dp.count()).release(epsilon=1, level=1), "level"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_it_is_refused_and_nothing_is_spent(what: str, visits: pa.Table, opened: Open) -> None:
+    data = opened(visits.append_column("day", pa.array(["x"] * 180).cast("string")).drop_columns(["day"]))
+    if "days" in what or "texts" in what:
+        data = opened(visits.append_column("day", pa.array([0] * 180, pa.int32()).cast(pa.date32())), name="days")
+    ask, rule = REFUSED[what]
+    with pytest.raises(ParameterError, match=rule):
+        ask(data)
+    assert data.spent == {"epsilon": 0, "delta": 0}
+    assert len(list(data.origin.door.ledger.entries())) == 1  # the budget itself
+
+
+def test_a_spent_budget_says_both_figures(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits, budget=dp.PureDP("0.3"))
+    for _ in range(3):
+        data.count(epsilon="0.1")  # D48: three times 0.1 is 0.3, exactly
+    with pytest.raises(OverBudget, match=r"0\.1|1/10") as refused:
+        data.count(epsilon="0.1")
+    assert "0" in str(refused.value)
+    assert data.remaining["epsilon"] == 0
+
+
+def test_a_pure_budget_cannot_pay_delta(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits, budget=dp.PureDP(1))
+    with pytest.raises(OverBudget):
+        data.group_by("city").agg(n=dp.count()).release(epsilon="0.5", delta="1e-6")
+    assert data.spent["epsilon"] == 0
+
+
+def test_a_key_is_charged_once_and_says_the_same(visits: pa.Table, opened: Open) -> None:
+    """D53, D54."""
+    data = opened(visits)
+    question = data.group_by("city", keys=["Paris", "Lyon"]).agg(n=dp.count(), p=dp.median("spend", BOUNDS))
+    first = question.release(epsilon="0.001", key="monday")
+    again = question.release(epsilon="0.001", key="monday")
+    assert first.value == again.value
+    assert first.entry == again.entry
+    assert data.spent["epsilon"] == first.guarantee.epsilon(0) or data.spent["epsilon"] * 1000 == 1
+    other = data.group_by("city", keys=["Paris", "Nice"]).agg(n=dp.count(), p=dp.median("spend", BOUNDS))
+    with pytest.raises(LedgerError, match="another question"):
+        other.release(epsilon="0.001", key="monday")
+    fresh = question.release(epsilon="0.001")
+    assert fresh.value != first.value  # equal with probability below 1e-5 per group, for three numbers each
+    assert data.spent["epsilon"] * 1000 == 2
