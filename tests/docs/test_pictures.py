@@ -13,6 +13,7 @@ FOLDERS = {
     "accounting_pictures.py": "docs/img",
     "guarantee_pictures.py": "docs/img",
     "mechanism_pictures.py": "docs/mechanisms/img",
+    "median_pictures.py": "docs/img",
     "sensitivity_pictures.py": "docs/img",
 }
 
