@@ -57,19 +57,19 @@ def compare(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
     """Ask every engine the same question."""
     numbers, bars = [], []
     for engine, where in sources.items():
-        data = dp.Dataset(
+        with dp.Dataset(
             **where,
             unit=dp.Person("user_id", max_groups=3, max_rows_per_group=2),
             budget=dp.PureDP(2),
             ledger=folder / f"{engine}.ledger",
-        )
-        question = ask(data)
-        release = question.release(epsilon=1)
+        ) as data:
+            question = ask(data)
+            release = question.release(epsilon=1)
+            numbers.append(exact(question))
         low, high = release.interval(0.95)
         print(f"{engine}:")
         for row in release.to_arrow().to_pylist():
             print(f"  {row['city']:6} {row['visits']:6,} visits, mean spend {row['spend']:6.2f}")
-        numbers.append(exact(question))
         bars.append([b.as_py() - a.as_py() for a, b in zip(low["visits"], high["visits"], strict=True)])
     print(f"\nEngines: {len(numbers)}. The exact numbers are the same: {all(each == numbers[0] for each in numbers)}.")
     print(f"The error bars are the same: {all(each == bars[0] for each in bars)}.")

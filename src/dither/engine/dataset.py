@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from dither.engine.query import Origin, Query
@@ -17,13 +18,15 @@ __all__ = ["Dataset"]
 
 
 class Dataset(Query):
-    """Data behind one door.
+    """Data behind one door. `close` it when done, or use it in a `with` block.
 
     `source`: the path or glob of CSV or Parquet files, a frame of pandas, Polars or Arrow, an Ibis table, a database
     URL with `table`, or a Spark session with `table`. `unit`: whom it protects. `budget`: what may be spent in all, a
     `PureDP`, `ApproxDP` or `ZCDP`. `ledger`: where it is written down what was spent, a path or a database URL.
     `identity`: the name under which the budget is kept; frames in memory need one, others have one of their own.
     """
+
+    _ours: list[Callable[[], object]]
 
     def __init__(
         self,
@@ -45,6 +48,21 @@ class Dataset(Query):
         book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
         book.open_account(opened.identity, stated)
         super().__init__(Origin(opened, unit, Door(book, opened.identity)), opened.table)
+        ours = [book.close] if book is not ledger else []
+        if isinstance(source, str | os.PathLike):  # sessions and tables of others stay open
+            ours.append(opened.engine.backend.disconnect)
+        object.__setattr__(self, "_ours", ours)
+
+    def close(self) -> None:
+        """Close the connections that were opened here: to the ledger, and to a file or a database named by text."""
+        while self._ours:
+            self._ours.pop()()
+
+    def __enter__(self) -> Dataset:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def spent(self) -> Amounts:
