@@ -90,7 +90,8 @@ MAKERS: dict[str, Maker] = {
     "power law": lambda points: PowerLaw(points.size(-1, 2), 1 + points.size(-1, 1), int(points.size(0, 1.5))),
     "Student t": lambda points: StudentT(points.size(-1, 2), points.size(-1, 1), int(points.size(0, 1.5))),
     "wide Student t": lambda points: StudentT(points.size(6, 15), points.size(-1, 1), int(points.size(4, 15))),
-    "Gumbel": lambda points: Gumbel(points.size(-1, 4), int(points.size(0, 1.5))),
+    # (Below scale 1 a move of 30 costs more than e^30, where the bound may be the trivial one.)
+    "Gumbel": lambda points: Gumbel(points.size(0, 4), int(points.size(0, 1.5))),
     "Gumbel, swapped": lambda points: Gumbel(points.size(-1, 12), int(points.size(0, 1.5)), is_swapped=True),
     "finite": lambda points: Finite(tuple(points.masses(4)), tuple(points.masses(4))),
     "sampled Gaussian": lambda points: PoissonRemove(Gaussian(points.size(-3, 1.5)), points.probability(-5)),
