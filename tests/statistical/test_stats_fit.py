@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -39,16 +39,19 @@ def chances(scale_in_ranks: float) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("draws", "wrong"), [(2_500, 0.3), pytest.param(20_000, 0.1, marks=pytest.mark.nightly)], ids=["few", "many"]
+    ("draws", "wrong"), [(1_000, 0.5), pytest.param(20_000, 0.1, marks=pytest.mark.nightly)], ids=["few", "many"]
 )
-@pytest.mark.parametrize(("adjacency", "scale"), [(ADD_REMOVE, 1.0), (REPLACE_ONE, 2.0)], ids=["add", "replace"])
-def test_the_median_follows_its_law(adjacency: Adjacency, scale: float, draws: int, wrong: float) -> None:
-    """b = 1/ε ranks under add/remove, 2/ε under replace-one; 30 % more or less noise is noticed, 10 % at night."""
-    answers = [dp.stats.median(DATA, epsilon=1, bounds=BOUNDS, adjacency=adjacency).value for _ in range(draws)]
+@pytest.mark.parametrize(("adjacency", "epsilon"), [(ADD_REMOVE, 1), (REPLACE_ONE, 2)], ids=["add", "replace"])
+def test_the_median_follows_its_law(adjacency: Adjacency, epsilon: int, draws: int, wrong: float) -> None:
+    """b = 1/ε ranks under add/remove, 2/ε under replace-one; 50 % more or less noise is noticed, 10 % at night.
+
+    One rank in all cases: with 50 % (10 %) more noise −log₁₀ of the p-value is 78 ± 7 (93 ± 7), far above 11.
+    """
+    answers = [dp.stats.median(DATA, epsilon=epsilon, bounds=BOUNDS, adjacency=adjacency).value for _ in range(draws)]
     counts = np.histogram(answers, bins=EDGES)[0].tolist()
-    assert p_value_of_counts(counts, chances(scale)) > ALARM
-    assert p_value_of_counts(counts, chances((1 - wrong) * scale)) < ALARM
-    assert p_value_of_counts(counts, chances((1 + wrong) * scale)) < ALARM
+    assert p_value_of_counts(counts, chances(1)) > ALARM
+    assert p_value_of_counts(counts, chances(1 - wrong)) < ALARM
+    assert p_value_of_counts(counts, chances(1 + wrong)) < ALARM
 
 
 RECORDS = np.concatenate([np.arange(1.0, 400.0) ** 1.5, np.full(100, 500.0), np.zeros(60)])
@@ -92,9 +95,15 @@ HELD: dict[str, tuple[Callable[..., Any], Callable[[Any], float]]] = {
 }
 
 
-@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+EVERY_COMMIT = {("count", ADD_REMOVE), ("count", REPLACE_ONE), ("median", REPLACE_ONE)}
+
+
 @pytest.mark.parametrize(
-    "name", [name if name in ("count", "median") else pytest.param(name, marks=pytest.mark.nightly) for name in HELD]
+    ("name", "adjacency"),
+    [
+        pytest.param(*each, id=f"{each[0]}-{each[1]}", marks=() if each in EVERY_COMMIT else pytest.mark.nightly)
+        for each in product(HELD, (ADD_REMOVE, REPLACE_ONE))
+    ],
 )
 def test_an_interval_holds_as_often_as_it_says(name: str, adjacency: Adjacency) -> None:
     """At most 10 % may miss; of 400, more than 85 do with probability below 1e-11 (binomial, 1e-11.6)."""

@@ -234,7 +234,7 @@ _NUMBERS = st.one_of(
     place=st.integers(0, 11),
     limit=st.floats(1e-3, 10),
 )
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=max(50, settings().max_examples // 4))
 def test_the_distance_moves_by_at_most_one_and_answers_by_the_limit(
     data: list[float], other: float, place: int, limit: float
 ) -> None:
