@@ -80,6 +80,21 @@ def test_nothing_is_found_in_an_empty_table(opened: Open) -> None:
     assert release.value.column_names == ["word", "n", "n_low", "n_high", "t", "b", "q", "h", "h_low", "h_high"]
 
 
+def test_rows_of_other_groups_take_no_place_of_found_values(opened: Open) -> None:
+    """Everybody has fifty values in a group that was not asked for, and one in the group that was."""
+    rows = [{"user": user, "city": "other", "word": f"w{at}"} for user in range(60) for at in range(50)]
+    rows += [{"user": user, "city": "asked", "word": "hello"} for user in range(60)]
+    data = opened(pa.Table.from_pylist(rows), dp.Person("user"))
+    release = data.group_by("city", keys=["asked"]).agg(t=dp.top("word", 3)).release(epsilon=5, delta="1e-6")
+    assert release.value["t"].to_pylist() == [["hello"]]
+
+
+def test_a_dataset_closes_what_it_opened(visits: pa.Table, opened: Open) -> None:
+    with opened(visits) as data:
+        assert data.count(epsilon=1).value != 0
+    data.close()  # a second time does nothing
+
+
 def test_d55_the_cost_is_fixed_before_data_is_read(visits: pa.Table, opened: Open) -> None:
     full, empty = opened(visits, name="full"), opened(visits.slice(0, 0), name="empty")
     plans = [

@@ -14,8 +14,10 @@ from dither.engine.aggregate import PEOPLE
 from dither.engine.needs import Added, Neighbour, selection_epsilon
 from dither.engine.plan import Plan, planned
 from dither.engine.price import Price
+from dither.engine.ranks import Ranks
 from dither.errors import ParameterError
 from dither.noise import DiscreteLaplace
+from dither.tables import Column, Lattice
 
 BOUNDS = (0, 200)
 ASKED: dict[str, Any] = {
@@ -99,6 +101,21 @@ def test_a_selection_for_rho_is_never_worth_more() -> None:
         epsilon = selection_epsilon(rho)
         assert epsilon**2 / 8 <= rho < (epsilon + Fraction(1, 10**15)) ** 2 / 8
     assert selection_epsilon(Fraction(1, 8)) == 1
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 7, 8, 20])
+def test_each_level_of_several_quantiles_is_paid(number: int) -> None:
+    """The deepest chain of parts is as long as the event says: a row is in one part of each level."""
+    probabilities = tuple(Fraction(at + 1, number + 1) for at in range(number))
+    need = Ranks(Column("x"), Lattice.within(BOUNDS, from_zero=False), probabilities)
+    event: Any = need.pure(Neighbour(1, 1, dp.Rows().adjacency), Fraction(1)).event
+
+    def depth(size: int) -> int:
+        return 1 + max(depth(size // 2), depth(size - 1 - size // 2)) if size else 0
+
+    paid = event.times if isinstance(event, dp.events.Repeated) else 1
+    assert paid == depth(number)
+    assert dp.compose([event]).epsilon(0) <= 1 + 1e-12
 
 
 def test_many_columns_make_gaussian_noise_the_better_one() -> None:

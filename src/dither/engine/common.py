@@ -103,7 +103,7 @@ class FoundValues(Need):
             pairs = unit.max_rows_per_group * (unit.max_groups if table.keys else 1)
             unit = replace(unit, max_groups=pairs)
         keys = {**table.keys, "dither_value": self.of}
-        return replace(table, unit=unit, keys=keys, public_keys=None).totals({"dither_people": People()}, salt)
+        return replace(table, unit=unit, keys=keys).totals({"dither_people": People()}, salt)
 
     def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> Values:
         """How many people have each value, in each group."""

@@ -57,7 +57,7 @@ class BoundedTable:
     unit: TableUnit
     keys: Mapping[str, Expression]
     public_keys: ir.Table | None = None
-    """If the groups are public, a table of them; other rows are left out before groups are chosen."""
+    """If some or all of `keys` are public, a table of them; other rows are left out before groups are chosen."""
 
     def __post_init__(self) -> None:
         if isinstance(self.unit, Person):
@@ -78,7 +78,9 @@ class BoundedTable:
     def _key(self, table: ir.Table, name: str) -> Any:
         """The value of a key, of the kind that the public keys have."""
         value = table[_KEY + name]
-        return value if self.public_keys is None else of_kind(value, kind_of(self.public_keys[name]))
+        if self.public_keys is None or name not in self.public_keys.columns:
+            return value
+        return of_kind(value, kind_of(self.public_keys[name]))
 
     def totals(self, measures: Mapping[str, Measure], salt: int) -> ExactAggregate:
         """One row per group: its keys and its `measures`."""
@@ -128,7 +130,7 @@ class BoundedTable:
         if who:
             table = table.filter(table[_PERSON].notnull())
         if self.public_keys is not None:
-            same = [self.engine.same(table[key], self.public_keys[key]) for key in self.keys]
+            same = [self.engine.same(table[key], self.public_keys[key]) for key in self.public_keys.columns]
             table = table.semi_join(self.public_keys, list(itertools.chain(*same)))
         return table
 
