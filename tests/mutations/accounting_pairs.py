@@ -141,8 +141,6 @@ MUTATIONS = [
         ("return upper(ball(sum((Fraction(top) * times", "return lower(ball(sum((Fraction(top) * times"),
         ("return max(math.inf if _exceeds(each, delta) else _largest(each)", "return max(_largest(each)"),
         ("rest = (1 - deltas) * _DOWN", "rest = 1 - deltas"),
-        ("np.exp(epsilons) * _UP * level", "np.exp(epsilons) * level"),
-        ("np.max(np.maximum(steep, flat))) * _DOWN", "np.max(np.maximum(steep, flat)))"),
         ("level = math.nextafter(float(exact), 2.0)", "level = float(exact)"),
         ("epsilon >= Fraction(largest)", "epsilon >= Fraction(largest) - Fraction(1, 1000)"),
         ("best = max(best, rough)", "best = min(best, rough)"),

@@ -6,6 +6,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dither import events
@@ -38,6 +39,33 @@ def test_delta_is_positive_up_to_the_largest_loss() -> None:
 
 def test_beta_without_type_one_errors_is_a_number() -> None:
     assert 0 <= compose([events.LaplaceNoise(Fraction(1, 1000))] * 2).beta(0) <= 1
+
+
+def assert_beta_is_below_its_curve(
+    monkeypatch: pytest.MonkeyPatch, epsilon: float, delta: float, level: Fraction
+) -> None:
+    """β from a curve of one point against the same differences in 200 bits."""
+    monkeypatch.setattr(composition, "_curve", lambda *_: (np.array([epsilon]), np.array([delta])))
+    found = compose([LAPLACE]).beta(level)
+    with precision(200):
+        rest, growth = 1 - Ball(delta), Ball(epsilon).exp()
+        truth = (rest - growth * ball(level)).max((rest - ball(level)) / growth)
+        assert 0 < ball(Fraction(found)) <= truth
+
+
+def test_beta_where_one_and_the_grown_level_almost_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+    for points in stream("steep beta", 200):
+        epsilon = 32 + float(points.probability())
+        with precision(200):
+            edge = Fraction(float((-Ball(epsilon)).exp().mid()))
+        assert_beta_is_below_its_curve(monkeypatch, epsilon, 0.0, edge * (1 - points.size(-13.5, -13)))
+
+
+def test_beta_where_one_minus_delta_is_rounded_up_and_the_level_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 − δ = ½ + (j + ½)·2^-53 is rounded to even, upwards for odd j; the level to ½ − 2^-54, downwards."""
+    level = Fraction(1, 2) - Fraction(1, 2**54) + Fraction(999, 1000 * 2**55)
+    for j in (33, 35, 63):
+        assert_beta_is_below_its_curve(monkeypatch, 1.0, 0.5 - (2 * j + 1) * 2.0**-54, level)
 
 
 def test_the_worse_direction_counts() -> None:

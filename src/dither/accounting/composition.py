@@ -49,7 +49,7 @@ _OF_DELTA = 10.0
 """How much wider a bracket on δ may be: where ε moves by a little, δ moves by more."""
 
 _COARSER = 30.0
-_UP, _DOWN = 1 + 2.0**-50, 1 - 2.0**-50
+_DOWN = 1 - 2.0**-50
 _LEAST_SEEN = 1e-300  # below, floats have no narrower bracket to offer
 _MIXTURES = (FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst)
 _SUPPORT_SLACK = 2.0**-44
@@ -126,12 +126,13 @@ class Composition:
         check.probability(alpha=exact)
         level = math.nextafter(float(exact), 2.0)
         epsilons, deltas = _curve(self.groups, self.relative_width)
-        # Each term is moved to the safe side by more than its own rounding: their difference may be far smaller.
+        # Down by 2^-50 of itself before anything is taken away: that is more than all roundings that follow, of 1 − δ, of
+        # e^ε α (which is smaller than it wherever the difference is positive), of e^-ε, of differences and products.
         rest = (1 - deltas) * _DOWN
         with np.errstate(over="ignore"):
-            steep = rest - np.exp(epsilons) * _UP * level
+            steep = rest - np.exp(epsilons) * level
         flat = np.exp(-epsilons) * np.maximum(rest - level, 0.0)
-        return max(float(np.max(np.maximum(steep, flat))) * _DOWN, 0.0)
+        return max(float(np.max(np.maximum(steep, flat))), 0.0)
 
     def _warn(self, found: Bracket, what: str, factor: float = 1.0) -> None:
         is_exact = all(group.pair.is_exact for group in self.groups)
