@@ -126,8 +126,8 @@ class Composition:
         check.probability(alpha=exact)
         level = math.nextafter(float(exact), 2.0)
         epsilons, deltas = _curve(self.groups, self.relative_width)
-        # Down by 2^-50 of itself before anything is taken away: that is more than all roundings that follow, of 1 − δ, of
-        # e^ε α (which is smaller than it wherever the difference is positive), of e^-ε, of differences and products.
+        # Down by 2^-50 of itself before anything is taken away: that is more than all roundings that follow, of 1 − δ,
+        # of e^ε α (smaller than it wherever the difference is positive), of e^-ε, of differences and products.
         rest = (1 - deltas) * _DOWN
         with np.errstate(over="ignore"):
             steep = rest - np.exp(epsilons) * level
