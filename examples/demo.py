@@ -1,17 +1,24 @@
 """What dither can do today. Run it with `make demo`.
 
-There is no dataset and no ledger here: those rooms are not built yet, and the demo says so.
+The table is made up, so the demo may show the truth beside each answer.
 """
 
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import dither as dp
+from dither.errors import OverBudget
 from dither.noise import DiscreteLaplace
 
 SAMPLES = 1_000_000
+VISITS = 200_000
+CITIES = ("Lyon", "Nantes", "Nice", "Paris")
 WIDTH = 46
 IN_TERMINAL = sys.stdout.isatty()
 
@@ -30,6 +37,50 @@ def bar(share: float) -> str:
     """A horizontal bar, drawn to an eighth of a character."""
     eighths = round(share * WIDTH * 8)
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+def visits() -> pa.Table:
+    """Visits of 50,000 people to doctors in four cities, with what each cost; the same in every run."""
+    row = np.arange(VISITS)
+    mixed = (row * 2654435761) % 2**32 / 2**32  # spread like chance, without any
+    return pa.table({
+        "person": row % 50_000,
+        "city": np.array(CITIES)[(4 * mixed**2).astype(int)],
+        "cost": np.round(np.exp(3 + 1.5 * ((row * 40503) % 2**16 / 2**16)), 2),
+    })  # fmt: skip
+
+
+def show_table() -> None:
+    """A grouped table with error bars, charged to a ledger before anything is read."""
+    heading("A table: visits and mean cost by city, of each person at most four visits in each city")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "visits.parquet"
+        table = visits()
+        pq.write_table(table, path)
+        unit = dp.Person("person", max_groups=4, max_rows_per_group=4)
+        with dp.Dataset(path, unit=unit, budget=dp.PureDP(1), ledger=Path(folder) / "visits.ledger") as data:
+            question = data.group_by("city", keys=list(CITIES)).agg(
+                visits=dp.count(), cost=dp.mean("cost", bounds=(0, 100))
+            )
+            print(f"  the plan, before any data is touched:\n{indented(str(question.plan(epsilon=0.8)))}")
+            answer = question.release(epsilon=0.8).to_arrow().to_pylist()
+            for row in answer:
+                here = table.filter(pa.compute.equal(table["city"], row["city"]))
+                print(
+                    f"  {row['city']:<7} {row['visits']:>6} visits in [{row['visits_low']}, {row['visits_high']}]   "
+                    f"{row['cost']:.1f} in [{row['cost_low']:.1f}, {row['cost_high']:.1f}]   "
+                    f"(true, secret: {here.num_rows} and {pa.compute.mean(here['cost']).as_py():.1f})"
+                )
+            print(f"  spent {data.spent['epsilon']} of 1; one more question at 0.8 is refused before it is asked:")
+            try:
+                question.release(epsilon=0.8)
+            except OverBudget as refusal:
+                print(f"  {refusal}")
+
+
+def indented(text: str) -> str:
+    """Each line a little to the right."""
+    return "\n".join(f"    {line}" for line in text.splitlines())
 
 
 def show_count() -> None:
@@ -94,8 +145,8 @@ def show_selection() -> None:
 def main() -> None:
     """Print the demo."""
     print(styled("dither", "1") + ": differential privacy you can check")
-    print(styled("This demo shows mechanisms, accounting and noise on numbers in hand. Datasets and the ledger", "33"))
-    print(styled("are not there yet; nothing below reads a table or keeps account of what is spent.", "33"))
+    print(styled("All data below are made up, so the truth may stand beside each answer.", "33"))
+    show_table()
     show_count()
     show_calibration()
     show_composition()

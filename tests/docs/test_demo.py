@@ -1,4 +1,4 @@
-"""`make demo` works without a terminal and says honestly what it shows."""
+"""`make demo` works without a terminal, answers, and refuses what is beyond the budget."""
 
 import os
 import subprocess
@@ -18,5 +18,6 @@ def test_the_demo_runs() -> None:
         timeout=60,
         env=os.environ | {"PYTHONIOENCODING": "utf-8"},
     )
-    assert "not there yet" in done.stdout
+    assert "spent 4/5 of 1" in done.stdout
+    assert "this release costs epsilon 0.8" in done.stdout
     assert "\x1b[" not in done.stdout, "colours belong in a terminal only"
