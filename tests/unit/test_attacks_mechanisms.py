@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 from dither.events import from_json, to_json
-from dither.mechanisms import Gaussian, Histogram, Laplace, Mechanism, RandomizedResponse, Staircase
+from dither.mechanisms import Gaussian, Histogram, Laplace, Mechanism, RandomizedResponse, SmoothSensitivity, Staircase
 from dither.noise import entropy
 from tests.contract.additive_cases import BAD_NUMBERS
 from tests.contract.entropy_use import nothing_drawn
@@ -134,7 +134,7 @@ def test_d47_a_delta_that_is_no_probability_is_refused(delta: Any) -> None:
 
 # ------------------------------------------------------------------ every mechanism of the contract
 
-SENSITIVITIES = ("sensitivity", "sensitivity_squared")
+SENSITIVITIES = ("sensitivity", "sensitivity_squared", "limit")
 BUDGETS = ("epsilon", "delta", "rho", "sigma", "scale", "keep", "answer_epsilon")
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -144,9 +144,12 @@ def call_of(case: Case) -> tuple[type[Mechanism], dict[str, Any]]:
     kind, calls = type(case.make()), []
     build = kind.__init__
 
-    def recording(self: Mechanism, **given: Any) -> None:
-        calls.append(given)
-        build(self, **given)
+    def recording(self: Mechanism, *placed: Any, **named: Any) -> None:
+        calls.append({name: value for name, value in bound(self, *placed, **named).items() if name != "self"})
+        build(self, *placed, **named)
+
+    def bound(*placed: Any, **named: Any) -> dict[str, Any]:
+        return signature(build).bind(*placed, **named).arguments
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kind, "__init__", recording)
@@ -177,7 +180,7 @@ def test_a13_every_mechanism_refuses_a_sensitivity_that_is_none(case: Case) -> N
 
 
 def has_one(case: Case) -> int:
-    """Whether the case says a sensitivity: counts and answers of one person have theirs by definition."""
+    """Whether the case says a sensitivity: counts, answers of one person and statistics have theirs by definition."""
     kind, given = call_of(case)
     if any(name in given for name in SENSITIVITIES):
         return 1
@@ -187,7 +190,7 @@ def has_one(case: Case) -> int:
             with nothing_drawn(), pytest.raises(ParameterError):
                 kind(**{**given, "sensitivity": value})
     else:
-        assert kind in (Histogram, RandomizedResponse)
+        assert kind in (Histogram, RandomizedResponse, SmoothSensitivity)
     return 0
 
 
