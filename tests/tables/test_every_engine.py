@@ -136,6 +136,13 @@ def test_c39_c40_c41_expressions_are_total(engine: Engine) -> None:
     }
 
 
+def test_a_part_that_is_used_twice(engine: Engine) -> None:
+    """Each part keeps its own column, however often and at whatever depth it is used."""
+    twice, other = col("x") + 1, col("x") * 10
+    table = with_values(engine.upload(pa.table({"x": [1.0, 2.0]})), {"e": (twice + twice) + other})
+    assert sorted((row["x"], row["e"]) for row in opened_table(engine, table)) == [(1.0, 14.0), (2.0, 26.0)]
+
+
 def test_c45_names_are_identifiers(engine: Engine) -> None:
     wild = 'x") FROM t; DROP TABLE t; --'
     names = [wild, "a`b", "a.b", "it's", "select", "Größe", "two words", "%s", "{0}", "?"]

@@ -54,7 +54,7 @@ def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Ta
         _collect(expression, levels)
     staged = table
     for depth in sorted(levels):
-        new = [operation for operation in levels[depth] if id(operation) not in names]
+        new = list({id(operation): operation for operation in levels[depth]}.values())  # each once, if used repeatedly
         names |= {id(operation): f"{_PREFIX}{len(names) + index}" for index, operation in enumerate(new)}
         raw = {names[id(each)]: _operation(each, [_value(part, staged, names) for part in each.parts]) for each in new}
         staged = staged.mutate(**raw)

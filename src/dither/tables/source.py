@@ -65,12 +65,13 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
         return _database(source, table, identity)
     if isinstance(source, ir.Table):
         _not_needed(table)
-        return Source(_engine_of(source), source, _named(identity))
+        engine = _engine_of(source)
+        return Source(engine, engine.plain(source), _named(identity))
     if _library(source) == "pyspark":
         return _spark(source, table, identity)
     _not_needed(table)
-    engine = DuckDB()
-    return Source(engine, engine.frame(arrow_table(source)), _named(identity))
+    own = DuckDB()
+    return Source(own, own.frame(arrow_table(source)), _named(identity))
 
 
 def arrow_table(frame: Any) -> pa.Table:

@@ -81,6 +81,25 @@ class DuckDB(Engine):
         self._seal([])
         return uploaded
 
+    def plain(self, table: ir.Table) -> ir.Table:
+        """A table of somebody else's connection, with texts that are equal only if their bytes are.
+
+        A collation is no part of a type that DuckDB would tell. Under one, a row finds each spelling in a public table
+        as a partner, and one row is many. Bytes that become a text again have none.
+        """
+        self._check_collation()
+        texts = [name for name, of in table.schema().items() if of.is_string()]
+        bare = {name: builtin("decode", "string", builtin("encode", "binary", table[name])) for name in texts}
+        return table.mutate(**bare) if bare else table
+
+    def _check_collation(self) -> None:
+        ((collation,),) = self.backend.con.execute("SELECT current_setting('default_collation')").fetchall()
+        if collation.lower() not in ("", "binary", "c", "posix"):
+            raise ParameterError(
+                f"this DuckDB connection has default_collation={collation!r}, in which different texts are equal. "
+                "Set default_collation=''."
+            )
+
     def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
         """DuckDB's own `hash` of all values and the salt."""
         return builtin("hash", "uint64", *values, ibis.literal(salt, type="int64"))
@@ -90,6 +109,7 @@ class DuckDB(Engine):
         return self.backend.create_table(name, table, temp=True)
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        self._check_collation()  # the connection may belong to others as well
         yield from self.backend.con.sql(query).to_arrow_reader(BATCH_ROWS)
 
 

@@ -24,6 +24,7 @@ _LOOSE_TEXTS: Final = """
     SELECT attribute.attname
     FROM pg_attribute AS attribute JOIN pg_collation AS rules ON attribute.attcollation = rules.oid
     WHERE attribute.attrelid = to_regclass(%s) AND NOT rules.collisdeterministic"""
+_ANY_LOOSE: Final = "SELECT EXISTS (SELECT FROM pg_collation WHERE NOT collisdeterministic)"
 _BLANKS: Final = {"string": "", "boolean": False, "date": date(1970, 1, 1)}
 """What stands for NULL where it is compared; whether it is NULL is compared as well."""
 
@@ -59,6 +60,15 @@ class PostgreSQL(Engine):
             )
         server, database, *place = connection.execute(_PLACE, [quoted]).fetchone()
         return found, f"postgresql:{server}/{database}/{'.'.join(place)}"
+
+    def plain(self, table: ir.Table) -> ir.Table:
+        """A table of somebody else's connection. Its collations are not known, so none of the database may be loose."""
+        if self.backend.con.execute(_ANY_LOOSE).fetchone()[0]:
+            raise ParameterError(
+                "this database has a collation in which different texts are equal, and an Ibis table does not tell "
+                "whether it is used. Give the URL of the database and table=... instead."
+            )
+        return table
 
     def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
         """`hash_record_extended` of the row of values, seeded with the salt: 64 bits, of any types, NULL among them."""
