@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -31,16 +32,8 @@ __all__ = ["TrimmedMean", "WinsorisedMean"]
 
 
 @dataclass(frozen=True, slots=True)
-class TrimmedMean:
-    """The mean without the k smallest and the k largest of n records, k = ⌊`trim`·n⌋ with 0 ≤ `trim` < 1/2.
-
-    With records replaced, A^(t) is a difference of two order statistics over the n − 2k that are kept (`ReplacedRun`),
-    and the smooth sensitivity takes O(n log n). With records added or removed, k moves with n (`AddRemoveTrimmed`), and
-    distance t takes O(t²). No records at all have the middle of the bounds as their mean.
-
-    >>> TrimmedMean(0.25, (0, 120)).value([31, 35, 38, 40, 41, 44, 52, 990])
-    40.75
-    """
+class _MeanOfTheMiddle(ABC):
+    """What the two means share: they know the k smallest and the k largest of n records, k = ⌊`trim`·n⌋."""
 
     trim: Number
     bounds: Bounds
@@ -60,16 +53,37 @@ class TrimmedMean:
         """The mean, rounded to the nearest double. That rounding is not part of the sensitivities."""
         return float(self.exact_value(data))
 
+    @abstractmethod
+    def exact_value(self, data: Any) -> Fraction:
+        """The mean, without rounding: what the sensitivities are those of."""
+
+    @abstractmethod
+    def profile(self, data: Any) -> Profile:
+        """The sensitivities of this dataset, sorted once."""
+
+    def sensitivity_within(self, data: Any, distance: int) -> float:
+        """The largest local sensitivity within `distance` steps, rounded up."""
+        return self.profile(data).within(distance)
+
+
+@dataclass(frozen=True, slots=True)
+class TrimmedMean(_MeanOfTheMiddle):
+    """The mean without the k smallest and the k largest of n records, k = ⌊`trim`·n⌋ with 0 ≤ `trim` < 1/2.
+
+    With records replaced, A^(t) is a difference of two order statistics over the n − 2k that are kept (`ReplacedRun`),
+    and the smooth sensitivity takes O(n log n). With records added or removed, k moves with n (`AddRemoveTrimmed`), and
+    distance t takes O(t²). No records at all have the middle of the bounds as their mean.
+
+    >>> TrimmedMean(0.25, (0, 120)).value([31, 35, 38, 40, 41, 44, 52, 990])
+    40.75
+    """
+
     def exact_value(self, data: Any) -> Fraction:
         """The mean, without rounding: what the sensitivities are those of."""
         values = padded(data, checked_bounds(self.bounds), self.adjacency)[1:-1]
         cut = math.floor(rational(self.trim) * len(values))
         kept, unit = in_units(values[cut : len(values) - cut])
         return sum(kept) * unit / len(kept) if kept else Fraction(_middle(self.bounds))
-
-    def sensitivity_within(self, data: Any, distance: int) -> float:
-        """The largest local sensitivity within `distance` steps, rounded up."""
-        return self.profile(data).within(distance)
 
     def profile(self, data: Any) -> Profile:
         """The sensitivities of this dataset, sorted once."""
@@ -82,7 +96,7 @@ class TrimmedMean:
 
 
 @dataclass(frozen=True, slots=True)
-class WinsorisedMean:
+class WinsorisedMean(_MeanOfTheMiddle):
     """The mean after the k smallest and the k largest of n records became x[k + 1] and x[n − k], k = ⌊`trim`·n⌋.
 
     Distance t takes O(t³) with records replaced (`ReplacedWinsorised`), and as a rule with records added or removed
@@ -92,24 +106,6 @@ class WinsorisedMean:
     40.875
     """
 
-    trim: Number
-    bounds: Bounds
-    adjacency: Adjacency = REPLACE_ONE
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "trim", _checked_trim(self.trim))
-        object.__setattr__(self, "bounds", _finite_bounds(self.bounds))
-        of_records(self.adjacency)
-
-    @property
-    def global_sensitivity(self) -> float:
-        """What one record alone can do, rounded up: high − low if it is replaced, half of it if it comes or goes."""
-        return _of_one_record(self.bounds, self.adjacency)
-
-    def value(self, data: Any) -> float:
-        """The mean, rounded to the nearest double. That rounding is not part of the sensitivities."""
-        return float(self.exact_value(data))
-
     def exact_value(self, data: Any) -> Fraction:
         """The mean, without rounding: what the sensitivities are those of."""
         values = padded(data, checked_bounds(self.bounds), self.adjacency)[1:-1]
@@ -118,10 +114,6 @@ class WinsorisedMean:
         if not kept:
             return Fraction(_middle(self.bounds))
         return (sum(kept) + cut * (kept[0] + kept[-1])) * unit / len(values)
-
-    def sensitivity_within(self, data: Any, distance: int) -> float:
-        """The largest local sensitivity within `distance` steps, rounded up."""
-        return self.profile(data).within(distance)
 
     def profile(self, data: Any) -> Profile:
         """The sensitivities of this dataset, sorted once."""
