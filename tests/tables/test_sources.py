@@ -155,11 +155,32 @@ def test_csv_separators_and_quotes(separator: str, tmp_path: Path) -> None:
     lines = [
         ["who", "city", '"x"'],
         ["1", f'"two{separator}\nlines ""x"""', "4"],
-        ["1", "too", "many", "fields"],
+        ["1", "more", "8", "fields"],
         ["2"],
     ]
     path.write_text("\n".join(separator.join(line) for line in lines) + "\n", encoding="utf-8-sig")
-    assert _found(open_source(path)) == {f'two{separator}\nlines "x"': (1, 4)}
+    assert _found(open_source(path)) == {f'two{separator}\nlines "x"': (1, 4), "more": (1, 8)}
+
+
+def _rows_of(path: Path) -> int:
+    source = open_source(path)
+    (row,) = opened(BoundedTable(source.engine, source.table, Rows(), {}).totals({"n": RowCount()}, 7))
+    return int(row["n"])
+
+
+@pytest.mark.parametrize("bad", ['7,"a"b\n', "7,a\r", "7,a\r\n", '7,a"\n', "7\n", "7,a,b\n", "\n", "7,\0\n", "7,\\\n"])
+def test_one_bad_line_of_a_csv_file_hides_no_other(bad: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    lines = [f"{number},b\n" for number in range(5000)]
+    path.write_bytes("".join(["who,city\n", *lines[:2500], bad, *lines[2500:]]).encode())
+    assert _rows_of(path) - 5000 in (0, 1)
+
+
+def test_lines_of_a_quoted_field_are_no_rows(tmp_path: Path) -> None:
+    """Wherever in a large file they stand: readers in parallel start in the midst of a field."""
+    path = tmp_path / "rows.csv"
+    path.write_text("who,note\n" + 10 * ('1,"' + 130_000 * "\n2,forged" + '"\n') + "3,last\n")
+    assert _rows_of(path) == 11
 
 
 def test_csv_keys_may_be_whole_numbers_or_days(tmp_path: Path) -> None:

@@ -51,8 +51,9 @@ class DuckDB(Engine):
     def _texts(self, paths: Sequence[Path]) -> ir.Table:
         """Files of separated values. Only the header line decides how they are read, never the rows.
 
-        Every column is text (see written.py), an empty field is NULL, and a line that has other than as many fields
-        as the header is left out.
+        Every column is text (see written.py), an empty field is NULL. A line with too few fields is left out, of one
+        with too many the rest. Not strict, as a strict reader gives up on lines behind a stray quote or return. Not
+        parallel: a thread that starts inside of a quoted field takes its lines for rows, of whomever they name.
         """
         header, separator = _header(paths[0])
         if any(_header(path) != (header, separator) for path in paths[1:]):
@@ -66,6 +67,8 @@ class DuckDB(Engine):
             quote='"',
             escape='"',
             ignore_errors=True,
+            strict_mode=False,
+            parallel=False,
         )
 
     def _seal(self, names: Sequence[str]) -> None:
