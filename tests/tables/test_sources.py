@@ -326,6 +326,11 @@ def test_spark_by_session_and_by_frame(spark: Any) -> None:
     assert _found(source) == _EXPECTED
     with pytest.raises(EngineError, match="cannot be opened"):
         open_source(spark, "no_such_table")
+    loose = spark.sql("SELECT 'a' COLLATE UTF8_LCASE AS city")
+    loose.createOrReplaceTempView("loose_texts")
+    for name, given in ((None, loose), ("loose_texts", spark)):
+        with pytest.raises(ParameterError, match="different texts are equal"):
+            open_source(given, name, identity="visits")
     with pytest.raises(ParameterError, match="needs table="):
         open_source(spark)
     spark.conf.set("spark.sql.ansi.enabled", "false")

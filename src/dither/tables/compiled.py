@@ -21,6 +21,7 @@ from dither.tables.written import written_day, written_number
 
 __all__ = [
     "LARGEST",
+    "SMALLEST",
     "clamped",
     "different",
     "entered",
@@ -34,7 +35,7 @@ __all__ = [
 
 LARGEST: Final = 1e100
 """Larger magnitudes become this one, so that a product of two of them is still finite."""
-_SMALLEST: Final = 1e-100
+SMALLEST: Final = 1e-100
 _PREFIX: Final = "dither part "
 _ALL_WHOLE: Final = 2.0**53
 """Doubles of at least this magnitude are whole numbers, and not all whole numbers are among them."""
@@ -123,7 +124,7 @@ def _is_unlimited(value: ir.Value) -> bool:
 
 def _of_unlimited(value: Any) -> Any:
     """A tame double: the cast of PostgreSQL fails on decimals beyond the range of doubles."""
-    most, least = (ibis.literal(Decimal(of), type=dt.Decimal()) for of in (f"{LARGEST:e}", f"{_SMALLEST:e}"))
+    most, least = (ibis.literal(Decimal(of), type=dt.Decimal()) for of in (f"{LARGEST:e}", f"{SMALLEST:e}"))
     finite = clamped(is_present(value).ifelse(value, ibis.null(dt.Decimal())), -most, most)
     return (finite.abs() < least).ifelse(ibis.literal(Decimal(0), type=dt.Decimal()), finite).cast("float64")
 
@@ -211,7 +212,7 @@ def _operation(operation: Operation, parts: list[Any]) -> Any:
 
 def _tamed(value: Any) -> Any:
     """Magnitudes between 1e-100 and 1e100, or 0; NULL stays NULL."""
-    return (value.abs() < _SMALLEST).ifelse(0.0, clamped(value, -LARGEST, LARGEST))
+    return (value.abs() < SMALLEST).ifelse(0.0, clamped(value, -LARGEST, LARGEST))
 
 
 def _floored(value: Any) -> Any:

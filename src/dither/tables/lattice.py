@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from dither.errors import ParameterError
 from dither.exact import Number, rational
-from dither.tables.compiled import LARGEST, clamped
+from dither.tables.compiled import LARGEST, SMALLEST, clamped
 
 __all__ = ["SQUARE_BITS", "SUM_BITS", "Lattice"]
 
@@ -75,8 +75,8 @@ def checked_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     low, high = (rational(bound, "bounds") for bound in bounds)
     if not low < high:
         raise ParameterError(f"bounds must be in order, low < high; got bounds=({low}, {high}).")
-    if max(abs(low), abs(high)) > LARGEST:
-        raise ParameterError("bounds must have magnitudes of at most 1e100.")
+    if not SMALLEST <= max(abs(low), abs(high)) <= LARGEST:
+        raise ParameterError("the larger of the bounds must have a magnitude between 1e-100 and 1e100.")
     return low, high
 
 

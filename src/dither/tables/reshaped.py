@@ -76,6 +76,8 @@ def one_row_each(
     different([person], asked)
     for name in asked:
         not_reserved(name)
+        if name == person:
+            raise ParameterError(f"the column {name!r} tells persons apart and cannot be replaced.")
     needed = {f"dither of {name}": of for name, (_, of, _) in asked.items() if of is not None}
     rows = with_values(table.filter(table[person].notnull()), needed)
     steps = {

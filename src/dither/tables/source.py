@@ -179,12 +179,12 @@ def _spark(source: Any, table: str | None, identity: str | None) -> Source:
     if hasattr(source, "sparkSession"):
         _not_needed(table)
         engine = Spark(source.sparkSession)
-        return Source(engine, engine.frame(source), _named(identity))
+        return Source(engine, engine.plain(engine.frame(source)), _named(identity))
     if table is None:
         raise ParameterError("a Spark session needs table=..., the name of a table or view of the session.")
     engine = Spark(source)
     found = _opened(
-        lambda: engine.backend.table(table),
+        lambda: engine.plain(engine.backend.table(table)),
         f"the table {table!r} of the Spark session cannot be opened",
         "Check that it is a table or a view of this session.",
     )

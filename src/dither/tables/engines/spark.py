@@ -32,6 +32,16 @@ class Spark(Engine):
                 "Set spark.sql.ansi.enabled=true."
             )
 
+    def plain(self, table: ir.Table) -> ir.Table:
+        """Columns in whose collation different texts are equal are refused: a group would show one of its spellings."""
+        for field in self.session.sql(self._compiled(table)).schema:
+            if getattr(field.dataType, "collation", "UTF8_BINARY") != "UTF8_BINARY":
+                raise ParameterError(
+                    f"the column {field.name!r} has a collation in which different texts are equal. "
+                    "Ask a view without it, or with it under COLLATE UTF8_BINARY."
+                )
+        return table
+
     def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
         """`xxhash64` of the salt and all values."""
         return builtin("xxhash64", "int64", ibis.literal(salt, type="int64"), *values)
