@@ -78,6 +78,13 @@ def test_frames(frame: Any) -> None:
         open_source(made)
 
 
+def test_a_lazy_frame_that_fails_says_no_value() -> None:
+    lazy = pl.DataFrame({"x": ["1", "SECRET"]}).lazy().with_columns(pl.col("x").cast(pl.Int64))
+    with pytest.raises(EngineError, match="the lazy frame cannot be computed") as caught:
+        open_source(lazy, identity="rows")
+    assert caught.value.__cause__ is caught.value.__context__ is None
+
+
 def test_texts_of_an_ibis_table_are_equal_by_their_bytes_alone() -> None:
     """Under a collation a row would find two partners in a public table, and a group have a private spelling."""
     connection = ibis.duckdb.connect()

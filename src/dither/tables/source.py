@@ -81,7 +81,12 @@ def arrow_table(frame: Any) -> pa.Table:
     if isinstance(frame, pa.RecordBatch):
         return _decoded(pa.Table.from_batches([frame]))
     if _library(frame) == "polars":
-        return _decoded((frame.collect() if hasattr(frame, "collect") else frame).to_arrow())
+        found = _opened(
+            lambda: frame.collect() if hasattr(frame, "collect") else frame,
+            "the lazy frame cannot be computed",
+            "Check it with collect().",
+        )
+        return _decoded(found.to_arrow())
     if _library(frame) == "pandas" and hasattr(frame, "columns"):
         return _decoded(_of_pandas(frame))
     raise ParameterError(
