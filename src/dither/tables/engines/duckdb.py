@@ -104,8 +104,12 @@ class DuckDB(Engine):
             )
 
     def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
-        """DuckDB's own `hash` of all values and the salt."""
-        return builtin("hash", "uint64", *values, ibis.literal(salt, type="int64"))
+        """DuckDB's own `hash` of all values and the salt, hashed again.
+
+        The inner one joins the hash of the salt by xor, which hardly changes the order of two values; the outer one mixes.
+        """
+        inner = builtin("hash", "uint64", *values, ibis.literal(salt, type="int64"))
+        return builtin("hash", "uint64", inner)
 
     def upload(self, table: pa.Table) -> ir.Table:
         name = ibis.util.gen_name("dither_public")
