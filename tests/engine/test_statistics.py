@@ -72,7 +72,7 @@ def naive_law(epsilon: Fraction) -> list[float]:
 
 
 def test_a_quantile_has_the_law_of_the_exponential_mechanism() -> None:
-    draws = rank_noise().draw([unit_bins(COUNTS)] * 2_000)
+    draws = rank_noise().draw([unit_bins(COUNTS)] * 6_000)
     found = np.bincount(np.floor(draws.flatten().to_numpy()).astype(int), minlength=8)[:8]
     assert p_value_of_counts(found.tolist(), naive_law(EPSILON)) > ALARM
     for wrong in (Fraction(1, 2), Fraction(2)):
