@@ -106,7 +106,7 @@ class DuckDB(Engine):
     def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
         """DuckDB's own `hash` of all values and the salt, hashed again.
 
-        The inner one joins the hash of the salt by xor, which hardly changes the order of two values; the outer one mixes.
+        The inner one joins the hash of the salt by xor, which hardly changes the order of two values; the outer mixes.
         """
         inner = builtin("hash", "uint64", *values, ibis.literal(salt, type="int64"))
         return builtin("hash", "uint64", inner)
