@@ -34,7 +34,10 @@ MUTATIONS = [
     Mutation(_RACE_FILE, "2 * r.prefix + source.bits(1)", "2 * r.prefix + source.bits(2) // 2 * source.bits(1)", _RACE),
     Mutation(_RACE_FILE, "ball(scores.weight(runner.candidate)).log() - ball(shift)", "-ball(shift)", _RACE),
     Mutation(
-        _RACE_FILE, "shifts = self._gaps(candidates) * -rate", "shifts = self._gaps(candidates) * -1.05 * rate", _RACE
+        _RACE_FILE,
+        "shifts = self._gaps(candidates) * -rate",
+        "shifts = self._gaps(candidates) * -1.05 * rate",
+        _RACE + _FIT,
     ),
     Mutation(_RACE_FILE, "2.0 ** (edge_bits + 1 - bits)", "0.0", _RACE),
     Mutation(_RACE_FILE, "math.exp(_MARGIN - least)", "math.exp(-1 - least)", _RACE),
