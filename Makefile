@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+TOPICS ?= noise accounting mechanisms accuracy groupby
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
@@ -36,8 +37,8 @@ check: setup ## formatting, lint, types, import order, then `make test`
 	$(BIN)/lint-imports --no-logo
 	$(MAKE) --no-print-directory test
 
-bench: setup ## time our noise against the peers, side by side
-	$(BIN)/python -m bench noise
+bench: setup ## measure ours and the peers side by side, topic by topic
+	@for topic in $(TOPICS); do $(BIN)/python -m bench $$topic || exit 1; done
 
 nightly: setup ## the whole test suite, with the long tests and a wider random search
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m '' --hypothesis-profile nightly

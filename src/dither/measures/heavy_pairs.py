@@ -262,10 +262,6 @@ class HeavyTailed(PowerDecay, Pair):
         return self
 
     @property
-    def is_symmetric(self) -> bool:
-        return True
-
-    @property
     def support(self) -> tuple[float, float]:
         return self._support
 

@@ -76,10 +76,6 @@ class DiscreteLaplace(Pair):
         return self
 
     @property
-    def is_symmetric(self) -> bool:
-        return True
-
-    @property
     def support(self) -> tuple[float, float]:
         with precision(128):
             top = upper(ball(self.sensitivity / self.scale))
@@ -163,10 +159,6 @@ class DiscreteGaussian(Pair):
 
     def swapped(self) -> DiscreteGaussian:
         return self
-
-    @property
-    def is_symmetric(self) -> bool:
-        return True
 
     @property
     def atoms(self) -> Atoms:

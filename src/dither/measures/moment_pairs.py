@@ -64,10 +64,6 @@ class Concentrated(Pair):
     def swapped(self) -> Concentrated:
         return self
 
-    @property
-    def is_symmetric(self) -> bool:
-        return True
-
 
 @dataclass(frozen=True)
 class Renyi(Pair):
@@ -107,10 +103,6 @@ class Renyi(Pair):
 
     def swapped(self) -> Renyi:
         return self
-
-    @property
-    def is_symmetric(self) -> bool:
-        return True
 
 
 def _bounds(size: FloatArray, orders: FloatArray, values: FloatArray) -> FloatArray:

@@ -127,8 +127,9 @@ class Pair(ABC):
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether (Q, P) has the same profile as (P, Q)."""
-        return self.swapped() == self
+        """Whether (Q, P) has the same profile as (P, Q): so it is for every pair that is its own `swapped`."""
+        other = self.swapped()
+        return other is self or other == self
 
     def shrunk(self, step: float) -> Pair:
         """A pair that this one dominates, whose atoms are whole steps apart; itself if there is none nearby."""
@@ -239,10 +240,6 @@ class Gaussian(Pair):
     def swapped(self) -> Gaussian:
         return self
 
-    @property
-    def is_symmetric(self) -> bool:
-        return True
-
 
 def _upper_tail(z: FloatArray, density: FloatArray) -> FloatArray:
     """P[N(0, 1) > z] from e^{−z²/2}."""
@@ -283,10 +280,6 @@ class Laplace(Pair):
 
     def swapped(self) -> Laplace:
         return self
-
-    @property
-    def is_symmetric(self) -> bool:
-        return True
 
     @property
     def support(self) -> tuple[float, float]:
@@ -358,10 +351,6 @@ class TwoPoint(Pair):
         return self
 
     @property
-    def is_symmetric(self) -> bool:
-        return True
-
-    @property
     def infinity(self) -> Fraction:
         return self.leak
 
@@ -427,10 +416,6 @@ class BoundedRange(Pair):
 
     def swapped(self) -> BoundedRange:
         return self
-
-    @property
-    def is_symmetric(self) -> bool:
-        return True
 
     @property
     def support(self) -> tuple[float, float]:

@@ -315,10 +315,6 @@ class Rescaled(Pair):
     def swapped(self) -> Rescaled:
         return self
 
-    @property
-    def is_symmetric(self) -> bool:
-        return True
-
 
 _ROUNDING = 2.0**-36
 _NODES = 256

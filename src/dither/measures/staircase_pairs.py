@@ -86,10 +86,6 @@ class Staircase(Pair):
         return self
 
     @property
-    def is_symmetric(self) -> bool:
-        return True
-
-    @property
     def support(self) -> tuple[float, float]:
         return self._support
 

@@ -241,10 +241,6 @@ class FixedSize(Pair):
         return self.base.is_exact
 
     @property
-    def is_symmetric(self) -> bool:
-        return True
-
-    @property
     def infinity(self) -> Fraction:
         return self.rate * self.base.infinity
 

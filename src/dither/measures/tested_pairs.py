@@ -178,10 +178,6 @@ class Tested(Pair):
         return self
 
     @property
-    def is_symmetric(self) -> bool:
-        return True
-
-    @property
     def infinity(self) -> Fraction:
         """An answer at distance 0 may give everything away, and so may the answer itself."""
         return max(self._leak, self.answer.infinity)
