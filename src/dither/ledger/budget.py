@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter
@@ -124,8 +125,9 @@ def write_budget(budget: Budget) -> str:
     return to_json(Stated(type(budget).__name__, tuple(values), budget.adjacency))
 
 
+@lru_cache(maxsize=256)
 def read_budget(text: str) -> Budget:
-    """Back from JSON."""
+    """Back from JSON. Remembered: every charge reads the same cap, and budgets are frozen."""
     stated = from_json(text)
     if isinstance(stated, Stated):
         for kind in (PureDP, ApproxDP, ZCDP):

@@ -16,7 +16,7 @@ from dither.errors import LedgerError, ParameterError
 from dither.events import Event, to_json
 from dither.ledger.budget import Amounts, Balance, Budget, amounts, read_budget, write_amounts, write_budget
 from dither.ledger.entry import BEGINNING, Entry, canonical
-from dither.ledger.store import Store
+from dither.ledger.store import Heads, Store
 from dither.ledger.verification import Verification
 
 __all__ = ["Account", "Charge", "Ledger"]
@@ -74,14 +74,14 @@ class Ledger:
         if not any(amounts(budget).values()):
             raise ParameterError("a budget must be greater than 0. Give the account something to spend.")
         with self._store.writing() as connection:
-            opening = self._store.last(connection, account, "budget")
-            if opening is None:
+            heads = self._store.heads(connection, account)
+            if heads.budget is None:
                 body = {"budget": write_budget(budget), "description": description, "at": _now()}
-                self._store.append(connection, "budget", account, canonical(body))
-            elif read_budget(opening.content["budget"]) != budget:
+                self._store.append(connection, heads.last, "budget", account, canonical(body))
+            elif (has := read_budget(heads.budget.content["budget"])) != budget:
                 raise LedgerError(
-                    f"this dataset has the budget {read_budget(opening.content['budget'])} in this ledger, and "
-                    f"{budget} was asked for. Open it with the budget it has; a budget is given once."
+                    f"this dataset has the budget {has} in this ledger, and {budget} was asked for. "
+                    "Open it with the budget it has; a budget is given once."
                 )
 
     def charge(
@@ -102,11 +102,12 @@ class Ledger:
                 before = self._store.keyed(connection, "charge", account, key)
                 if before is not None:
                     return self._repeated(connection, before, body, key)
-            balance = self._balance(connection, account).after(cost)
+            heads = self._store.heads(connection, account)
+            balance = _balance(heads).after(cost)
             full = {**body, "spent": write_amounts(balance.spent), "charges": balance.charges, "by": by, "at": _now()}
             if key is not None:
                 full["key"] = key
-            return Charge(self._store.append(connection, "charge", account, canonical(full), key))
+            return Charge(self._store.append(connection, heads.last, "charge", account, canonical(full), key))
 
     def _repeated(self, connection: Connection, before: Entry, body: dict[str, str], key: str) -> Charge:
         content = before.content
@@ -139,22 +140,15 @@ class Ledger:
             if before is not None:
                 return _answer(before)
             body = {"charge": entry.number, "answer": answer.hex(), "key": key}
-            self._store.append(connection, "answer", entry.account, canonical(body), key)
+            last = self._store.last(connection)
+            self._store.append(connection, last, "answer", entry.account, canonical(body), key)
         return answer
 
     def account(self, account: str) -> Account:
         """The budget of an account and what is left of it."""
         with self._store.reading() as connection:
-            balance = self._balance(connection, account)
+            balance = _balance(self._store.heads(connection, account))
         return Account(account, balance.budget, balance.spent, balance.remaining, balance.charges)
-
-    def _balance(self, connection: Connection, account: str) -> Balance:
-        opening = self._store.last(connection, account, "budget")
-        if opening is None:
-            raise LedgerError("this dataset has no budget in this ledger. Open it with budget=... first.")
-        budget = read_budget(opening.content["budget"])
-        newest = self._store.last(connection, account, "charge")
-        return Balance.new(budget) if newest is None else Balance.read(budget, newest.content)
 
     def entries(self) -> Iterator[Entry]:
         """All entries, oldest first. The hash of each fits; whether they fit together is for `verify` to say."""
@@ -185,6 +179,13 @@ class Ledger:
                 f"the ledger ends at entry {seen.number}, and the anchor names entry {number}: entries were removed."
             )
         return seen.number
+
+
+def _balance(heads: Heads) -> Balance:
+    if heads.budget is None:
+        raise LedgerError("this dataset has no budget in this ledger. Open it with budget=... first.")
+    budget = read_budget(heads.budget.content["budget"])
+    return Balance.new(budget) if heads.charge is None else Balance.read(budget, heads.charge.content)
 
 
 def _answer(entry: Entry) -> bytes:

@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -23,7 +24,7 @@ from dither.ledger.entry import BEGINNING, Entry
 from dither.ledger.postgresql import PostgreSQLDatabase
 from dither.ledger.sqlite import SQLiteFile
 
-__all__ = ["Row", "Store"]
+__all__ = ["Heads", "Row", "Store"]
 
 FORMAT: Final = 1
 """The version of the tables. It grows when their meaning changes; newer ones are refused."""
@@ -46,6 +47,20 @@ _entries = sql.Table(
     sql.Index("dither_entries_account", "account", "kind", "number"),
     sql.Index("dither_entries_key", "account", "kind", "key", unique=True),
 )
+_COLUMNS: Final = [_entries.c[name] for name in ("number", "previous", "kind", "account", "body", "key", "hash")]
+_ACCOUNT: Final = _entries.c.account == sql.bindparam("account")
+_APPEND: Final = _entries.insert()
+_IN_ORDER: Final = sql.select(*_COLUMNS).order_by(_entries.c.number)
+_NEWEST: Final = sql.select(*_COLUMNS).order_by(_entries.c.number.desc()).limit(1)
+_HEADS: Final = sql.select(*_COLUMNS).where(
+    _entries.c.number.in_(
+        sql.select(sql.func.max(_entries.c.number)).where(*of).scalar_subquery()
+        for of in [(), (_ACCOUNT, _entries.c.kind == "budget"), (_ACCOUNT, _entries.c.kind == "charge")]
+    )
+)
+_KEYED: Final = sql.select(*_COLUMNS).where(
+    _ACCOUNT, _entries.c.kind == sql.bindparam("kind"), _entries.c.key == sql.bindparam("key")
+)
 _INHERITED: Final[list[Engine]] = []
 """Engines of a parent process. They are never closed here: that would disturb the parent's connections."""
 
@@ -61,6 +76,18 @@ class Place(Protocol):
     def written(self) -> None: ...
     def check(self, connection: Connection) -> None: ...
     def cause(self, error: BaseException) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Where the next entry of an account goes on from."""
+
+    last: Entry | None
+    """The newest entry of all."""
+    budget: Entry | None
+    """What opened the account."""
+    charge: Entry | None
+    """Its newest charge."""
 
 
 class Store:
@@ -124,50 +151,41 @@ class Store:
                 f"the ledger {self._place.name} could not be used: {self._place.cause(original)}. No answer was given."
             ) from None
 
-    def append(self, connection: Connection, kind: str, account: str, body: str, key: str | None = None) -> Entry:
-        """Write the next entry of the chain, inside `writing`."""
-        last = self.last(connection)
+    def append(
+        self, connection: Connection, last: Entry | None, kind: str, account: str, body: str, key: str | None = None
+    ) -> Entry:
+        """Write the entry after `last`, inside the `writing` in which it was found to be the newest."""
         entry = Entry(last.number + 1 if last else 1, last.hash if last else BEGINNING, kind, account, body)
-        row = {name: getattr(entry, name) for name in ("number", "previous", "kind", "account", "body", "hash")}
-        connection.execute(_entries.insert().values(key=key, **row))
+        connection.execute(_APPEND, {"key": key, "hash": entry.hash, **asdict(entry)})
         return entry
 
-    def last(self, connection: Connection, account: str | None = None, kind: str | None = None) -> Entry | None:
-        """The newest entry of all, or of one kind in one account."""
-        query = sql.select(*_COLUMNS).order_by(_entries.c.number.desc()).limit(1)
-        if account is not None:
-            query = query.where(_entries.c.account == account, _entries.c.kind == kind)
-        return _first(connection, query)
+    def last(self, connection: Connection) -> Entry | None:
+        """The newest entry of all."""
+        return _first(connection.execute(_NEWEST))
+
+    def heads(self, connection: Connection, account: str) -> Heads:
+        """The newest entry of all, and those that say how an account stands: one question to the database."""
+        found = [_read(row)[0] for row in connection.execute(_HEADS, {"account": account})]
+        last = max(found, key=lambda entry: entry.number, default=None)
+        of = {(entry.account, entry.kind): entry for entry in found}
+        return Heads(last, of.get((account, "budget")), of.get((account, "charge")))
 
     def keyed(self, connection: Connection, kind: str, account: str, key: str) -> Entry | None:
         """The entry of that kind that carries an idempotency key."""
-        of = (_entries.c.account == account, _entries.c.kind == kind, _entries.c.key == key)
-        return _first(connection, sql.select(*_COLUMNS).where(*of))
+        return _first(connection.execute(_KEYED, {"account": account, "kind": kind, "key": key}))
 
     @contextmanager
     def all(self) -> Iterator[Iterator[Row]]:
         """Every entry in order, after a check of what lies below the rows."""
-        query = sql.select(*_COLUMNS).order_by(_entries.c.number)
         with self.reading() as connection:
             self._place.check(connection)
             streaming = connection.execution_options(stream_results=True, max_row_buffer=1000)
-            with streaming.execute(query) as rows:
+            with streaming.execute(_IN_ORDER) as rows:
                 yield map(_read, rows)
 
 
-_COLUMNS = (
-    _entries.c.number,
-    _entries.c.previous,
-    _entries.c.kind,
-    _entries.c.account,
-    _entries.c.body,
-    _entries.c.key,
-    _entries.c.hash,
-)
-
-
-def _first(connection: Connection, query: sql.Select[Any]) -> Entry | None:
-    row = connection.execute(query).first()
+def _first(rows: sql.CursorResult[Any]) -> Entry | None:
+    row = rows.first()
     return None if row is None else _read(row)[0]
 
 
