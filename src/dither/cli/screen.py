@@ -1,0 +1,64 @@
+"""What a terminal shows: tables that fit, JSON, and a sign of life on long work."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+__all__ = ["print_json", "print_table", "working"]
+
+_PATIENCE = 1.0
+"""Seconds after which work is long."""
+
+
+def print_json(value: Any) -> None:
+    """JSON on the standard output; exact numbers are texts."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """A table as wide as the terminal at most; cells that do not fit go on in the next line. `right` are numbers."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console().print(table)
+
+
+@contextmanager
+def working(on: str) -> Iterator[None]:
+    """A moving sign on stderr while the work inside takes longer than a second, if somebody can see it."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    sign, gate = console.status(on), threading.Lock()
+    done = threading.Event()
+
+    def show() -> None:
+        with gate:
+            if not done.is_set():
+                sign.start()
+
+    waiting = threading.Timer(_PATIENCE, show)
+    waiting.daemon = True
+    waiting.start()
+    try:
+        yield
+    finally:
+        waiting.cancel()
+        with gate:
+            done.set()
+            sign.stop()
