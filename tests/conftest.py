@@ -25,12 +25,24 @@ def _usual_precision() -> Iterator[None]:
     assert ctx.prec == before, "this test left flint's precision changed; use ctx.workprec"
 
 
+COUNTED = {
+    "kills": "releases were killed; no answer without a durable charge",
+    "disk faults": "releases met a full or failing disk; no answer without a durable charge",
+    "power cuts": "power cuts; no answer was lost",
+    "writers": "charges were tried by writers at once; exactly the cap was spent",
+    "flipped bits": "bits were flipped in a ledger; each was noticed or changed no entry",
+    "ledger steps": "steps of ledgers beside accounts kept by hand; all agreed",
+    "questions": "random questions on random tables; the engine agreed with the reference",
+}
+"""What tests count with `record_property`, and what the count says."""
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """How many processes were killed on purpose, by the tests that count them."""
-    passed = terminalreporter.getreports("passed")
-    kills = [value for report in passed for name, value in report.user_properties if name == "kills"]
-    if kills:
-        terminalreporter.write_line(f"{sum(kills)} releases were killed; no answer without a durable charge")
+    """How often each fault was acted out, by the tests that count them and passed."""
+    passed = [each for report in terminalreporter.getreports("passed") for each in report.user_properties]
+    for name, meaning in COUNTED.items():
+        if total := sum(value for counted, value in passed if counted == name):
+            terminalreporter.write_line(f"{total} {meaning}")
 
 
 @pytest.fixture(scope="session")

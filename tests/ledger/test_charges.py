@@ -1,11 +1,11 @@
 """What is charged, and what is refused: exact sums, one answer per key, nothing spent by a refusal."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -40,6 +40,7 @@ class Charges(RuleBasedStateMachine):
     """Two accounts in one ledger, beside two that are kept by hand."""
 
     ledger: Ledger
+    steps: ClassVar[int] = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,6 +110,7 @@ class Charges(RuleBasedStateMachine):
 
     @invariant()
     def agrees(self) -> None:
+        Charges.steps += 1
         for name, plain in self.plain.items():
             account = self.ledger.account(name)
             assert tuple(account.spent.values()) == plain.spent
@@ -132,8 +134,10 @@ def test_charges_agree_with_an_account_kept_by_hand() -> None:
 
 
 @pytest.mark.nightly
-def test_many_charges_agree_with_an_account_kept_by_hand() -> None:
+def test_many_charges_agree_with_an_account_kept_by_hand(record_property: Callable[[str, object], None]) -> None:
+    before = Charges.steps
     run_state_machine_as_test(Charges, settings=settings(max_examples=1000, stateful_step_count=50, phases=PHASES))
+    record_property("ledger steps", Charges.steps - before)
 
 
 def test_d48_three_tenths_fit_into_0_3(folder: Path) -> None:

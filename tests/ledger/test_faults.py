@@ -92,7 +92,9 @@ def test_d50_killed_between_the_steps_of_a_release(
 
 @pytest.mark.parametrize("goes_on", [False, True], ids=["once", "from then on"])
 @pytest.mark.parametrize("fault", [NO_SPACE, IO_ERROR], ids=["disk full", "input or output error, failed fsync"])
-def test_d51_a_failing_disk(server: Server, folder: Path, fault: int, goes_on: bool) -> None:
+def test_d51_a_failing_disk(
+    server: Server, folder: Path, fault: int, goes_on: bool, record_property: Callable[[str, object], None]
+) -> None:
     """A call fails once, or it and all later ones do; the same process then tries again under the same key."""
     (folder / "whole").mkdir()
     calls = server.run(folder / "whole").calls
@@ -104,6 +106,7 @@ def test_d51_a_failing_disk(server: Server, folder: Path, fault: int, goes_on: b
         assert goes_on or outcome.answers, "once the disk works again, so does the ledger"
         check(folder / str(number), outcome)
     assert failed > calls / 12
+    record_property("disk faults", failed)
 
 
 @pytest.mark.nightly

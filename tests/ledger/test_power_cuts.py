@@ -56,24 +56,35 @@ def answers(image: Path) -> dict[str, str]:
     return {each["key"]: str(_read(bytes.fromhex(each["answer"]))["noisy"][0].as_py()) for each in kept}
 
 
-def test_d50_a_power_cut_that_loses_all_that_was_not_synced(server: Server, folder: Path) -> None:
-    assert lost(folder, traced(server, folder), lambda: 0) == []
+def test_d50_a_power_cut_that_loses_all_that_was_not_synced(
+    server: Server, folder: Path, record_property: Callable[[str, object], None]
+) -> None:
+    calls = traced(server, folder)
+    assert lost(folder, calls, lambda: 0) == []
+    record_property("power cuts", len(calls))
 
 
-def test_d50_a_power_cut_that_loses_some_of_what_was_not_synced(server: Server, folder: Path) -> None:
+def test_d50_a_power_cut_that_loses_some_of_what_was_not_synced(
+    server: Server, folder: Path, record_property: Callable[[str, object], None]
+) -> None:
     """Writes that arrive out of order, or in part."""
     chance = random.Random(6)
-    assert lost(folder, traced(server, folder), lambda: chance.choice((0, 0, 1, 1, 1, 0.5, 0.875))) == []
+    calls = traced(server, folder)
+    assert lost(folder, calls, lambda: chance.choice((0, 0, 1, 1, 1, 0.5, 0.875))) == []
+    record_property("power cuts", len(calls))
 
 
 @pytest.mark.nightly
-def test_d50_hundreds_of_power_cuts(server: Server) -> None:
+def test_d50_hundreds_of_power_cuts(server: Server, record_property: Callable[[str, object], None]) -> None:
     """More releases in a row, in more orders, with answers of several pages."""
     chance = random.Random(7)
+    cuts = 0
     for size in (1, 1, 1, 20_000):
         with quick_folder() as folder:
             calls = traced(server, folder, tuple(f"key{index}" for index in range(1, 7)), size=size)
             assert lost(folder, calls, lambda: chance.choice((0, 0, 1, 1, 1, 0.5, 0.875))) == []
+            cuts += len(calls)
+    record_property("power cuts", cuts)
 
 
 def test_a_ledger_that_does_not_sync_its_log_would_be_noticed(server: Server, folder: Path) -> None:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -33,10 +34,11 @@ def all_is_spent(location: str) -> None:
     ledger.close()
 
 
-def test_d49_64_processes_spend_exactly_the_cap(location: str) -> None:
+def test_d49_64_processes_spend_exactly_the_cap(location: str, record_property: Callable[[str, object], None]) -> None:
     """A budget for 100 charges. All processes create the ledger at once."""
     assert spend(location, 64, 3, "fresh") == [100, 92, 0]
     all_is_spent(location)
+    record_property("writers", 64 * 3)
 
 
 def test_processes_inherit_an_open_ledger(location: str) -> None:
@@ -46,9 +48,12 @@ def test_processes_inherit_an_open_ledger(location: str) -> None:
 
 
 @pytest.mark.nightly
-def test_d49_64_processes_try_a_thousand_times_each(location: str) -> None:
+def test_d49_64_processes_try_a_thousand_times_each(
+    location: str, record_property: Callable[[str, object], None]
+) -> None:
     assert spend(location, 64, 1000, "fresh") == [100, 64_000 - 100, 0]
     all_is_spent(location)
+    record_property("writers", 64_000)
 
 
 def test_threads_spend_exactly_the_cap(ledger: Ledger) -> None:

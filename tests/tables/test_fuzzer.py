@@ -18,14 +18,20 @@ _SPARK = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
 
 def _search(name: str, examples: int, request: pytest.FixtureRequest) -> None:
+    """Random questions, as many as asked for, and how many there were."""
     engine = speaking(engine_named(name, request))
+
+    asked = 0
 
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(questions())
     def compare(question: Question) -> None:
+        nonlocal asked
+        asked += 1
         assert answers(question, engine) == expected(question)
 
     compare()
+    request.node.user_properties.append(("questions", asked))
 
 
 @pytest.mark.parametrize("name", ["duckdb", "postgres", pytest.param("spark", marks=_SPARK)])
