@@ -56,6 +56,8 @@ class Plan:
     discovery: Histogram | None
     """What decides which groups are shown, where they are found in the data."""
     cost: Budget
+    neighbour: Neighbour
+    """Who is protected."""
     level: Fraction
     population: bool = False
     """Whether intervals are to hold the value of the population that the rows were drawn from."""
@@ -98,16 +100,21 @@ class Plan:
         answer = self.answer(aggregate, supposed, self.level)
         return float((answer.high[0] - answer.low[0]) / 2)
 
-    def __str__(self) -> str:
-        """A line for each column: its noise, its share of the price, and its error."""
-        lines = [("column", "noise", "share", f"error ({in_words(100 * self.level)} %)")]
+    def lines(self) -> list[tuple[str, str, str, str]]:
+        """For each column of the answer: its name, its noise, its share of the price, and its error, in words."""
+        found = []
         for name, aggregate in self.aggregates.items():
             noises = [str(self.parts[key].noise) for key in aggregate.needs]
             share = sum((self.parts[key].share for key in aggregate.needs), Fraction(0))
-            lines.append((name, " | ".join(dict.fromkeys(noises)), f"{float(share):.1%}", self._said_error(name)))
+            found.append((name, " | ".join(dict.fromkeys(noises)), f"{float(share):.1%}", self._said_error(name)))
         if self.discovery is not None:
             shown = f"discovery, from {self.discovery.threshold} people on"
-            lines.append(("(groups)", shown, f"{float(self.parts[PEOPLE].share):.1%}", ""))
+            found.append(("(groups)", shown, f"{float(self.parts[PEOPLE].share):.1%}", ""))
+        return found
+
+    def __str__(self) -> str:
+        """A line for each column: its noise, its share of the price, and its error."""
+        lines = [("column", "noise", "share", f"error ({in_words(100 * self.level)} %)"), *self.lines()]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
@@ -152,7 +159,7 @@ def planned(
     split = _Split(needs, _shares(aggregates, needs, weights), neighbour, price, found)
     parts, discovery, kind = split.chosen(noise)
     cost = price.cost(neighbour.adjacency, needs_delta=kind == "gaussian" or split.discoveries > 0)
-    return Plan(aggregates, parts, discovery, cost, exact_level, population)
+    return Plan(aggregates, parts, discovery, cost, neighbour, exact_level, population)
 
 
 def _check_population(aggregates: Mapping[str, Aggregate], neighbour: Neighbour) -> None:
