@@ -7,7 +7,7 @@ TOPICS ?= noise accounting mechanisms accuracy groupby
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo claims test check bench nightly
+.PHONY: help setup demo docs claims test check bench nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -20,8 +20,11 @@ $(READY): pyproject.toml constraints.txt
 	$(PIP) --no-build-isolation -e '.[dev]'
 	@touch $@
 
-demo: setup ## show what there is, in a few seconds
-	@$(BIN)/python examples/demo.py
+demo: setup ## show what there is on a million invented hospital visits, in seconds; files in build/demo
+	@$(BIN)/dither demo --folder build/demo
+
+docs: setup ## build the documentation as a site in build/site/html, with all its pictures
+	@$(BIN)/python -m docs.site --redraw
 
 claims: setup ## check every theorem of the lectures and write docs/claims.md
 	@$(BIN)/dither claims

@@ -1,0 +1,172 @@
+"""The reference, from the docstrings: a page for each room, an entry for each public name, once.
+
+The docstrings are Markdown, which Sphinx's own autodoc does not read. So each becomes the content of a Python directive
+in a Markdown page: signatures, index and search are Sphinx's, the words are shown as they stand in the code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sphinx.pycode import ModuleAnalyzer
+from sphinx.util.inspect import stringify_signature
+
+import dither
+
+__all__ = ["rooms", "write"]
+
+_SESSION = re.compile(r"^>>> .*?(?=\n\n|\Z)", flags=re.MULTILINE | re.DOTALL)
+
+
+def rooms() -> list[str]:
+    """The rooms whose names are public, without the command line; rooms within them follow."""
+    found = [info.name for info in pkgutil.iter_modules(dither.__path__) if not info.name.startswith("_")]
+    names = [f"dither.{name}" for name in sorted(set(found) - {"cli"})]
+    return [each for name in names for each in (name, *_inner(importlib.import_module(name)))]
+
+
+def _inner(room: ModuleType) -> list[str]:
+    values = (getattr(room, name) for name in getattr(room, "__all__", []))
+    return [value.__name__ for value in values if inspect.ismodule(value)]
+
+
+def write(folder: Path) -> None:
+    """Write all pages of the reference."""
+    folder.mkdir(parents=True, exist_ok=True)
+    said: set[int] = set()
+    for room in rooms():
+        (folder / f"{room}.md").write_text("\n".join(_page(room, said)), encoding="utf-8")
+    (folder / "index.md").write_text("\n".join(_index()), encoding="utf-8")
+
+
+def _index() -> Iterator[str]:
+    yield "# Reference\n\nWritten from the docstrings. `import dither as dp` gives these names:\n"
+    for name in sorted(dither.__all__, key=str.lower):
+        value = getattr(dither, name)
+        kind = "mod" if inspect.ismodule(value) else "class" if inspect.isclass(value) else "func"
+        target = value.__name__ if kind == "mod" else f"dither.{name}"
+        yield f"- {{py:{kind}}}`dp.{name} <{target}>`: {_first_sentence(value)}"
+    yield "\nThe rooms, each with all its public names:\n\n```{toctree}\n" + "\n".join(rooms()) + "\n```\n"
+
+
+def _first_sentence(value: Any) -> str:
+    return re.split(r"(?<=[.:])\s", " ".join((inspect.getdoc(value) or "").split()))[0]
+
+
+def _page(module_name: str, said: set[int]) -> Iterator[str]:
+    module = importlib.import_module(module_name)
+    yield f"# {module_name}\n"
+    yield f":::{{py:module}} {module_name}\n:::\n\n:::{{py:currentmodule}} None\n:::\n"
+    yield _markdown(inspect.getdoc(module) or "") + "\n"
+    for name in getattr(module, "__all__", []):
+        value = getattr(module, name)
+        if not inspect.ismodule(value) and id(value) not in said:
+            said.add(id(value))
+            yield from _entry(name, value, module)
+
+
+def _entry(name: str, value: Any, module: ModuleType) -> Iterator[str]:
+    """A public name: a class with its members, a function, or a constant."""
+    is_on_top = name in dither.__all__ and getattr(dither, name) is value
+    full = f"dither.{name}" if is_on_top else f"{module.__name__}.{name}"
+    text = _markdown(inspect.getdoc(value) or "")
+    if inspect.isclass(value):
+        yield f"::::{{py:class}} {full}{_signature(value, has_result=False)}\n\n{text}\n"
+        for field, words in _fields(value).items():
+            yield f":::{{py:attribute}} {field}\n\n{words}\n:::\n"
+        for member in _members(value):
+            yield f":::{{py:{member.kind}}} {member.signature}\n\n{member.text}\n:::\n"
+        yield "::::\n"
+    elif inspect.isroutine(value):
+        yield f"::::{{py:function}} {full}{_signature(value)}\n\n{text}\n::::\n"
+    else:
+        yield f"::::{{py:data}} {full}\n\n{_constant(name, module)}\n::::\n"
+
+
+def _fields(owner: type) -> dict[str, str]:
+    """The attributes of a class that have words below them, those of its bases first."""
+    return {
+        field: _markdown("\n".join(words))
+        for home in reversed(owner.__mro__)
+        if home.__module__.startswith("dither")
+        for (of, field), words in ModuleAnalyzer.for_module(home.__module__).find_attr_docs().items()
+        if of == home.__qualname__ and not field.startswith("_") and not callable(vars(home).get(field))
+    }
+
+
+def _constant(name: str, module: ModuleType) -> str:
+    """The words below a constant, wherever it is defined in its room; else its value."""
+    paths = getattr(module, "__path__", [])
+    for home in [module.__name__, *(f"{module.__name__}.{info.name}" for info in pkgutil.iter_modules(paths))]:
+        words = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", name))
+        if words:
+            return _markdown("\n".join(words))
+    text = " ".join(repr(getattr(module, name)).split())
+    return f"`{text if len(text) < 100 else text[:97] + '...'}`"
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A public method or property, of a class or of one that it inherits from."""
+
+    name: str
+    value: Any
+
+    @property
+    def kind(self) -> str:
+        kinds = {
+            property: "property",
+            cached_property: "property",
+            classmethod: "classmethod",
+            staticmethod: "staticmethod",
+        }
+        return kinds.get(type(self.value), "method")
+
+    @property
+    def signature(self) -> str:
+        if self.kind == "property":
+            return self.name
+        function = self.value.__func__ if self.kind in ("classmethod", "staticmethod") else self.value
+        return self.name + _signature(function, is_bound=self.kind != "staticmethod")
+
+    @property
+    def text(self) -> str:
+        return _markdown(inspect.getdoc(self.value) or "")
+
+
+def _members(owner: type) -> Iterator[_Member]:
+    """Own members first, then inherited ones, each as the class has it; what other libraries define is left out."""
+    seen: set[str] = set()
+    for home in owner.__mro__:
+        for name, value in vars(home).items() if home.__module__.startswith("dither") else ():
+            is_member = inspect.isfunction(value) or isinstance(
+                value, property | cached_property | classmethod | staticmethod
+            )
+            if is_member and not name.startswith("_") and name not in seen:
+                seen.add(name)
+                yield _Member(name, value)
+
+
+def _signature(value: Any, is_bound: bool = False, has_result: bool = True) -> str:
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):  # an alias, or a class of another language
+        return ""
+    parameters = list(signature.parameters.values())[1 if is_bound else 0 :]
+    return stringify_signature(
+        signature.replace(parameters=parameters), show_return_annotation=has_result, unqualified_typehints=True
+    )
+
+
+def _markdown(text: str) -> str:
+    """A docstring as Markdown: its examples become blocks of code."""
+    return _SESSION.sub(lambda found: f"```python\n{found[0].rstrip()}\n```", text)

@@ -1,0 +1,85 @@
+"""The pages of the site, gathered from where they live: docs/, the proofs beside the code, and a few from the root.
+
+Links between files of the repository become links between pages. A link that leads nowhere stops the build.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from docs.site import api
+
+__all__ = ["ROOT", "gathered", "stage"]
+
+ROOT = Path(__file__).resolve().parents[2]
+_LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
+_CODE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", flags=re.MULTILINE | re.DOTALL)
+_ALONE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "bench/README.md": "bench.md"}
+
+
+def gathered() -> dict[Path, Path]:
+    """Each file of the repository that becomes a page or a picture, and its place on the site."""
+    docs = [path for path in (ROOT / "docs").rglob("*") if path.suffix in (".md", ".svg", ".png")]
+    proofs = sorted((ROOT / "src" / "dither").rglob("*.md"))
+    return {
+        **{path: path.relative_to(ROOT / "docs") for path in sorted(docs)},
+        **{path: Path("proofs") / path.relative_to(ROOT / "src" / "dither") for path in proofs},
+        **{ROOT / name: Path(place) for name, place in _ALONE.items()},
+    }
+
+
+def stage(source: Path) -> Path:
+    """Write all pages into the folder `source`, which is emptied first."""
+    shutil.rmtree(source, ignore_errors=True)
+    places = gathered()
+    for path, place in places.items():
+        target = source / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".md":
+            target.write_text(relinked(path.read_text(encoding="utf-8"), path, places), encoding="utf-8")
+        else:
+            shutil.copyfile(path, target)
+    api.write(source / "api")
+    _write_index_of_proofs(source / "proofs")
+    _add_what_the_index_forgot(source)
+    return source
+
+
+def relinked(text: str, path: Path, places: dict[Path, Path]) -> str:
+    """The text of a file, with links that fit the site; what stands in code is left as it is."""
+    return "".join(part if at % 2 else _links(part, path, places) for at, part in enumerate(_CODE.split(text)))
+
+
+def _links(text: str, path: Path, places: dict[Path, Path]) -> str:
+    def placed(link: re.Match[str]) -> str:
+        target = link[2]
+        if "://" in target:
+            return link[0]
+        file = Path(os.path.normpath(path.parent / target))
+        if file not in places:
+            raise SystemExit(f"{path.relative_to(ROOT)} links to {target}, which is no page of the site.")
+        return f"{link[1]}{os.path.relpath(places[file], places[path].parent)}{link[3]}"
+
+    return _LINK.sub(placed, text)
+
+
+def _write_index_of_proofs(folder: Path) -> None:
+    """One list of all proofs, by room."""
+    pages = sorted(path.relative_to(folder).with_suffix("") for path in folder.rglob("*.md"))
+    lines = ["# Proofs", "", "Each stands beside the code that it is about, in `src/dither`.", ""]
+    (folder / "index.md").write_text("\n".join([*lines, "```{toctree}", *map(str, pages), "```", ""]))
+
+
+def _add_what_the_index_forgot(source: Path) -> None:
+    """A page that index.md does not name yet can be found all the same."""
+    index = source / "index.md"
+    text = index.read_text(encoding="utf-8")
+    named = set(re.findall(r"^(?:[^`<\n]*<)?([\w/]+)>?$", text, flags=re.MULTILINE)) | {"index"}
+    pages = (path.relative_to(source).with_suffix("") for path in sorted(source.rglob("*.md")))
+    forgotten = [str(page) for page in pages if str(page) not in named and page.parts[0] not in ("api", "proofs")]
+    if forgotten:
+        more = "\n".join(["", "```{toctree}", ":hidden:", ":caption: More", "", *forgotten, "```", ""])
+        index.write_text(text + more, encoding="utf-8")
