@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dither.engine import (
         Dataset,
         bins,
+        check_certificate,
         col,
         count,
         count_distinct,
@@ -80,6 +81,7 @@ _HOMES = {
     "Person": "unit",
     "Rows": "unit",
     "bins": "engine",
+    "check_certificate": "engine",
     "col": "engine",
     "count": "engine",
     "count_distinct": "engine",
@@ -135,6 +137,7 @@ __all__ = [
     "adjacency",
     "audit",
     "bins",
+    "check_certificate",
     "col",
     "compose",
     "count",

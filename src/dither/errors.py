@@ -5,6 +5,7 @@
     │   ├── NotANumberError              the value is not one finite number: NaN, ±inf, a bool, text such as "1e999"
     │   └── AdjacencyMismatch            two promises protect different things, so they cannot be combined
     ├── OverBudget (ValueError)          a release would pass the budget; nothing was charged
+    ├── CertificateError (ValueError)    a certificate is not as dither writes it, promises too much, or is in no ledger
     ├── PrecisionError (ArithmeticError) two numbers could not be told apart at the largest working precision
     ├── EntropyError (RuntimeError)      randomness could not be had safely
     ├── EngineError (RuntimeError)       the engine that holds the data could not answer
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 __all__ = [
     "AdjacencyMismatch",
+    "CertificateError",
     "DitherError",
     "EngineError",
     "EntropyError",
@@ -46,6 +48,14 @@ class AdjacencyMismatch(ParameterError):
 
 class OverBudget(DitherError, ValueError):
     """A release would pass the budget. Nothing was charged; the message says both figures."""
+
+
+class CertificateError(DitherError, ValueError):
+    """A certificate is refused. `part` names the field that is wrong, or "ledger"."""
+
+    def __init__(self, part: str, reason: str) -> None:
+        super().__init__(f"{part}: {reason}")
+        self.part = part
 
 
 class PrecisionError(DitherError, ArithmeticError):

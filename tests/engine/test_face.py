@@ -40,7 +40,7 @@ def test_a_certificate_tells_the_cost_and_no_data(visits: pa.Table, opened: Open
     told = release.certificate()
     assert told["ledger_entry"]["number"] == release.entry.number
     assert "by city for 1 public keys" in told["question"]
-    assert told["split"] == {"rows": "1"}
+    assert told["unit"].startswith("add or remove one person (by user), of whom at most 2 rows in each of at most 2")
     assert str(release.value["n"][0].as_py()) not in str(told["event"])
 
 

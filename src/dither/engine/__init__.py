@@ -2,6 +2,7 @@
 
 from dither.engine.answer import TableRelease
 from dither.engine.binning import Bins, bins
+from dither.engine.certificate import Checked, check_certificate, read_certificate
 from dither.engine.dataset import Dataset
 from dither.engine.functions import (
     count,
@@ -25,6 +26,7 @@ from dither.tables import col, if_else
 
 __all__ = [
     "Bins",
+    "Checked",
     "Dataset",
     "Plan",
     "Query",
@@ -32,6 +34,7 @@ __all__ = [
     "Single",
     "TableRelease",
     "bins",
+    "check_certificate",
     "col",
     "count",
     "count_distinct",
@@ -43,6 +46,7 @@ __all__ = [
     "median",
     "min",
     "quantile",
+    "read_certificate",
     "std",
     "sum",
     "top",

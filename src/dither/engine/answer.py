@@ -16,10 +16,10 @@ from dither.engine.needs import Added
 from dither.engine.plan import Plan
 from dither.errors import ParameterError
 from dither.events import to_json
-from dither.exact import Number, check, in_words, rational
+from dither.exact import Number, check, rational
 from dither.ledger import Entry
-from dither.ledger.budget import write_budget
 from dither.mechanisms import Release
+from dither.mechanisms.certificate import stated
 from dither.mechanisms.released import Interval
 
 __all__ = ["TableRelease"]
@@ -129,15 +129,16 @@ class TableRelease(Release):
 
         return polars.from_arrow(self.value)
 
-    def certificate(self) -> dict[str, Any]:
+    def _terms(self) -> dict[str, Any]:
         """What a stranger needs to recompute the cost and to find it in the ledger: no data, not even the answer."""
+        protected = str(self.plan.neighbour)
         return {
-            "dither_certificate": 1,
             "mechanism": "table",
-            "question": self.entry.content["question"],
+            "question": self.entry.content["question"].removesuffix(f"; {protected}"),
+            "unit": protected,
             "event": json.loads(to_json(self.event)),
-            "guarantee": json.loads(write_budget(self.plan.cost)),
-            "split": {key: in_words(part.share) for key, part in self.plan.parts.items()},
+            "guarantee": stated(self.guarantee),
+            "account": self.entry.account,
             "ledger_entry": {"number": self.entry.number, "hash": self.entry.hash},
         }
 

@@ -73,6 +73,12 @@ class Neighbour:
         """Whether a row is replaced, so that it may change twice."""
         return self.adjacency.change == "replace"
 
+    def __str__(self) -> str:
+        """Who is protected and how much of them is used, for the ledger and the certificate."""
+        if self.adjacency.protects != "person":
+            return str(self.adjacency)
+        return f"{self.adjacency}, of whom at most {self.rows} rows in each of at most {self.groups} groups are used"
+
 
 class Noise(ABC):
     """What turns exact numbers into a column of noisy ones. It knows its event before there are any."""

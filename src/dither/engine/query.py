@@ -208,10 +208,9 @@ class Question:
         `population` they hold the mean of the population from which the rows were drawn independently.
         """
         query = self.query
-        neighbour = Neighbour.of(query.origin.unit, grouped=bool(query.keys))
         found = bool(query.keys) and query.public_keys is None
         price = Price.of(epsilon, delta, rho)
-        return planned(self.aggregates, neighbour, found, price, weights or {}, noise, level, population)
+        return planned(self.aggregates, self.neighbour, found, price, weights or {}, noise, level, population)
 
     def release(self, *, key: str | None = None, **price: Any) -> TableRelease:
         """Charge the ledger, then answer: a table with the keys, the values and their intervals.
@@ -228,9 +227,14 @@ class Question:
 
     @property
     def words(self) -> str:
-        """The question, for the ledger and the certificate."""
+        """The question and who is protected, for the ledger and the certificate."""
         asked = ", ".join(f"{name} = {aggregate}" for name, aggregate in self.aggregates.items())
-        return "; ".join((*self.query.words, asked))
+        return "; ".join((*self.query.words, asked, str(self.neighbour)))
+
+    @property
+    def neighbour(self) -> Neighbour:
+        """How far a neighbouring table may be."""
+        return Neighbour.of(self.query.origin.unit, grouped=bool(self.query.keys))
 
     def check(self) -> None:
         """Refuse columns that do not exist or are of the wrong type. No data is touched."""

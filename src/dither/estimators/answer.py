@@ -10,7 +10,7 @@ from typing import Any
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Composed, Event, Stated
-from dither.exact import Number, check, in_words, rational
+from dither.exact import Number, check, rational
 from dither.measures import PureDP
 from dither.mechanisms import Mechanism, Release
 from dither.mechanisms.released import Interval
@@ -41,11 +41,11 @@ class Estimate(Release):
             raise ParameterError(f"this {self.name} kept no budget for an interval. {self.covers}")
         return self.bars(exact)
 
-    def certificate(self) -> dict[str, Any]:
+    def _terms(self) -> dict[str, Any]:
         """As for any release, under the name of the estimator, and with the split of the budget."""
         # (Zero-argument super() knows no class with slots.)
-        split = {step: in_words(part) for step, part in self.split.items()}
-        return {**Release.certificate(self), "mechanism": f"stats.{self.name}", "split": split}
+        split = {step: str(part) for step, part in self.split.items()}
+        return {**Release._terms(self), "mechanism": f"stats.{self.name}", "split": split}
 
 
 @dataclass

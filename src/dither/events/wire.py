@@ -37,7 +37,7 @@ from dither.events.leaves import (
 )
 from dither.exact import rational
 
-__all__ = ["VERSION", "from_json", "to_json"]
+__all__ = ["VERSION", "from_json", "strict_object", "to_json"]
 
 VERSION = 1
 """The version of the text. It grows when a field changes its meaning; other versions are refused."""
@@ -97,23 +97,29 @@ def from_json(text: str) -> Event:
     >>> to_json(from_json(' {"scale": "2/4", "kind": "LaplaceNoise", "dither_event": 1}'))
     '{"dither_event":1,"kind":"LaplaceNoise","scale":"1/2","sensitivity":"1"}'
     """
-    if not isinstance(text, str):
-        raise ParameterError(f"an event is read from JSON text, got the type {type(text).__name__}.")
-    if len(text) > _LONGEST_TEXT:
-        raise ParameterError(f"an event is JSON text of at most {_LONGEST_TEXT} characters.")
-    try:
-        content = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse, parse_float=_refuse)
-    except ParameterError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise ParameterError(f"an event must be valid JSON: {type(error).__name__}.") from None
-    if not isinstance(content, dict):
-        raise ParameterError("an event must be a JSON object.")
+    content = strict_object(text, "an event")
     version = content.pop("dither_event", None)
     if type(version) is not int or version != VERSION:
         raise ParameterError(f"dither_event must be {VERSION}, got {version!r}. Read it with a matching dither.")
     event: Event = _read_event(content, "event", 1)
     return event
+
+
+def strict_object(text: str, noun: str) -> dict[str, Any]:
+    """The JSON object in `text`, which is to be `noun`: no key twice, no bare decimals, no NaN."""
+    if not isinstance(text, str):
+        raise ParameterError(f"{noun} is read from JSON text, got the type {type(text).__name__}.")
+    if len(text) > _LONGEST_TEXT:
+        raise ParameterError(f"{noun} is JSON text of at most {_LONGEST_TEXT} characters.")
+    try:
+        content = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse, parse_float=_refuse)
+    except ParameterError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"{noun} must be valid JSON: {type(error).__name__}.") from None
+    if not isinstance(content, dict):
+        raise ParameterError(f"{noun} must be a JSON object.")
+    return content
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dither.adjacency import name
 from dither.events import Event, to_json
 from dither.exact import Number, check, rational
-from dither.measures import Guarantee, ProfileOf
+from dither.measures import Guarantee
+from dither.mechanisms.certificate import sealed, shown, stated
 
 if TYPE_CHECKING:
     from dither.mechanisms.mechanism import Mechanism
@@ -38,32 +40,17 @@ class Release:
         return self.mechanism._interval(self.value, exact)
 
     def certificate(self) -> dict[str, Any]:
-        """What a stranger needs to recompute the cost: plain JSON values, no data, not even the answer."""
+        """What a stranger needs to recompute the cost: plain JSON values, no data, not even the answer.
+
+        `dither.engine.check_certificate` and `dither verify` do so.
+        """
+        return sealed(self._terms())
+
+    def _terms(self) -> dict[str, Any]:
+        """What this kind of release has to say, in the order in which it is read."""
         return {
-            "dither_certificate": 1,
             "mechanism": type(self.mechanism).__name__,
+            "unit": name(self.event.adjacency),
             "event": json.loads(to_json(self.event)),
-            "guarantee": _stated(self.guarantee),
+            "guarantee": stated(shown(self.guarantee, self.event)),
         }
-
-
-def _stated(guarantee: Guarantee) -> dict[str, Any]:
-    """The kind, the exact parameters as text, and who is protected, as in the text of an event.
-
-    {"kind": "ApproxDP", "epsilon": "1", "delta": "1/1000000"}. A profile has no parameters: it is δ(ε) of the event,
-    which stands beside it, at every ε: {"kind": "ProfileOf", "of": "event"}.
-    """
-    says: dict[str, Any] = {"kind": type(guarantee).__name__}
-    if isinstance(guarantee, ProfileOf):
-        says["of"] = "event"
-    else:
-        named = (field.name for field in fields(guarantee))  # type: ignore[arg-type]
-        public = (name for name in named if name != "adjacency" and not name.startswith("_"))
-        says |= {name.removeprefix("stated_"): _exactly(getattr(guarantee, name)) for name in public}
-    if guarantee.adjacency is not None:
-        says["adjacency"] = {name: value for name, value in asdict(guarantee.adjacency).items() if value is not None}
-    return says
-
-
-def _exactly(value: Any) -> Any:
-    return [_exactly(item) for item in value] if isinstance(value, tuple) else str(value)

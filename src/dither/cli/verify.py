@@ -1,0 +1,88 @@
+"""`dither verify`: a certificate, computed again and looked up in the ledger."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dither.cli.failures import SHOWN_WRONG
+from dither.cli.options import JSON
+from dither.cli.screen import print_json, working
+from dither.errors import CertificateError
+
+if TYPE_CHECKING:
+    from dither.engine import Checked
+
+__all__ = ["command"]
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="The certificate, a JSON file.")],
+    ledger: Annotated[str | None, typer.Option(help="The ledger: a file, or postgresql://...")] = None,
+    json: JSON = False,
+) -> None:
+    """Is this certificate true? Its cost is computed again, and the ledger is asked whether it says the same.
+
+    Ends with 0 if it is accepted, 1 if it is refused (and says which part is wrong), 2 for bad usage.
+
+    Example: dither verify certificate.json --ledger visits.ledger
+    """
+    text = _text(file)
+    try:
+        with working("computing the cost again"):
+            checked = _checked(text, ledger)
+    except CertificateError as error:
+        if json:
+            print_json({"accepted": False, "part": error.part, "reason": str(error)})
+        else:
+            typer.echo(f"refused. {error}")
+        raise typer.Exit(SHOWN_WRONG) from None
+    print_json(_as_json(checked)) if json else typer.echo(_in_words(checked))
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError:
+        raise typer.BadParameter("there is no such file, or it cannot be read. Check the path.") from None
+    except UnicodeDecodeError:
+        raise typer.BadParameter("this is no text in UTF-8. A certificate is a JSON file.") from None
+
+
+def _checked(text: str, location: str | None) -> Checked:
+    # Loaded here: the mathematics takes longer to load than the help takes to read.
+    engine: Any = importlib.import_module("dither.engine")
+    check: Callable[..., Checked] = engine.check_certificate
+    certificate = engine.read_certificate(text)
+    if location is None:
+        return check(certificate)
+    if "://" not in location and not Path(location).is_file():
+        raise typer.BadParameter("there is no such file. Check the path of the ledger.", param_hint="--ledger")
+    with closing(importlib.import_module("dither.ledger").Ledger(location)) as ledger:
+        return check(certificate, ledger)
+
+
+def _as_json(checked: Checked) -> dict[str, Any]:
+    said: dict[str, Any] = {"accepted": True, "guarantee": _promise(checked), "event": str(checked.event)}
+    if checked.entry is not None:
+        said |= {"ledger_entry": checked.entry.number, "ledger_entries": checked.entries}
+    return said
+
+
+def _in_words(checked: Checked) -> str:
+    done = f"accepted. What was done costs at most {_promise(checked)}: {checked.event}."
+    if checked.entry is None:
+        return f"{done}\nNo ledger was asked, so it is not known whether it was charged. Give --ledger to find out."
+    return (
+        f"{done}\nEntry {checked.entry.number} of the ledger says the same, and the ledger holds together "
+        f"({checked.entries} entries)."
+    )
+
+
+def _promise(checked: Checked) -> str:
+    return "its own privacy profile" if checked.guarantee is None else str(checked.guarantee)

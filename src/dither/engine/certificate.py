@@ -1,0 +1,285 @@
+"""Is a certificate true? Its cost is computed again, and the ledger is asked whether it says the same.
+
+Without a ledger it is certain that the certificate is well formed, that its parts agree, and that what it says was done
+costs no more than it states: an upper bound on the cost of the event is at most the stated guarantee, so a promise that
+is too small is never accepted. That it *was* done, for which question and in which account, only the ledger knows.
+
+| field | without a ledger | with a ledger |
+|---|---|---|
+| `dither_certificate`, the set of fields | exactly as written by this format | the same |
+| `version`, `mechanism` | a label | a label; "table" if there is an entry |
+| `unit` | who is protected, as in the event | also how much of a person is used |
+| `event` | a sentence that accounting can read | the one that was charged |
+| `guarantee` | not below the cost of the event | what was charged |
+| `split` (of `dp.stats`) | adds up to the stated ε | the same |
+| `question`, `account`, `ledger_entry` | text | those of the entry, in a chain that verifies |
+| `digest` | of all other fields | the same |
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final, TypeAlias, TypeVar
+
+from dither.accounting import Composition, WideBracket, compose
+from dither.accounting.filters import pure_cost, zcdp_cost
+from dither.adjacency import Adjacency, name
+from dither.errors import CertificateError, DitherError, LedgerError, OverBudget, ParameterError
+from dither.events import Event, GaussianNoise, from_json, to_json
+from dither.events.wire import strict_object
+from dither.exact import rational
+from dither.ledger import Entry, Ledger
+from dither.ledger.budget import Budget, read_budget
+from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP
+from dither.mechanisms.certificate import FORMAT, digest, stated
+from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
+
+__all__ = ["Checked", "check_certificate", "read_certificate"]
+
+Promise: TypeAlias = Budget | GaussianDP
+"""What releases state, beside the profile of the event itself."""
+
+_Figures = TypeVar("_Figures")
+
+_ALWAYS: Final = {"dither_certificate", "version", "mechanism", "unit", "event", "guarantee", "digest"}
+_OF_ESTIMATES: Final = _ALWAYS | {"split"}
+_OF_TABLES: Final = _ALWAYS | {"question", "account", "ledger_entry"}
+_VERSION: Final = re.compile(r"[0-9]+(\.[0-9]+)*[a-z0-9.+]{0,40}")
+_KINDS: Final[dict[str, Callable[..., Promise]]] = {
+    "PureDP": PureDP,
+    "ApproxDP": ApproxDP,
+    "ZCDP": ZCDP,
+    "GaussianDP": lambda mu_squared, adjacency: GaussianDP.from_square(rational(mu_squared), adjacency=adjacency),
+}
+_PROFILE: Final = {"kind": "ProfileOf", "of": "event"}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A certificate that was found true."""
+
+    event: Event
+    """What was done."""
+    guarantee: Promise | None
+    """What was promised; None stands for the profile of the event itself."""
+    entry: Entry | None = None
+    """The charge in the ledger, if one was at hand."""
+    entries: int = 0
+    """How many entries of the ledger were verified."""
+
+    @property
+    def cost(self) -> Composition:
+        """The tight cost, computed again from the event."""
+        return compose([self.event])
+
+
+def read_certificate(text: str) -> dict[str, Any]:
+    """The certificate in a text, read strictly: no key twice, no bare decimals, no NaN."""
+    try:
+        return strict_object(text, "a certificate")
+    except ParameterError as error:
+        raise CertificateError("text", str(error)) from None
+
+
+def check_certificate(certificate: Mapping[str, Any], ledger: Ledger | None = None) -> Checked:
+    """What the certificate shows, or `CertificateError` with the part that is wrong.
+
+    >>> import dither as dp
+    >>> certificate = dp.Laplace(sensitivity=1, epsilon=0.5).release(20).certificate()
+    >>> check_certificate(certificate).guarantee
+    PureDP(epsilon=0.5)
+    >>> certificate["guarantee"]["epsilon"] = "1/4"
+    >>> check_certificate(certificate)
+    Traceback (most recent call last):
+    dither.errors.CertificateError: digest: it is not that of the other fields: one of them was changed.
+    """
+    content = _plain(certificate)
+    _check_fields(content)
+    event = _event(content["event"])
+    _check_unit(content, event)
+    guarantee = _guarantee(content["guarantee"], event)
+    if "split" in content:
+        _check_split(content["split"], guarantee)
+    checked = Checked(event, guarantee)
+    if ledger is not None:
+        checked = _confirmed(content, checked, ledger)
+    if guarantee is not None and not _covers(guarantee, event):
+        raise CertificateError("guarantee", f"what was done is not shown to cost at most {guarantee}.")
+    return checked
+
+
+def _plain(certificate: Any) -> dict[str, Any]:
+    """The certificate as JSON would give it back."""
+    if not isinstance(certificate, Mapping):
+        raise CertificateError("text", f"a certificate is a JSON object, got the type {type(certificate).__name__}.")
+    try:
+        return read_certificate(json.dumps(dict(certificate), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, CertificateError):
+            raise
+        raise CertificateError("text", f"a certificate holds JSON values only ({type(error).__name__}).") from None
+
+
+def _check_fields(content: dict[str, Any]) -> None:
+    written = content.get("dither_certificate")
+    if type(written) is not int or written != FORMAT:
+        raise CertificateError("dither_certificate", f"must be {FORMAT}. Check it with the dither that wrote it.")
+    for label in ("version", "mechanism", "unit", "digest"):
+        if not isinstance(content.get(label), str) or not content[label]:
+            raise CertificateError(label, "must be a text that is not empty.")
+    if not _VERSION.fullmatch(content["version"]):
+        raise CertificateError("version", "must be a version such as 1.2.0.")
+    fields = _fields_of(content["mechanism"])
+    if wrong := sorted(content.keys() ^ fields):
+        verb = "is missing" if wrong[0] in fields else "does not belong to such a certificate"
+        raise CertificateError(wrong[0], f"this field {verb}. Its fields: {', '.join(sorted(fields))}.")
+    if content["digest"] != digest({label: value for label, value in content.items() if label != "digest"}):
+        raise CertificateError("digest", "it is not that of the other fields: one of them was changed.")
+
+
+def _fields_of(mechanism: str) -> set[str]:
+    if mechanism == "table":
+        return _OF_TABLES
+    return _OF_ESTIMATES if mechanism.startswith("stats.") else _ALWAYS
+
+
+def _event(says: Any) -> Event:
+    """The event, spelled as dither spells it."""
+    try:
+        event = from_json(json.dumps(says))
+    except DitherError as error:
+        raise CertificateError("event", str(error)) from None
+    if json.loads(to_json(event)) != says:
+        raise CertificateError("event", "it is not spelled as dither writes it.")
+    return event
+
+
+def _check_unit(content: dict[str, Any], event: Event) -> None:
+    unit, protected = content["unit"], name(event.adjacency)
+    if unit != protected and not (content["mechanism"] == "table" and unit.startswith(f"{protected}, ")):
+        raise CertificateError("unit", f"the event protects '{protected}', and the certificate says otherwise.")
+
+
+def _guarantee(says: Any, event: Event) -> Promise | None:
+    """What is stated, about the same neighbours as the event; None if that is the profile of the event."""
+    is_profile = isinstance(says, dict) and {key: says[key] for key in says if key != "adjacency"} == _PROFILE
+    guarantee = None if is_profile else _stated(says)
+    if _adjacency(says) != event.adjacency:
+        raise CertificateError("guarantee", "it protects something else than the event.")
+    return guarantee
+
+
+def _stated(says: Any) -> Promise:
+    """Read back, and then written again: what differs in anything is refused."""
+    kind = says.get("kind") if isinstance(says, dict) else None
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise CertificateError("guarantee", f"its kind must be one of {', '.join(_KINDS)} and ProfileOf.")
+    figures = {key: value for key, value in says.items() if key not in ("kind", "adjacency")}
+    try:
+        guarantee = _KINDS[kind](**figures, adjacency=_adjacency(says))
+    except (TypeError, ParameterError):
+        guarantee = None
+    if guarantee is None or stated(guarantee) != says:
+        raise CertificateError("guarantee", f"these are not the exact figures of a {kind}.")
+    return guarantee
+
+
+def _adjacency(says: dict[str, Any]) -> Adjacency | None:
+    if "adjacency" not in says:
+        return None
+    try:
+        return Adjacency(**says["adjacency"])
+    except (TypeError, ParameterError):
+        raise CertificateError("guarantee", "its adjacency does not say who is protected.") from None
+
+
+def _covers(guarantee: Promise, event: Event) -> bool:
+    """Whether the event certainly keeps the guarantee.
+
+    Sums of largest losses, of infinite masses and of ρ are exact or rounded up, and such sums hold (claim C3 for
+    ε and δ); δ(ε) of the composition is rounded up. So True is proved; False may be a proof that is missing.
+    """
+    if isinstance(guarantee, GaussianDP):
+        return isinstance(event, GaussianNoise) and _is_dominated(event, guarantee.mu_squared)
+    if isinstance(guarantee, ZCDP):
+        cost = _sum(zcdp_cost, event)
+        return cost is not None and cost <= guarantee.rho
+    failure = guarantee.stated_delta if isinstance(guarantee, ApproxDP) else Fraction(0)
+    sums = _sum(pure_cost, event)
+    if sums is not None and sums[0] <= guarantee.stated_epsilon and sums[1] <= failure:
+        return True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WideBracket)  # however wide, the upper end holds
+        return Fraction(compose([event]).delta(guarantee.stated_epsilon)) <= failure
+
+
+def _is_dominated(noise: GaussianNoise, mu_squared: Fraction) -> bool:
+    """Whether continuous noise of this μ² dominates it: by its scale, or on a lattice by mechanisms/smoothing.md."""
+    if noise.step is None:
+        return noise.sensitivity_squared <= mu_squared * noise.variance
+    variance, square = noise.variance / noise.step**2, noise.sensitivity_squared / noise.step**2
+    if mu_squared and smallest_variance(mu_squared, square, noise.dimension) <= variance:
+        return True
+    found = dominating_mu_squared(variance, square, noise.dimension)
+    return found is not None and found <= mu_squared
+
+
+def _sum(cost: Callable[[Event], _Figures], event: Event) -> _Figures | None:
+    """What the rule for sums says, or None where it says nothing."""
+    try:
+        return cost(event)
+    except OverBudget:
+        return None
+
+
+def _check_split(split: Any, guarantee: Promise | None) -> None:
+    if not isinstance(split, dict) or not all(isinstance(part, str) for part in split.values()):
+        raise CertificateError("split", "must name steps, and say the epsilon of each as text.")
+    try:
+        parts = [rational(part, step) for step, part in split.items()]
+    except ParameterError:
+        raise CertificateError("split", "its parts must be exact numbers.") from None
+    whole = getattr(guarantee, "stated_epsilon", None)
+    if any(part < 0 for part in parts) or sum(parts, Fraction(0)) != whole:
+        raise CertificateError("split", f"its parts must add up to the stated epsilon, {whole}.")
+
+
+def _confirmed(content: dict[str, Any], checked: Checked, ledger: Ledger) -> Checked:
+    """The same, with the entry of a ledger that verifies and says the same."""
+    if "ledger_entry" not in content:
+        raise CertificateError("ledger", "this certificate names no entry, so no ledger can confirm it. Leave it out.")
+    entry, entries = _found(content["ledger_entry"], ledger)
+    if entry.kind != "charge":
+        raise CertificateError("ledger_entry", f"this entry is no charge but of the kind {entry.kind!r}.")
+    charged = entry.content
+    agrees = {
+        "account": entry.account == content["account"],
+        "question": charged["question"] == f"{content['question']}; {content['unit']}",
+        "event": charged["event"] == to_json(checked.event),
+        "guarantee": read_budget(charged["cost"]) == checked.guarantee,
+    }
+    for part, is_same in agrees.items():
+        if not is_same:
+            raise CertificateError(part, f"entry {entry.number} of the ledger says something else.")
+    return replace(checked, entry=entry, entries=entries)
+
+
+def _found(says: Any, ledger: Ledger) -> tuple[Entry, int]:
+    """The entry of that number and hash in a ledger that verifies, and the number of all its entries."""
+    if not isinstance(says, dict) or says.keys() != {"number", "hash"} or type(says["number"]) is not int:
+        raise CertificateError("ledger_entry", "must be the number and the hash of an entry.")
+    try:
+        entries = ledger.verify()
+        found = next((entry for entry in ledger.entries() if entry.number == says["number"]), None)
+    except LedgerError as error:
+        raise CertificateError("ledger", str(error)) from None
+    if found is None:
+        raise CertificateError("ledger_entry", f"the ledger has {entries} entries, and none of this number.")
+    if found.hash != says["hash"]:
+        raise CertificateError("ledger_entry", "the entry of this number has another hash in this ledger.")
+    return found, entries
