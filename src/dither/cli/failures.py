@@ -28,8 +28,12 @@ def told() -> Iterator[None]:
     """
     try:
         yield
+    except OverBudget as error:
+        _leave(f"{error} Pay less, or ask less; `dither ledger` shows what was spent on.", OVER_BUDGET)
+    except ParameterError as error:
+        _leave(str(error), BAD_INPUT)
     except DitherError as error:
-        _leave(str(error), _code(error))
+        _leave(str(error), TROUBLE)
     except Exception as error:
         if isinstance(error, BrokenPipeError | typer.Abort) or hasattr(error, "exit_code"):
             raise  # typer's own, and the reader of our output that went away, which typer knows
@@ -50,9 +54,3 @@ def _unexpected(error: Exception) -> None:
 def _leave(sentence: str, code: int) -> None:
     typer.echo(f"Error: {sentence}", err=True)
     raise typer.Exit(code) from None
-
-
-def _code(error: DitherError) -> int:
-    if isinstance(error, OverBudget):
-        return OVER_BUDGET
-    return BAD_INPUT if isinstance(error, ParameterError) else TROUBLE

@@ -1,0 +1,195 @@
+"""Conditions and values of a row, as text.
+
+    condition   age >= 18 and city in ('Paris', 'Lyon') and not spend is null
+    value       price * quantity - coalesce(discount, 0)      day >= date '2024-01-31'
+
+    condition = both { "or" both }             both = each { "and" each }             each = ["not"] comparison
+    comparison = sum [ ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=") sum
+                     | "is" ["not"] "null" | ["not"] "in" "(" literal { "," literal } ")" ]
+    sum = product { ("+" | "-") product }      product = part { ("*" | "/") part }    part = ["-"] single
+    single = number | 'text' | "date" 'year-month-day' | "true" | "false" | column | function "(" ... ")"
+           | "(" condition ")"
+
+A column is a word, or any name in double quotes. Texts stand in single quotes; a quote inside is written twice. What is
+read is a tree of `dither.tables.expression`, so there is nothing to say here that may not be said there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+from dither.cli.tokens import Reader
+from dither.tables import Column, Expression, if_else
+from dither.tables.expression import literal
+
+__all__ = ["Conditions", "condition", "day", "public_value", "sees_day"]
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Expression]] = {
+    "=": lambda left, right: left == right,
+    "==": lambda left, right: left == right,
+    "!=": lambda left, right: left != right,
+    "<>": lambda left, right: left != right,
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+}
+_FUNCTIONS: dict[str, tuple[int, Callable[..., Expression]]] = {
+    "abs": (1, lambda of: abs(of)),
+    "coalesce": (2, lambda of, other: of.coalesce(other)),
+    "day": (1, lambda of: of.day()),
+    "floor": (1, lambda of: of.floor()),
+    "if_else": (3, if_else),
+    "month": (1, lambda of: of.month()),
+    "weekday": (1, lambda of: of.weekday()),
+    "year": (1, lambda of: of.year()),
+}
+_RESERVED = ("and", "or", "not", "is", "in", "null", "true", "false")
+
+
+def condition(text: str) -> Expression:
+    """A condition, or any other value of a row.
+
+    >>> print(condition("age >= 18 and not (city = 'Paris' or spend is null)"))
+    ((age >= 18) and not(((city == 'Paris') or is_null(spend))))
+    """
+    reader = Reader(text)
+    return reader.whole(lambda: Conditions(reader).condition())
+
+
+class Conditions:
+    """Reads conditions and other values of a row."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def condition(self) -> Expression:
+        """The next condition or value."""
+        return self._reader.nested(self._either)
+
+    def _either(self) -> Expression:
+        found = self._both()
+        while self._reader.accept("or"):
+            found = found | self._both()
+        return found
+
+    def _both(self) -> Expression:
+        found = self._negated()
+        while self._reader.accept("and"):
+            found = found & self._negated()
+        return found
+
+    def _negated(self) -> Expression:
+        if self._reader.accept("not"):
+            return ~self._reader.nested(self._negated)
+        return self._comparison()
+
+    def _comparison(self) -> Expression:
+        left = self._sum()
+        if sign := self._reader.accept(*_COMPARISONS):
+            return _COMPARISONS[sign](left, self._sum())
+        if self._reader.accept("is"):
+            negated = self._reader.accept("not")
+            self._reader.expect("null")
+            return ~left.is_null() if negated else left.is_null()
+        if self._reader.accept("in"):
+            return left.is_in(self._literals())
+        if self._reader.sees("not", "in"):
+            self._reader.take()
+            self._reader.take()
+            return ~left.is_in(self._literals())
+        return left
+
+    def _sum(self) -> Expression:
+        found = self._product()
+        while sign := self._reader.accept("+", "-"):
+            other = self._product()
+            found = found + other if sign == "+" else found - other
+        return found
+
+    def _product(self) -> Expression:
+        found = self._part()
+        while sign := self._reader.accept("*", "/"):
+            other = self._part()
+            found = found * other if sign == "*" else found / other
+        return found
+
+    def _part(self) -> Expression:
+        if self._reader.sees("-") and self._reader.second.kind != "number":
+            self._reader.take()
+            return -self._reader.nested(self._part)
+        return self._single()
+
+    def _single(self) -> Expression:
+        reader = self._reader
+        token = reader.next
+        if token.kind in ("number", "text") or reader.sees("-") or _is_truth(reader) or sees_day(reader):
+            return literal(public_value(reader))
+        if reader.accept("("):
+            found = self.condition()
+            reader.expect(")")
+            return found
+        if reader.sees(token.text.lower(), "("):
+            return self._function()
+        if token.kind == "word" and token.text.lower() in _RESERVED:
+            reader.refuse("a value is expected here; a column of such a name stands in double quotes")
+        return Column(reader.identifier("a column, a number, a text in '...' or a function"))
+
+    def _function(self) -> Expression:
+        reader = self._reader
+        name = reader.accept(*_FUNCTIONS)
+        if name is None:
+            reader.refuse(f"unknown function; there are {', '.join(_FUNCTIONS)}")
+        number, function = _FUNCTIONS[name]
+        reader.expect("(")
+        parts = [self.condition()]
+        while reader.accept(","):
+            parts.append(self.condition())
+        if len(parts) != number:
+            reader.refuse(f"this function takes {number} values, got {len(parts)}")
+        reader.expect(")")
+        return function(*parts)
+
+    def _literals(self) -> list[Any]:
+        self._reader.expect("(")
+        found = [public_value(self._reader)]
+        while self._reader.accept(","):
+            found.append(public_value(self._reader))
+        self._reader.expect(")")
+        return found
+
+
+def sees_day(reader: Reader) -> bool:
+    """Whether date '...' is next; a column may be called date as well."""
+    return reader.sees("date") and reader.second.kind == "text"
+
+
+def public_value(reader: Reader) -> Any:
+    """A number, a text, a day, true or false, as an expression can hold it."""
+    if sees_day(reader):
+        return day(reader)
+    if found := reader.accept("true", "false"):
+        return found == "true"
+    if reader.next.kind == "text":
+        return reader.take().text
+    if not reader.sees("-") and reader.next.kind != "number":
+        reader.refuse("a number, a text in '...', date '...', true or false is expected here")
+    number = reader.number()
+    return int(number) if number.denominator == 1 and abs(number) < 1 << 63 else float(number)
+
+
+def _is_truth(reader: Reader) -> bool:
+    return reader.sees("true") or reader.sees("false")
+
+
+def day(reader: Reader) -> date:
+    """The day of date '2024-01-31'."""
+    reader.take()
+    try:
+        found = date.fromisoformat(reader.next.text)
+    except ValueError:
+        reader.refuse("a day such as '2024-01-31' is expected here")
+    reader.take()
+    return found

@@ -1,0 +1,144 @@
+"""A dataset and its questions, as typed objects: what the flags of a command or a file `dither.toml` say."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dither.engine import Bins, Dataset, Plan, Question
+from dither.engine.aggregate import Aggregate
+from dither.errors import LedgerError, ParameterError
+from dither.ledger import Account, Ledger
+from dither.ledger.budget import Budget
+from dither.measures import PureDP
+from dither.tables import Expression, open_source
+from dither.unit.contribution import TableUnit
+
+__all__ = ["Asked", "Description", "is_there"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question: which rows, which groups, what of them, and the price."""
+
+    aggregates: Mapping[str, Aggregate]
+    where: tuple[Expression, ...] = ()
+    columns: Mapping[str, Expression] = field(default_factory=dict)
+    """New columns, made before rows are chosen."""
+    group_by: tuple[str | Bins, ...] = ()
+    keys: Any = None
+    price: Mapping[str, Any] = field(default_factory=dict)
+    """The arguments of `Question.plan`: epsilon, delta, rho, noise, weights, level, population."""
+    key: str | None = None
+    """The idempotency key."""
+
+    def of(self, data: Dataset) -> Question:
+        """The question to a dataset; what cannot be asked is refused here, before anything is spent."""
+        query = data.with_columns(**self.columns) if self.columns else data
+        query = query.where(*self.where) if self.where else query
+        query = query.group_by(*self.group_by, keys=self.keys) if self.group_by else query
+        try:
+            return query.agg(**self.aggregates)
+        except ParameterError:
+            for name, aggregate in self.aggregates.items():  # which of them is it?
+                with _naming(f"{name} = {aggregate}"):
+                    query.agg(**{name: aggregate})
+            raise
+
+    def planned(self, data: Dataset) -> Plan:
+        """The plan of this question. Without a price it is refused in the words of the command line."""
+        if not self.price.keys() & {"epsilon", "rho"}:
+            raise ParameterError("the question has no price. Say what it may cost, such as --epsilon 0.5.")
+        return self.of(data).plan(**self.price)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A source, whom it protects, what may be spent, and what is asked."""
+
+    source: str
+    unit: TableUnit
+    questions: Mapping[str, Asked]
+    budget: Budget | None = None
+    """None where the ledger knows it already."""
+    ledger: str | None = None
+    table: str | None = None
+    identity: str | None = None
+
+    def question(self, name: str | None) -> tuple[str, Asked]:
+        """The question of that name, or the only one."""
+        if name is None and len(self.questions) == 1:
+            return next(iter(self.questions.items()))
+        if name is None:
+            raise ParameterError(f"there are several questions. Name one of them: {', '.join(self.questions)}.")
+        if name not in self.questions:
+            raise ParameterError(f"there is no question {name!r}. Existing questions: {', '.join(self.questions)}.")
+        return name, self.questions[name]
+
+    @contextmanager
+    def for_planning(self) -> Iterator[Dataset]:
+        """The dataset with a ledger of its own that is thrown away: no budget is opened, and nothing can be released
+        from what the owner gave."""
+        with tempfile.TemporaryDirectory() as folder:
+            data = self._opened(PureDP(1), Path(folder) / "plan.ledger")
+            with data:
+                yield data
+
+    @contextmanager
+    def for_releasing(self) -> Iterator[Dataset]:
+        """The dataset with its ledger."""
+        with self._opened(self.budget or self._known().budget, self._place) as data:
+            yield data
+
+    def account(self) -> Account | None:
+        """What the ledger says of this dataset; None if there is no ledger yet, or the dataset is not in it."""
+        if self.ledger is None or not is_there(self.ledger):
+            return None
+        opened = open_source(self.source, self.table, self.identity)
+        ledger = Ledger(self.ledger)
+        try:
+            return ledger.account(opened.identity)
+        except LedgerError:
+            return None
+        finally:
+            ledger.close()
+            opened.engine.backend.disconnect()
+
+    def _known(self) -> Account:
+        account = self.account()
+        if account is None:
+            raise ParameterError(
+                "this dataset has no budget yet. Say once what may be spent in all, such as --budget-epsilon 2."
+            )
+        return account
+
+    @property
+    def _place(self) -> str:
+        if self.ledger is None:
+            raise ParameterError(
+                "a release is written down in a ledger. Say where, such as --ledger visits.ledger; always the same one."
+            )
+        return self.ledger
+
+    def _opened(self, budget: Budget, ledger: str | os.PathLike[str]) -> Dataset:
+        return Dataset(
+            self.source, unit=self.unit, budget=budget, ledger=ledger, table=self.table, identity=self.identity
+        )
+
+
+@contextmanager
+def _naming(what: str) -> Iterator[None]:
+    try:
+        yield
+    except ParameterError as error:
+        raise ParameterError(f"{what}: {error}") from None
+
+
+def is_there(ledger: str) -> bool:
+    """Whether a ledger may be at this place: a file that exists, or a database, which only asking tells."""
+    return "://" in ledger or Path(ledger).exists()

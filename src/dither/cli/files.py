@@ -1,0 +1,96 @@
+"""The files that a release writes: checked before anything is spent, written when the answer is there."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from dither.cli.description import Description
+from dither.engine import TableRelease
+from dither.errors import EngineError, ParameterError
+
+__all__ = ["Files", "write_table"]
+
+_ENDINGS: Final = {
+    "out": (".csv", ".parquet", ".json"),
+    "certificate": (".json",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the answer goes; None is nowhere."""
+
+    out: Path | None
+    certificate: Path | None
+
+    def check(self, description: Description, said: str) -> None:
+        """Refuse what could not be written, and what would overwrite the data, the ledger or another of these.
+
+        `said` is the file that was named on the command line: the data, or its description.
+        """
+        taken = {path.resolve(): "the data" for path in map(Path, glob.glob(description.source))}
+        taken |= {Path(said).resolve(): "what it is about", Path(description.source).resolve(): "the data"}
+        if description.ledger is not None:
+            taken[Path(description.ledger).resolve()] = "the ledger"
+        for name, path in self._named().items():
+            if path.suffix.lower() not in _ENDINGS[name]:
+                raise ParameterError(f"--{name} must end in {' or '.join(_ENDINGS[name])}, got {path.name!r}.")
+            folder = path.resolve().parent
+            if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
+                raise ParameterError(f"--{name} cannot be written to {str(path)!r}. Make the folder, or name another.")
+            if path.resolve() in taken:
+                raise ParameterError(f"--{name} would overwrite {taken[path.resolve()]}. Name another file.")
+            taken[path.resolve()] = f"--{name}"
+
+    def write(self, release: TableRelease) -> None:
+        """Write what was asked for. The answer was paid for: if one file fails, the others are written still."""
+        writers: dict[str, Callable[[Path], object]] = {
+            "out": lambda path: write_table(release.value, path),
+            "certificate": lambda path: path.write_text(_json(release.certificate()), encoding="utf-8"),
+        }
+        failed = [name for name, path in self._named().items() if not _written(writers[name], path)]
+        if failed:
+            raise EngineError(
+                f"--{' and --'.join(failed)} could not be written. The answer above was paid for: copy it from there."
+            )
+
+    def _named(self) -> dict[str, Path]:
+        return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """A table as CSV (lists become texts), Parquet or JSON, by the ending of the path."""
+    if path.suffix.lower() == ".json":
+        path.write_text(_json(table.to_pylist()), encoding="utf-8")
+    elif path.suffix.lower() == ".parquet":
+        pa.parquet.write_table(table, path)
+    else:
+        plain = {name: _plain(table.column(name)) for name in table.column_names}
+        pa.csv.write_csv(pa.table(plain), path)
+
+
+def _plain(column: Any) -> Any:
+    is_list = pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type)
+    return pa.array([_json(each) for each in column.to_pylist()]) if is_list else column
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _written(write: Callable[[Path], object], path: Path) -> bool:
+    try:
+        write(path)
+    except OSError:
+        return False
+    return True

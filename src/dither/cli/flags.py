@@ -1,0 +1,128 @@
+"""What the flags of `plan` and `release` mean: the same description that a file gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dither.cli.aggregates import aggregate, assigned, bounds, group
+from dither.cli.conditions import condition
+from dither.cli.description import Asked, Description
+from dither.cli.keys import keys
+from dither.cli.toml_file import CHANGES, budget_of, read
+from dither.errors import ParameterError
+from dither.tables.lattice import checked_bounds
+from dither.unit.contribution import Person, Rows, TableUnit
+
+__all__ = ["described"]
+
+_COST = ("epsilon", "delta", "rho")
+_PRICE = (*_COST, "noise", "level", "population")
+_NOT_OF_THE_QUESTION = ("source", "json", "key", "out", "certificate", "report", "plot", "question", "questions")
+"""Flags that go with a description in a file as well; the others say what the file says."""
+
+_Value = TypeVar("_Value")
+
+
+def described(flags: Mapping[str, Any]) -> Description:
+    """The description in the file that is named, or in the flags."""
+    given = {name: value for name, value in flags.items() if not (value is None or value is False or value in ((), []))}
+    if Path(flags["source"]).suffix.lower() == ".toml":
+        return _with_price(read(Path(flags["source"])), given)
+    return Description(
+        source=flags["source"],
+        unit=_unit(given),
+        questions={"question": _asked(given)},
+        budget=budget_of(*(given.get(f"budget_{name}") for name in _COST)),
+        ledger=given.get("ledger"),
+        table=given.get("table"),
+        identity=given.get("identity"),
+    )
+
+
+def _with_price(description: Description, given: Mapping[str, Any]) -> Description:
+    """The file's questions, with the price that the flags say."""
+    for name in given:
+        if name not in (*_PRICE, *_NOT_OF_THE_QUESTION):
+            raise ParameterError(f"--{name.replace('_', '-')} is said in the description. Change it there.")
+    if not description.questions:
+        raise ParameterError("the description asks no question. Add one: [questions.visits] with agg and epsilon.")
+    new = {name: value for name, value in given.items() if name in _PRICE}
+    costs_anew = any(name in new for name in _COST)
+
+    def priced(asked: Asked) -> Asked:
+        old = {name: value for name, value in asked.price.items() if not (costs_anew and name in _COST)}
+        return replace(asked, price={**old, **new}, key=given.get("key", asked.key))
+
+    return replace(description, questions={name: priced(asked) for name, asked in description.questions.items()})
+
+
+def _unit(given: Mapping[str, Any]) -> TableUnit:
+    person, rows = given.get("person"), given.get("rows")
+    if (person is None) == (rows is None):
+        raise ParameterError(
+            "say who is protected: --person and the column that tells persons apart, or --rows add-remove if each row "
+            "is somebody of their own."
+        )
+    limits = {name: given[name] for name in ("max_groups", "max_rows_per_group") if name in given}
+    if person is not None:
+        return Person(person, **limits)
+    if limits:
+        raise ParameterError("--max-groups and --max-rows-per-group go with --person: a row is one row in one group.")
+    if rows not in CHANGES:
+        raise ParameterError(f"--rows must be one of {', '.join(CHANGES)}.")
+    return Rows(CHANGES[rows])
+
+
+def _asked(given: Mapping[str, Any]) -> Asked:
+    if "agg" not in given:
+        raise ParameterError("say what to ask: --agg visits=count, or --agg 'spend=mean(cost, 0, 200)'.")
+    known = {
+        name: checked_bounds(both) for name, both in _assigned("bounds", given, bounds, example="'cost=0,200'").items()
+    }
+    groups = tuple(group(each) for each in given.get("group_by", ()))
+    weights = _assigned("weight", given, str, example="visits=2")
+    return Asked(
+        aggregates=_assigned("agg", given, lambda text: aggregate(text, known), example="visits=count"),
+        where=tuple(condition(each) for each in given.get("where", ())),
+        columns=_assigned("column", given, condition, example="'total=price * quantity'"),
+        group_by=groups,
+        keys=_keys([each for each in groups if isinstance(each, str)], given.get("keys", ())),
+        price={name: given[name] for name in _PRICE if name in given} | ({"weights": weights} if weights else {}),
+        key=given.get("key"),
+    )
+
+
+def _assigned(
+    flag: str, given: Mapping[str, Any], read_one: Callable[[str], _Value], *, example: str
+) -> dict[str, _Value]:
+    """`name=value` of a flag that may be repeated, by name."""
+    found: dict[str, _Value] = {}
+    for text in given.get(flag, ()):
+        name, rest = assigned(text, f"--{flag} {example}")
+        if name in found:
+            raise ParameterError(f"--{flag} says {name!r} twice. Rename one, or leave it out.")
+        found[name] = read_one(rest)
+    return found
+
+
+def _keys(columns: Sequence[str], texts: Sequence[str]) -> Any:
+    """One list for one column; else one for each, `column=key,key`."""
+    if not texts:
+        return None
+    if not columns:
+        raise ParameterError("--keys are those of groups. Say --group-by too, or use --where.")
+    found: dict[str, list[Any]] = {}
+    for text in texts:
+        name, is_named, rest = text.partition("=")
+        if is_named and name.strip() in columns:
+            found.setdefault(name.strip(), []).extend(keys(rest))
+        elif len(columns) == 1:
+            found.setdefault(columns[0], []).extend(keys(text))
+        else:
+            raise ParameterError(
+                f"several columns need their keys each: --keys {columns[0]}=... --keys {columns[1]}=..."
+            )
+    return found

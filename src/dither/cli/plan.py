@@ -1,0 +1,99 @@
+"""`dither plan`: what a release would do and how exact it would be, before anything is spent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dither.cli import options
+from dither.cli.screen import print_json, print_table
+
+__all__ = ["command"]
+
+
+def command(
+    context: typer.Context,
+    source: options.SOURCE,
+    questions: Annotated[
+        list[str] | None, typer.Argument(metavar="QUESTION", help="Questions of the description; all unless given.")
+    ] = None,
+    person: options.PERSON = None,
+    rows: options.ROWS = None,
+    max_groups: options.MAX_GROUPS = None,
+    max_rows_per_group: options.MAX_ROWS = None,
+    column: options.COLUMN = None,
+    where: options.WHERE = None,
+    group_by: options.GROUP_BY = None,
+    keys: options.KEYS = None,
+    agg: options.AGG = None,
+    bounds: options.BOUNDS = None,
+    epsilon: options.EPSILON = None,
+    delta: options.DELTA = None,
+    rho: options.RHO = None,
+    noise: options.NOISE = None,
+    weight: options.WEIGHT = None,
+    level: options.LEVEL = None,
+    population: options.POPULATION = False,
+    ledger: options.LEDGER = None,
+    table: options.TABLE = None,
+    identity: options.IDENTITY = None,
+    json: options.JSON = False,
+) -> None:
+    """Say what a question would cost, and how exact it would be.
+
+    Nothing is spent, and no rows are read: only names and types of columns are looked at. The error of a mean depends
+    on the size of a group, so it is shown for several.
+
+    \b
+    Example:
+      dither plan dither.toml
+      dither plan visits.csv --person user_id --max-groups 3 \\
+        --group-by city --keys Paris,Lyon --agg visits=count \\
+        --agg 'spend=mean(cost, 0, 200)' --epsilon 0.5
+    """
+    from dither.cli.flags import described
+
+    description = described(context.params)
+    names = questions or list(description.questions)
+    asked = [description.question(name) for name in names]
+    with description.for_planning() as data:
+        plans = [(name, question.planned(data)) for name, question in asked]
+    account = description.account()
+    if json:
+        print_json([_as_dict(name, plan, account) for name, plan in plans])
+        return
+    for name, plan in plans:
+        _print(name, plan)
+    if account is not None:
+        from dither.cli.figures import figures
+
+        typer.echo(f"Left of the budget: {figures(account.remaining)} of {figures(account.budget)}.")
+    typer.echo("Nothing was spent.")
+
+
+def _print(name: str, plan: Any) -> None:
+    from dither.cli.figures import figures
+    from dither.exact import in_words
+
+    typer.echo(f"{name}: would cost {figures(plan.cost)}")
+    columns = ("column", "noise", "share", f"error ({in_words(100 * plan.level)} %)")
+    print_table(columns, plan.lines(), right=("share",))
+    typer.echo()
+
+
+_SIZES = (100, 1_000, 10_000, 100_000)
+
+
+def _as_dict(name: str, plan: Any, account: Any) -> dict[str, Any]:
+    from dither.cli.figures import as_dict
+
+    keys = ("column", "noise", "share", "error")
+    found = {
+        "question": name,
+        "cost": as_dict(plan.cost),
+        "level": str(plan.level),
+        "columns": [dict(zip(keys, line, strict=True)) for line in plan.lines()],
+        "errors": {each: {size: plan.error(each, size) for size in _SIZES} for each in plan.aggregates},
+    }
+    return found | ({} if account is None else {"remaining": as_dict(account.remaining)})

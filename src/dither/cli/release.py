@@ -1,0 +1,105 @@
+"""`dither release`: a private answer, paid for and written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dither.cli import options
+from dither.cli.screen import print_json, print_table, working
+
+__all__ = ["command"]
+
+
+def command(
+    context: typer.Context,
+    source: options.SOURCE,
+    question: Annotated[
+        str | None, typer.Argument(metavar="QUESTION", help="Which question of the description, if it has several.")
+    ] = None,
+    person: options.PERSON = None,
+    rows: options.ROWS = None,
+    max_groups: options.MAX_GROUPS = None,
+    max_rows_per_group: options.MAX_ROWS = None,
+    column: options.COLUMN = None,
+    where: options.WHERE = None,
+    group_by: options.GROUP_BY = None,
+    keys: options.KEYS = None,
+    agg: options.AGG = None,
+    bounds: options.BOUNDS = None,
+    epsilon: options.EPSILON = None,
+    delta: options.DELTA = None,
+    rho: options.RHO = None,
+    noise: options.NOISE = None,
+    weight: options.WEIGHT = None,
+    level: options.LEVEL = None,
+    population: options.POPULATION = False,
+    budget_epsilon: options.BUDGET_EPSILON = None,
+    budget_delta: options.BUDGET_DELTA = None,
+    budget_rho: options.BUDGET_RHO = None,
+    ledger: options.LEDGER = None,
+    table: options.TABLE = None,
+    identity: options.IDENTITY = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The same key and question again: the same answer, paid once.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The answer as .csv, .parquet or .json.")] = None,
+    certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="What it cost, for `dither verify`.")] = None,
+    json: options.JSON = False,
+) -> None:
+    """Answer a question privately, with error bars.
+
+    The ledger is charged, and then noise is drawn. A question that cannot be asked or paid is refused before anything
+    is spent. The budget is given once: from then on the ledger knows it. Files that exist are overwritten, but never
+    the data or the ledger.
+
+    \b
+    Example:
+      dither release dither.toml by_city --out by_city.csv
+      dither release visits.csv --person user_id --max-groups 3 \\
+        --group-by city --keys Paris,Lyon --agg visits=count \\
+        --agg 'spend=mean(cost, 0, 200)' --epsilon 0.5 \\
+        --budget-epsilon 2 --ledger visits.ledger \\
+        --certificate certificate.json
+    """
+    from dither.cli.files import Files
+    from dither.cli.flags import described
+
+    description = described(context.params)
+    _, asked = description.question(question)
+    files = Files(out=out, certificate=certificate)
+    files.check(description, source)
+    with description.for_planning() as data:
+        asked.planned(data)  # what cannot be asked is refused before there is a ledger
+    with description.for_releasing() as data, working("asking the engine and drawing noise"):
+        release = asked.of(data).release(key=asked.key, **asked.price)
+        left, budget = data.remaining, data.origin.door.ledger.account(data.origin.door.account).budget
+    if json:
+        print_json(_as_dict(release, left))
+    else:
+        _print(release, left, budget)
+    files.write(release)
+
+
+def _print(release: Any, left: Any, budget: Any) -> None:
+    from dither.cli.figures import figures, rows
+
+    columns, cells = rows(release.value, release.plan)
+    print_table(columns, cells, right=list(release.plan.aggregates))
+    typer.echo(f"\nSpent {figures(release.plan.cost)}; left {figures(left)} of {figures(budget)}.")
+    typer.echo(f"Written down as entry {release.entry.number} of the ledger.")
+
+
+def _as_dict(release: Any, left: Any) -> dict[str, Any]:
+    from dither.cli.figures import as_dict
+
+    return {
+        "rows": release.value.to_pylist(),
+        "level": str(release.plan.level),
+        "cost": as_dict(release.plan.cost),
+        "remaining": as_dict(left),
+        "question": release.entry.content["question"],
+        "ledger_entry": {"number": release.entry.number, "hash": release.entry.hash},
+    }

@@ -1,0 +1,156 @@
+"""`dither.toml`: a dataset, whom it protects, its budget and its questions, read from text.
+
+    [dataset]                                 [budget]
+    source = "visits.csv"                     epsilon = 2
+    # table, identity                         delta = 1e-6          # or rho alone
+                                              ledger = "visits.ledger"
+    [unit]
+    person = "user_id"                        [questions.by_city]
+    max_groups = 3                            where = "age >= 18"
+    # max_rows_per_group, or rows = "replace" group_by = "city"
+                                              keys = ["Paris", "Lyon"]
+    [bounds]                                  agg = { visits = "count", spend = "mean(cost)" }
+    cost = [0, 200]                           epsilon = 0.5
+
+Paths are those seen from the folder of the file. Numbers are exact decimals.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dither.cli.aggregates import Bounds, aggregate, group
+from dither.cli.conditions import condition
+from dither.cli.description import Asked, Description
+from dither.cli.toml_lines import Section, document
+from dither.errors import ParameterError
+from dither.ledger.budget import Budget
+from dither.measures import ZCDP, ApproxDP, PureDP
+from dither.tables.lattice import checked_bounds
+from dither.unit.contribution import Person, Rows, TableUnit
+
+__all__ = ["CHANGES", "budget_of", "read"]
+
+CHANGES = {"add-remove": "add or remove", "replace": "replace"}
+"""What may happen to a row, as it is written here and as `dp.Rows` calls it."""
+
+_PRICE = {
+    "epsilon": Decimal,
+    "delta": Decimal,
+    "rho": Decimal,
+    "noise": str,
+    "level": Decimal,
+    "population": bool,
+    "weights": dict,
+}
+
+
+def read(file: Path) -> Description:
+    """The description in a file; what is wrong in it is said with its line."""
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except OSError:
+        raise ParameterError(f"the description {str(file)!r} cannot be read. Check the path.") from None
+    except UnicodeDecodeError:
+        raise ParameterError(f"the description {str(file)!r} is not text in UTF-8. Save it as UTF-8.") from None
+    return described(text, file.parent)
+
+
+def described(text: str, folder: Path) -> Description:
+    """The description in a text, with paths as seen from `folder`."""
+    whole = document(text)
+    whole.only(("dataset", "unit", "bounds", "budget", "questions"))
+    dataset, budget = whole.section("dataset"), whole.section("budget")
+    dataset.only(("source", "table", "identity"))
+    budget.only(("epsilon", "delta", "rho", "ledger"))
+    known = _bounds(whole.section("bounds"))
+    ledger = budget.get("ledger", str)
+    return Description(
+        source=_seen_from(folder, dataset.need("source", str)),
+        unit=_unit(whole.section("unit")),
+        questions={name: _asked(section, known) for name, section in whole.section("questions").sections().items()},
+        budget=_budget(budget),
+        ledger=None if ledger is None else _seen_from(folder, ledger),
+        table=dataset.get("table", str),
+        identity=dataset.get("identity", str),
+    )
+
+
+def budget_of(epsilon: Any, delta: Any, rho: Any) -> Budget | None:
+    """ε, ε and δ, or ρ; None if nothing is said."""
+    if epsilon is None and delta is None and rho is None:
+        return None
+    if (epsilon is None) == (rho is None) or (delta is not None and rho is not None):
+        raise ParameterError("a budget is epsilon, epsilon and delta, or rho alone.")
+    if rho is not None:
+        return ZCDP(rho)
+    return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
+
+
+def _seen_from(folder: Path, place: str) -> str:
+    return place if "://" in place else str(folder / place)
+
+
+def _unit(section: Section) -> TableUnit:
+    section.only(("person", "rows", "max_groups", "max_rows_per_group"))
+    person, rows = section.get("person", str), section.get("rows", str)
+    if (person is None) == (rows is None):
+        raise ParameterError(
+            "[unit] says who is protected: person = 'the column that tells persons apart', "
+            "or rows = 'add-remove' if each row is somebody of their own."
+        )
+    if person is None:
+        section.only(("rows",))
+        if rows not in CHANGES:
+            section.refuse("rows", f"rows must be one of {', '.join(CHANGES)}.")
+        return Rows(CHANGES[rows])
+    limits = {name: section.get(name, int) for name in ("max_groups", "max_rows_per_group") if name in section.values}
+    return section.at(next(iter(limits), "person"), lambda: Person(person, **limits))
+
+
+def _budget(section: Section) -> Budget | None:
+    figures = [section.get(name, Decimal) for name in ("epsilon", "delta", "rho")]
+    first = next((name for name in ("epsilon", "delta", "rho") if name in section.values), "epsilon")
+    return section.at(first, budget_of, *figures)
+
+
+def _bounds(section: Section) -> Bounds:
+    known = {}
+    for name in section.values:
+        low_high = section.get(name, list)
+        if len(low_high) != 2:
+            section.refuse(name, f"the bounds of {name!r} must be two numbers: [0, 200].")
+        known[name] = section.at(name, checked_bounds, low_high)
+    return known
+
+
+def _asked(section: Section, known: Bounds) -> Asked:
+    section.only(("where", "columns", "group_by", "keys", "agg", "key", *_PRICE))
+    columns, aggregates = section.section("columns"), section.section("agg")
+    if not aggregates.values:
+        raise ParameterError(f"{section.name} needs agg = {{ ... }}: what to ask, such as {{ visits = 'count' }}.")
+    return Asked(
+        aggregates={
+            name: aggregates.at(name, aggregate, aggregates.need(name, str), known) for name in aggregates.values
+        },
+        where=tuple(section.at("where", condition, each) for each in section.texts("where")),
+        columns={name: columns.at(name, condition, columns.need(name, str)) for name in columns.values},
+        group_by=tuple(section.at("group_by", group, each) for each in section.texts("group_by")),
+        keys=_keys(section),
+        price={name: section.get(name, kind) for name, kind in _PRICE.items() if name in section.values},
+        key=section.get("key", str),
+    )
+
+
+def _keys(section: Section) -> Any:
+    found = section.values.get("keys")
+    if found is not None and not isinstance(found, list | dict):
+        section.refuse("keys", "keys must be a list, or a table with a list for each column of group_by.")
+    if found is not None and "group_by" not in section.values:
+        section.refuse("keys", "keys are those of groups. Say group_by = ... too, or use where = ...")
+    if isinstance(found, dict):
+        inside = section.section("keys")
+        return {name: inside.need(name, list) for name in inside.values}
+    return found
