@@ -6,6 +6,7 @@ distributions can be compared directly (`dither.measures.finite`).
 """
 
 from dither.measures.approximate import ApproxDP, PureDP, TVStable
+from dither.measures.attacker import best_guess, largest_posterior
 from dither.measures.conversions import to_approx, to_gaussian, to_renyi, to_tv, to_zcdp
 from dither.measures.finite import (
     PrivacyLoss,
@@ -34,8 +35,10 @@ __all__ = [
     "RenyiDP",
     "TVStable",
     "ThreeForms",
+    "best_guess",
     "hockey_stick",
     "indistinguishable",
+    "largest_posterior",
     "multiplicative_distance",
     "privacy_loss",
     "pure_three_ways",
