@@ -11,8 +11,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dither import accounting, adjacency, audit, events, measures, mechanisms, plots, unit
+    from dither import accounting, adaptive, adjacency, audit, events, measures, mechanisms, plots, unit
     from dither.accounting import compose
+    from dither.adaptive import Oracle, ReusableHoldout
     from dither.engine import (
         Dataset,
         bins,
@@ -66,11 +67,13 @@ _HOMES = {
     "MetricExponential": "mechanisms",
     "NoAnswer": "mechanisms",
     "NoisyMax": "mechanisms",
+    "Oracle": "adaptive",
     "ProposeTestRelease": "mechanisms",
     "PureDP": "measures",
     "RandomizedResponse": "mechanisms",
     "Release": "mechanisms",
     "RenyiDP": "measures",
+    "ReusableHoldout": "adaptive",
     "SmoothSensitivity": "mechanisms",
     "SparseVector": "mechanisms",
     "Staircase": "mechanisms",
@@ -100,6 +103,7 @@ _HOMES = {
     "compose": "accounting",
     "stats": "estimators",
     "accounting": None,
+    "adaptive": None,
     "adjacency": None,
     "audit": None,
     "events": None,
@@ -121,12 +125,14 @@ __all__ = [
     "MetricExponential",
     "NoAnswer",
     "NoisyMax",
+    "Oracle",
     "Person",
     "ProposeTestRelease",
     "PureDP",
     "RandomizedResponse",
     "Release",
     "RenyiDP",
+    "ReusableHoldout",
     "Rows",
     "SmoothSensitivity",
     "SparseVector",
@@ -134,6 +140,7 @@ __all__ = [
     "TVStable",
     "TopK",
     "accounting",
+    "adaptive",
     "adjacency",
     "audit",
     "bins",

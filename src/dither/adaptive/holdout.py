@@ -1,0 +1,166 @@
+"""A holdout that can be used again: findings of a training set are checked on it, and only overfitting costs.
+
+Thresholdout (Dwork, Feldman, Hardt, Pitassi, Reingold and Roth 2015): a finding is told as the training set shows it
+while its mean there and its mean on the holdout are close; when they are not, it is overfitted, the holdout answers,
+and one of a fixed number of such answers is spent. The rules of rules.py decide what is close and how the holdout
+answers.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from dither.adaptive.mean import QueryMean, within_unit
+from dither.adaptive.rules import RULES, NoisyRule, RoundedRule, Rule
+from dither.adaptive.sample import Sample
+from dither.errors import OverBudget, ParameterError
+from dither.exact import Number, check, in_words, rational
+from dither.measures import Guarantee
+
+__all__ = ["Check", "ReusableHoldout"]
+
+_MOST_CHECKS = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What the holdout says about one finding."""
+
+    value: float
+    """The mean on the training set, or the holdout's answer if that is overfitted; an estimate for the population."""
+    is_overfit: bool
+    rule: Rule = field(repr=False)
+
+    def interval(self, level: Number = 0.95) -> tuple[float, float]:
+        """Bounds on the mean over the population; those of all checks hold at once with probability `level` or more."""
+        exact = rational(level, "level")
+        check.between(0, 1, level=exact)
+        return within_unit(Fraction(self.value), Fraction(self.rule.error(1 - exact)))
+
+
+class ReusableHoldout:
+    """Checks findings of `train` on `holdout`, up to `checks` times, until `max_overfit` of them were overfitted.
+
+    `check(query)` gives the mean of a query on the training set as long as it is, about, within `threshold` of its
+    mean on the holdout, and the holdout's own answer otherwise. The queries (as for `Oracle`) may depend on the
+    training set in any way, and on all checks before. Except with probability 1 − `confidence`, all answers are
+    within `accuracy` of the population: `str(holdout)` says by which theorem. The rule with the better bound is used,
+    or the `method` that is named: "sparse vector", whose answers are also differentially private for the rows of the
+    holdout (not for those of the training set), or "rounding", which draws no noise and hides nothing.
+
+    The rows of the holdout must be independent draws from the population, and of the training set too.
+
+    >>> import numpy as np
+    >>> train, fresh = np.zeros(1000), np.arange(40000) % 2
+    >>> holdout = ReusableHoldout(train, fresh, threshold=0.1, checks=1000, max_overfit=3)
+    >>> found = holdout.check(lambda x: x == 0)  # always so in the training set, half of the time otherwise
+    >>> found.is_overfit, 0.4 < found.value < 0.6, holdout.left
+    (True, True, 2)
+    """
+
+    __slots__ = ("_checked", "_confidence", "_holdout", "_lock", "_overfit", "_process", "_session", "_train", "rule")
+
+    rule: Rule
+    """What counts as overfitted, and what is promised."""
+
+    def __init__(
+        self,
+        train: Any,
+        holdout: Any,
+        *,
+        threshold: Number,
+        checks: int,
+        max_overfit: int,
+        confidence: Number = 0.95,
+        method: str | None = None,
+    ) -> None:
+        self._train, self._holdout = Sample.of(train, "train"), Sample.of(holdout, "holdout")
+        limit, self._confidence = rational(threshold, "threshold"), rational(confidence, "confidence")
+        check.between(0, 1, threshold=limit, confidence=self._confidence)
+        check.count(checks=checks, max_overfit=max_overfit)
+        if not max_overfit <= checks <= _MOST_CHECKS:
+            raise ParameterError(
+                f"max_overfit must be at most checks, and checks at most {_MOST_CHECKS:,}; "
+                f"got max_overfit={max_overfit}, checks={checks}."
+            )
+        beta = 1 - self._confidence
+        sizes = (self._holdout.rows, limit, int(checks), int(max_overfit), beta)
+        self.rule = min((rule.best(*sizes) for rule in _known(method)), key=lambda rule: rule.error(beta))
+        if not self.accuracy < 1:
+            raise ParameterError(
+                f"a holdout of {self._holdout.rows:,} rows promises nothing for checks={checks} and "
+                f"max_overfit={max_overfit}. Give more rows or fewer checks."
+            )
+        self._checked = self._overfit = 0
+        self._process, self._lock = os.getpid(), threading.RLock()
+        self._session = self.rule.start()
+
+    @property
+    def accuracy(self) -> float:
+        """How far an answer may lie from the population; all hold at once with the confidence that was asked for."""
+        return self.rule.error(1 - self._confidence)
+
+    @property
+    def checked(self) -> int:
+        """How many findings were checked."""
+        return self._checked
+
+    @property
+    def left(self) -> int:
+        """How many more may turn out to be overfitted."""
+        return self.rule.max_overfit - self._overfit
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What all answers reveal about one row of the holdout, under replace-one."""
+        return self.rule.guarantee
+
+    def check(self, query: Any) -> Check:
+        """Whether a finding is overfitted, and what to believe about the population. Queries as for `Oracle.ask`."""
+        with self._lock:
+            self._check_open()
+            shown = self._train.numerators(query)
+            parts = self._holdout.numerators(query)
+            trained = QueryMean.exact(self._train.rows).drawn(shown)
+            held = QueryMean.exact(self._holdout.rows).drawn(parts)
+            self._checked += 1
+            if not self._session.ask(abs(trained - held)):
+                return Check(float(trained), False, self.rule)
+            self._overfit += 1
+            return Check(self.rule.answer(parts), True, self.rule)
+
+    def _check_open(self) -> None:
+        if os.getpid() != self._process:
+            raise ParameterError("a holdout belongs to the process that made it. Make another, of other rows.")
+        if not self.left:
+            raise OverBudget(
+                f"the holdout is spent: {self._overfit} findings were overfitted, as max_overfit="
+                f"{self.rule.max_overfit} says. Make another of fresh rows."
+            )
+        if self._checked >= self.rule.checks:
+            raise OverBudget(
+                f"the holdout is spent: {self._checked} findings were checked, as checks={self.rule.checks} says. "
+                "Make another of fresh rows."
+            )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.rule.checks:,} checks, {self.rule.max_overfit} of them overfitted, on {self._holdout.rows:,} rows: "
+            f"each answer within {self.accuracy:.4g} of the population, all with probability "
+            f"{in_words(self._confidence)}. By {self.rule.theorem}."
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise ParameterError("a holdout cannot be copied or stored: a copy would be asked beyond the promise.")
+
+
+def _known(method: str | None) -> list[type[NoisyRule | RoundedRule]]:
+    found = [rule for rule in RULES if method in (None, rule.name)]
+    if not found:
+        names = ", ".join(rule.name for rule in RULES)
+        raise ParameterError(f"method must be one of {names}, or None for the best; got method={method!r}.")
+    return found
