@@ -1,0 +1,144 @@
+"""`dither explain`: a privacy parameter as risk, and as noise."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dither.cli import options
+from dither.cli.screen import print_json, print_table
+
+if TYPE_CHECKING:
+    from dither.measures import Guarantee
+
+__all__ = ["command"]
+
+_RATES = ("0.001", "0.01", "0.1")
+_COUNTS = (10, 100, 1_000, 10_000, 100_000)
+_ASIDE = 10
+"""With δ, outputs of ten times that probability are left aside unless said otherwise."""
+
+
+def command(
+    epsilon: options.EPSILON = None,
+    delta: options.DELTA = None,
+    rho: options.RHO = None,
+    mu: Annotated[str | None, typer.Option(metavar="NUMBER", help="Gaussian privacy, instead of epsilon.")] = None,
+    prior: Annotated[
+        str, typer.Option(metavar="NUMBER", help="How sure the attacker is beforehand, as a probability.")
+    ] = "0.5",
+    chance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Outputs of this probability in all are left aside when asking how sure the attacker may become; "
+            "10 delta, or 1e-6, unless given.",
+        ),
+    ] = None,
+    json: options.JSON = False,
+) -> None:
+    """Say what epsilon means: the risk to a person, and the noise in a count.
+
+    The attacker knows everything except whether a person is in the data, and sees the answer. Each figure is the worst
+    case over all mechanisms that keep the promise, never below the truth.
+
+    \b
+    Example:
+      dither explain --epsilon 1
+      dither explain --epsilon 0.5 --delta 1e-6 --prior 0.01
+      dither explain --rho 0.1 --json
+    """
+    found = _explained(epsilon, delta, rho, mu, prior, chance)
+    print_json(found) if json else _print(found)
+
+
+def _explained(
+    epsilon: str | None, delta: str | None, rho: str | None, mu: str | None, prior: str, chance: str | None
+) -> dict[str, Any]:
+    from dither.exact import rational
+    from dither.measures import best_guess, largest_posterior
+
+    promise = _promise(epsilon, delta, rho, mu)
+    aside = rational(chance, "chance") if chance is not None else _usual_chance(delta, rho, mu)
+    before = rational(prior, "prior")
+    noise = _noise(epsilon, delta, rho, mu)
+    error = float(noise.error(beta=0.05))
+    return {
+        "guarantee": str(promise),
+        "prior": float(before),
+        "posterior_at_most": largest_posterior(promise, before, aside),
+        "except_with_probability": float(aside),
+        "right_guesses_without": float(max(before, 1 - before)),
+        "right_guesses_at_most": best_guess(promise, before),
+        "advantage_at_most": promise.tv(),
+        "true_positive_rate_at_most": {rate: promise.true_positive_rate(rate) for rate in _RATES},
+        "noise": str(noise),
+        "count_error_95": error,
+        "relative_error_of_a_count": {count: error / count for count in _COUNTS},
+    }
+
+
+def _promise(epsilon: str | None, delta: str | None, rho: str | None, mu: str | None) -> Guarantee:
+    from dither.errors import ParameterError
+    from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP
+
+    if [epsilon, rho, mu].count(None) != 2 or (delta is not None and epsilon is None):
+        raise ParameterError("say one thing to explain: --epsilon (with --delta or without), --rho, or --mu.")
+    if rho is not None:
+        return ZCDP(rho)
+    if mu is not None:
+        return GaussianDP(mu)
+    assert epsilon is not None
+    return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
+
+
+def _usual_chance(delta: str | None, rho: str | None, mu: str | None) -> Any:
+    from dither.exact import rational
+
+    if rho is not None or mu is not None:
+        return rational("1e-6")
+    return min(1, _ASIDE * rational(delta, "delta")) if delta is not None else rational(0)
+
+
+def _noise(epsilon: str | None, delta: str | None, rho: str | None, mu: str | None) -> Any:
+    """The noise of a count of people for this price: the better one, if both may be had."""
+    from dither.exact import rational
+    from dither.mechanisms import Gaussian, Laplace
+
+    if rho is not None:
+        return Gaussian(sensitivity=1, rho=rho)
+    if mu is not None:
+        return Gaussian(sensitivity=1, sigma=1 / rational(mu, "mu"))
+    laplace = Laplace(sensitivity=1, epsilon=epsilon or 0)
+    if delta is None:
+        return laplace
+    return min(laplace, Gaussian(sensitivity=1, epsilon=epsilon, delta=delta), key=lambda noise: noise.error(beta=0.05))
+
+
+def _print(found: dict[str, Any]) -> None:
+    typer.echo(f"{found['guarantee']}\n")
+    before, aside = _percent(found["prior"]), found["except_with_probability"]
+    blind = _percent(found["right_guesses_without"])
+    rows = [
+        [f"An attacker who is {before} sure becomes", _percent(found["posterior_at_most"]), f"sure{_but(aside)}"],
+        ["They guess right", _percent(found["right_guesses_at_most"]), f"of the time; {blind} without the answer"],
+        ["Their advantage is", _percent(found["advantage_at_most"]), "(total variation)"],
+    ]
+    for rate, most in found["true_positive_rate_at_most"].items():
+        rows.append([f"At {_percent(float(rate))} false alarms they find", _percent(most), "of the members"])
+    print_table(("the risk to a person", "at most", ""), rows, right=("at most",))
+    typer.echo(f"\nA count of people gets noise of ±{found['count_error_95']:,.4g} (95 %), {found['noise']}:")
+    sizes = [[f"{count:,}", _percent(part)] for count, part in found["relative_error_of_a_count"].items()]
+    print_table(("of a count of", "that is"), sizes, right=("of a count of", "that is"))
+
+
+def _percent(part: float) -> str:
+    """Four digits, rounded up: what is shown is never below the bound."""
+    digits = Context(prec=4, rounding=ROUND_CEILING)
+    return f"{digits.multiply(Decimal(repr(part)), Decimal(100)).normalize():f} %"
+
+
+def _but(chance: float) -> str:
+    return f", unless an answer of probability {chance:g} comes up" if chance else ""
