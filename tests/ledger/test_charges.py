@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, ClassVar
 
 import pytest
@@ -15,14 +16,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.errors import AdjacencyMismatch, LedgerError, NotANumberError, OverBudget, ParameterError
-from dither.events import GaussianNoise, LaplaceNoise, from_json
+from dither.events import Composed, Event, GaussianNoise, LaplaceNoise, Repeated, Stated, from_json
 from dither.ledger import Ledger
-from dither.ledger.budget import read_amounts, read_budget
+from dither.ledger.budget import check_cost, read_amounts, read_budget
 from dither.ledger.entry import canonical, parsed
 from tests.ledger.faults import quick_folder
 from tests.oracle.accounts import PlainAccount
 
-EVENT = LaplaceNoise(Fraction(2))
+EVENT = Stated("PureDP", (Fraction(0),))  # costs nothing, so that any cost may be stated
 PHASES = [phase for phase in Phase if phase is not Phase.explain]  # it traces every line
 FIGURES = st.fractions(0, Fraction(1, 2), max_denominator=60) | st.sampled_from([Fraction(1, 10), Fraction(0)])
 
@@ -292,12 +293,46 @@ def test_event_cost_and_budget_protect_the_same(folder: Path) -> None:
     ledger = Ledger(folder / "test.ledger")
     ledger.open_account("visits", dp.PureDP(1, adjacency=ADD_REMOVE))
     right, wrong = dp.PureDP("0.1", adjacency=ADD_REMOVE), dp.PureDP("0.1", adjacency=REPLACE_ONE)
-    noise = [GaussianNoise.of(1, adjacency=each) for each in (ADD_REMOVE, REPLACE_ONE, None)]
+    noise = [LaplaceNoise(Fraction(10), adjacency=each) for each in (ADD_REMOVE, REPLACE_ONE, None)]
     for event, cost in ((noise[1], right), (noise[2], right), (noise[1], wrong), (noise[0], wrong)):
         with pytest.raises(AdjacencyMismatch):
             ledger.charge("visits", event, cost, "how many?")
     ledger.charge("visits", noise[0], right, "how many?")
     assert ledger.account("visits").charges == 1
+    ledger.close()
+
+
+@given(scale=st.fractions(1, 100), times=st.integers(1, 5), less=st.integers(1, 100))
+@settings(max_examples=20)
+def test_d55_a_cost_below_that_of_the_event_is_refused(scale: Fraction, times: int, less: int) -> None:
+    """By hand: Laplace noise costs Δ/scale and Gaussian noise Δ²/(2σ²), each as often as it is drawn."""
+    little = Fraction(1, 10**less)
+    laplace, gaussian = Repeated(LaplaceNoise(scale), times), Composed((GaussianNoise(scale),) * times)
+    epsilon, rho = times / scale, times / (2 * scale)
+    cases: list[tuple[Event, Any, Fraction]] = [(laplace, dp.PureDP, epsilon), (gaussian, dp.ZCDP, rho)]
+    for event, stated, amount in cases:
+        check_cost(event, stated(amount))
+        if amount > little:
+            with pytest.raises(ParameterError, match="the event costs more"):
+                check_cost(event, stated(amount - little))
+
+
+@pytest.mark.parametrize("sigma", [Fraction(1, 2), Fraction(4), Fraction(50)], ids=str)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(6)], ids=str)
+def test_d55_a_delta_below_that_of_the_event_is_refused(folder: Path, sigma: Fraction, epsilon: Fraction) -> None:
+    """Gaussian noise of no finite ε: δ = Φ(1/2σ − εσ) − e^ε Φ(−1/2σ − εσ), within a part in 10^6 of it."""
+    first, second = (NormalDist().cdf(float(sign / (2 * sigma) - epsilon * sigma)) for sign in (1, -1))
+    delta = Fraction(first - math.exp(epsilon) * second) if first > 1e-250 else Fraction(0)
+    event = GaussianNoise(sigma**2)
+    ledger = Ledger(folder / "test.ledger")
+    ledger.open_account("visits", dp.ApproxDP(100, "0.9"))
+    for cost in (dp.PureDP(epsilon), dp.PureDP(50), dp.ApproxDP(epsilon, delta * Fraction(999_999, 1_000_000))):
+        with pytest.raises(ParameterError, match="the event costs more"):
+            ledger.charge("visits", event, cost, "how many?")
+    assert ledger.account("visits").charges == 0
+    if delta:
+        ledger.charge("visits", event, dp.ApproxDP(epsilon, delta * Fraction(1_000_001, 1_000_000)), "how many?")
+    assert ledger.account("visits").charges == bool(delta)
     ledger.close()
 
 

@@ -16,7 +16,7 @@ from dither.events import LaplaceNoise
 from dither.ledger import Entry, Ledger
 from dither.ledger.entry import BEGINNING, canonical
 
-EVENT = LaplaceNoise(Fraction(2))
+EVENT = LaplaceNoise(Fraction(10))
 FIELDS = ("number", "previous", "kind", "account", "body", "key", "hash")
 
 

@@ -12,13 +12,24 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter
+from dither.accounting import compose
+from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter, pure_cost, zcdp_cost
 from dither.adjacency import common
-from dither.errors import LedgerError, ParameterError
-from dither.events import Stated, from_json, to_json
+from dither.errors import LedgerError, OverBudget, ParameterError
+from dither.events import Event, Stated, from_json, to_json
 from dither.measures import ZCDP, ApproxDP, PureDP
 
-__all__ = ["Amounts", "Balance", "Budget", "amounts", "read_amounts", "read_budget", "write_amounts", "write_budget"]
+__all__ = [
+    "Amounts",
+    "Balance",
+    "Budget",
+    "amounts",
+    "check_cost",
+    "read_amounts",
+    "read_budget",
+    "write_amounts",
+    "write_budget",
+]
 
 Budget: TypeAlias = PureDP | ApproxDP | ZCDP
 """What caps an account, and what one release may cost it."""
@@ -89,6 +100,33 @@ class Balance:
         before = BasicOdometer(self.spent["epsilon"], self.spent["delta"], adjacency, self.charges)
         epsilon, delta = BasicFilter(cap["epsilon"], cap["delta"], before).charge(cost).spent
         return {"epsilon": epsilon, "delta": delta}
+
+
+def check_cost(event: Event, cost: Budget) -> None:
+    """Refuse a `cost` that is less than what `event` costs, computed again from the event alone.
+
+    Sums for a `PureDP` and a `ZCDP`; for an `ApproxDP` the sums, or δ(ε) of the exact profile, each never below the
+    truth: a cost that is too small is never accepted, and one that holds by less than the last digits may be refused.
+    """
+    common([event.adjacency, cost.adjacency])
+    if not _covers(cost, event):
+        raise ParameterError(
+            f"the event costs more than {cost}: {event}. Nothing was charged. State a cost that the event keeps, as "
+            "compose([event]) gives it."
+        )
+
+
+@lru_cache(maxsize=256)
+def _covers(cost: Budget, event: Event) -> bool:
+    """Remembered: the same question is asked again and again."""
+    caps = amounts(cost)
+    try:
+        figures = [zcdp_cost(event)] if isinstance(cost, ZCDP) else [*pure_cost(event)]
+        if all(figure <= cap for figure, cap in zip(figures, caps.values(), strict=True)):
+            return True
+    except OverBudget:  # no finite sum covers it
+        pass
+    return isinstance(cost, ApproxDP) and bool(compose([event]).delta(caps["epsilon"]) <= caps["delta"])
 
 
 def write_amounts(figures: Amounts) -> dict[str, str]:

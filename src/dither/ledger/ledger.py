@@ -11,10 +11,9 @@ from typing import Final
 
 from sqlalchemy.engine import Connection
 
-from dither.adjacency import common
 from dither.errors import LedgerError, ParameterError
 from dither.events import Event, to_json
-from dither.ledger.budget import Amounts, Balance, Budget, amounts, read_budget, write_amounts, write_budget
+from dither.ledger.budget import Amounts, Balance, Budget, amounts, check_cost, read_budget, write_amounts, write_budget
 from dither.ledger.entry import BEGINNING, Entry, canonical
 from dither.ledger.store import Heads, Store
 from dither.ledger.verification import Verification
@@ -89,13 +88,14 @@ class Ledger:
     ) -> Charge:
         """Write down, durably, that `event` will happen at `cost`; `OverBudget` if too little is left.
 
+        A cost below what the event costs is refused: nobody's word is taken for it.
         When this returns, the entry is on disk. Check and charge are one transaction, which excludes other writers.
         A `key` makes the charge idempotent: the same key with the same question and event is charged once, and with
         another it is refused.
         """
         _check_text(question=question, by=by)
         _check_name(account=account, **({} if key is None else {"key": key}))
-        common([event.adjacency, cost.adjacency])
+        check_cost(event, cost)
         body = {"event": to_json(event), "cost": write_budget(cost), "question": question}
         with self._store.writing() as connection:
             if key is not None:
