@@ -15,9 +15,7 @@ from dither.exact import Ball, precision
 
 EXPECTED = [
     *(f"D{n}" for n in range(1, 8)),
-    *(f"C{n}" for n in range(1, 28)),
-    "C29",
-    "C30",
+    *(f"C{n}" for n in range(1, 31)),
 ]
 
 
@@ -102,6 +100,9 @@ BENT: list[tuple[str, dict[str, Any]]] = [
     ("C25", {"gaussian": Fraction(9, 10)}),
     ("C26", {"records": Fraction(99, 100)}),
     ("C27", {"odds": Fraction(99, 100)}),
+    ("C28", {"growth": Fraction(24, 100)}),
+    ("C28", {"rate": Fraction(99, 400)}),
+    ("C28", {"leak": Fraction(99, 100)}),
     ("C29", {"gaussian": Fraction(51, 100)}),
     ("C29", {"laplace": Fraction(101, 100)}),
     ("C30", {"per_answer": Fraction(198, 100)}),
@@ -233,6 +234,8 @@ def test_refused() -> None:
         ("C12", "ε on an interval"),
         ("C12", "scale that it uses, monotone scores"),
         ("C15", "t with Pr[noise > tλ] = e^{−t}"),
+        ("C28", "the same, summed over what gives a row away"),
+        ("C28", "chance that an answer misses the population"),
         ("C30", "ε, c = 2"),
         ("C30", "ε, monotone"),
     ],

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dither.audit.claims import (
+    adaptivity,
     additive,
     composition,
     definitions,
@@ -27,7 +28,7 @@ from dither.errors import ParameterError
 
 __all__ = ["ALL", "Claim", "Evidence", "Figure", "Point", "Row", "find", "rows"]
 
-_TOPICS = (definitions, neighbours, additive, selection, composition, stability, sensitivity, smooth, ptr)
+_TOPICS = (definitions, neighbours, additive, selection, composition, stability, sensitivity, smooth, ptr, adaptivity)
 
 
 def _order(claim: Claim) -> tuple[bool, int]:

@@ -1,0 +1,73 @@
+"""C28: stable answers to adaptively chosen questions hold on the population."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dither.adaptive.routes import GaussianNoise, Splitting, rows_needed
+from dither.adaptive.transfer import printed
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal
+from dither.exact import Ball, ball
+
+__all__ = ["c28"]
+
+_BETA = Fraction(1, 20)
+
+
+@claim(
+    "C28",
+    "S2, S4",
+    "DP and TV stability imply generalisation: adaptively chosen statistical queries answered through the mechanism "
+    "are accurate on the population, within ES_β(noise) + tanh(ε/4) + 2δ(ε)/((1 + e^{ε/2})β) for every ε, except with "
+    "probability β.",
+    "q(posterior) − q(population) ≤ e^ε − 1 + 2d except with probability δ/d",
+)
+def c28(
+    growth: Fraction = Fraction(1), rate: Fraction = Fraction(1, 4), leak: Fraction = Fraction(1)
+) -> Iterator[Evidence]:
+    """One row, shown by randomized response, or as it is with probability δ; and one whole promise, computed."""
+    for epsilon in (Fraction(x) for x in ("0.01", "0.1", "0.5", "1", "2", "5")):
+        moved = _moved_by_a_response(epsilon)
+        yield at_most("q(posterior) − q(population)", ball(growth) * ball(epsilon).expm1(), moved, ε=epsilon)
+        yield equal("the same, exactly", ball(rate * epsilon).tanh(), moved, ε=epsilon)
+        for delta, kinds in ((Fraction(1, 10**6), 10**3), (Fraction(1, 10), 2), (Fraction(1, 2), 10**6)):
+            shown = ball(delta * (1 - Fraction(1, kinds)))  # the row is told: q = 1 on its kind, and 1/kinds before
+            bound = ball(rate * epsilon).tanh() * ball(delta) + ball(leak) * 2 * ball(delta) / (
+                1 + ball(epsilon / 2).exp()
+            )
+            yield at_most("the same, summed over what gives a row away", bound, shown, ε=epsilon, δ=delta, kinds=kinds)
+    yield from _one_question()
+    yield from _figures()
+
+
+def _moved_by_a_response(epsilon: Fraction) -> Ball:
+    """P(one | one was told) − p, p being the share of ones in the population where this is largest, 1/(1 + e^{ε/2})."""
+    odds, share = ball(epsilon).exp(), 1 / (1 + ball(epsilon / 2).exp())
+    return share * odds / (share * odds + 1 - share) - share
+
+
+def _one_question() -> Iterator[Evidence]:
+    """A share p of the population has a property: the exact chance that an answer misses p by more than promised."""
+    rows = 400
+    route = GaussianNoise.best(rows, 1, _BETA)
+    bound, spread = ball(Fraction(route.error(_BETA))), ball(route.mean.scale) * Ball(2).sqrt()
+    for p in (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)):
+        missed, chance = Ball(0), ball(1 - p) ** rows
+        for count in range(rows + 1):
+            off = ball(Fraction(count, rows) - p)
+            missed += chance * (((bound - off) / spread).erfc() + ((bound + off) / spread).erfc()) / 2
+            chance *= ball(Fraction(rows - count, count + 1) * p / (1 - p))
+        yield at_most("chance that an answer misses the population", ball(_BETA), missed, p=p, n=rows)
+
+
+def _figures() -> Iterator[Evidence]:
+    asked, queries = Fraction(1, 20), 1000
+    needed, split = (rows_needed(way, asked, _BETA, queries) for way in (GaussianNoise, Splitting))
+    assert needed is not None
+    assert split is not None
+    promised = GaussianNoise.best(needed, queries, _BETA).error(_BETA)
+    yield at_most("accuracy from the rows that suffice", asked, promised, n=needed, k=queries)
+    yield Figure("rows for 1,000 queries within 0.05, 95 %", needed)
+    yield Figure("rows that splitting needs", split)
+    yield Figure("accuracy that the printed theorem promises from the former", printed(needed, queries, _BETA))
