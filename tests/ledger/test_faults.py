@@ -123,14 +123,18 @@ def test_d50_ten_thousand_kills(server: Server, record_property: Callable[[str, 
 
 
 def sweep(server: Server, folder: Path, size: int, fault: int, stride: int, first: int) -> int:
-    """Kills at every `stride`-th call on one ledger that is used again and again."""
-    (folder / "whole").mkdir()
-    calls = server.run(folder / "whole", size=size).calls
-    (folder / "one").mkdir()
+    """Kills at every `stride`-th call of a release, on one ledger that is used again and again."""
+    server.run(folder, size=size)
+    calls = server.run(folder, keys=("key2",), size=size).calls
     kills = 0
     for number in range(1 + first % stride, calls + 1, stride):
-        kills += server.run(folder / "one", fault, number, keys=(f"key{number}",), size=size).killed
-        ledger = Ledger(folder / "one" / "test.ledger")
-        assert ledger.verify() >= 0
+        outcome = server.run(folder, fault, number, keys=(f"key-{number}",), size=size)
+        kills += outcome.killed
+        ledger = Ledger(folder / "test.ledger")
+        assert ledger.verify() >= 5
+        for key, said in outcome.answers.items():
+            kept = ledger.charge("visits", LaplaceNoise(Fraction(10)), PureDP("0.1"), "how many?", key=key).answer
+            assert kept is not None, "said, and not in the ledger"
+            assert str(_read(kept)["noisy"][0].as_py()) == said
         ledger.close()
     return kills
