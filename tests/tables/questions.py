@@ -125,8 +125,9 @@ def _conditions(draw: st.DrawFn, depth: int) -> Any:
         return ("column", "b")
     if verb == "compare":
         order = draw(st.sampled_from(["<", "<=", ">", ">=", "==", "!="]))
-        # A text beside a text is compared as a text, and the order of texts is not offered.
-        return (order, draw(_numbers(depth)), ("+", draw(_numbers(0)), ("value", 0)))
+        # A text beside a text is compared as a text, and the order of texts is not offered; nor is that of truths.
+        left = draw(_numbers(depth).map(lambda words: ("abs", words) if words == ("column", "b") else words))
+        return (order, left, ("+", draw(_numbers(0)), ("value", 0)))
     if verb == "text":
         return (draw(st.sampled_from(["==", "!="])), ("column", "s"), ("value", draw(st.sampled_from(_TEXTS))))
     if verb == "date":
