@@ -156,9 +156,21 @@ def smooth_sensitivity() -> Figure:
     return figure
 
 
+def matrix_mechanism() -> Figure:
+    """The mean squared error of prefix sums, against the number of cells."""
+    figure, axes = new_axes("Prefix sums, Gaussian noise, ε = 1, δ = 1e−6", "cells", "mean squared error")
+    sizes = [4, 8, 16, 32, 64, 128]
+    names = ("answers", "cells", "tree of 2", "square root", "optimal")
+    for name, stroke in zip(names, strokes(len(names)), strict=True):
+        built = [dp.MatrixMechanism(dp.Workload.prefix(n), epsilon=1, delta="1e-6", strategy=name) for n in sizes]
+        axes.loglog(sizes, [m.mean_squared_error for m in built], label=name, **stroke)
+    axes.legend(fontsize=8, frameon=False, title="noise on")
+    return figure
+
+
 def draw(folder: Path) -> list[Path]:
     """Write the pictures and say where they are."""
-    added = (laplace, gaussian, staircase, histogram, smooth_sensitivity)
+    added = (laplace, gaussian, staircase, histogram, smooth_sensitivity, matrix_mechanism)
     chosen = (exponential, noisy_max, randomized_response, sparse_vector, propose_test_release)
     return [save(picture(), folder / f"{picture.__name__}.svg") for picture in (*added, *chosen)]
 

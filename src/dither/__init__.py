@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Gaussian,
         Histogram,
         Laplace,
+        MatrixMechanism,
         MetricExponential,
         NoAnswer,
         NoisyMax,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
         Staircase,
         TopK,
     )
-    from dither.unit import Person, Rows
+    from dither.unit import Person, Rows, Workload
 
 __version__ = "0.1.0.dev0"
 
@@ -64,6 +65,7 @@ _HOMES = {
     "GaussianDP": "measures",
     "Histogram": "mechanisms",
     "Laplace": "mechanisms",
+    "MatrixMechanism": "mechanisms",
     "MetricExponential": "mechanisms",
     "NoAnswer": "mechanisms",
     "NoisyMax": "mechanisms",
@@ -83,6 +85,7 @@ _HOMES = {
     "Dataset": "engine",
     "Person": "unit",
     "Rows": "unit",
+    "Workload": "unit",
     "bins": "engine",
     "check_certificate": "engine",
     "col": "engine",
@@ -122,6 +125,7 @@ __all__ = [
     "GaussianDP",
     "Histogram",
     "Laplace",
+    "MatrixMechanism",
     "MetricExponential",
     "NoAnswer",
     "NoisyMax",
@@ -139,6 +143,7 @@ __all__ = [
     "Staircase",
     "TVStable",
     "TopK",
+    "Workload",
     "accounting",
     "adaptive",
     "adjacency",

@@ -22,7 +22,7 @@ from tests.oracle.lattice_sums import (
     thresholded_profile,
 )
 
-__all__ = ["BAD_NUMBERS", "BAD_VALUES", "CASES"]
+__all__ = ["BAD_NUMBERS", "BAD_PROBABILITIES", "BAD_VALUES", "CASES", "builds"]
 
 BAD_NUMBERS: list[Any] = [
     0,
@@ -56,7 +56,7 @@ BAD_VALUES: list[Any] = [
 _MANY = 1_000_000
 
 
-def _builds(make: Callable[..., Mechanism], good: dict[str, Any], **bad: list[Any]) -> list[Callable[[], object]]:
+def builds(make: Callable[..., Mechanism], good: dict[str, Any], **bad: list[Any]) -> list[Callable[[], object]]:
     """One attempt for each bad value of each parameter, the others being good."""
 
     def attempts() -> Iterator[Callable[[], object]]:
@@ -151,8 +151,8 @@ _ADDITIVE = [
         lambda: Laplace(sensitivity=1, epsilon="0.01"),
         np.array(_COUNTS),
         refused_builds=[
-            *_builds(Laplace, {"sensitivity": 1, "epsilon": 1}, sensitivity=BAD_NUMBERS, epsilon=BAD_NUMBERS),
-            *_builds(Laplace, {"sensitivity": 1, "epsilon": 1}, dimension=[0, -1, 1.5, True, "2"], scale=[2]),
+            *builds(Laplace, {"sensitivity": 1, "epsilon": 1}, sensitivity=BAD_NUMBERS, epsilon=BAD_NUMBERS),
+            *builds(Laplace, {"sensitivity": 1, "epsilon": 1}, dimension=[0, -1, 1.5, True, "2"], scale=[2]),
         ],
         refused_values=BAD_VALUES,
         profile=lambda epsilon: largest_profile(_laplace, 1, epsilon),
@@ -167,7 +167,7 @@ _ADDITIVE = [
         "Laplace on integers of sensitivity 3, from scale",
         lambda: Laplace(sensitivity=3, scale=100),
         41,
-        refused_builds=_builds(Laplace, {"sensitivity": 1, "scale": 1}, sensitivity=BAD_NUMBERS, scale=BAD_NUMBERS),
+        refused_builds=builds(Laplace, {"sensitivity": 1, "scale": 1}, sensitivity=BAD_NUMBERS, scale=BAD_NUMBERS),
         refused_values=BAD_VALUES,
         profile=lambda epsilon: largest_profile(_laplace, 3, epsilon),
         slack=1.0,  # pure DP says only the largest loss
@@ -196,7 +196,7 @@ _ADDITIVE = [
         "Gaussian on integers, from sigma",
         lambda: Gaussian(sensitivity=1, sigma=60),
         np.array(_COUNTS),
-        refused_builds=_builds(Gaussian, {"sensitivity": 1, "sigma": 1}, sensitivity=BAD_NUMBERS, sigma=BAD_NUMBERS),
+        refused_builds=builds(Gaussian, {"sensitivity": 1, "sigma": 1}, sensitivity=BAD_NUMBERS, sigma=BAD_NUMBERS),
         refused_values=BAD_VALUES,
         profile=lambda epsilon: largest_profile(_gaussian, 1, epsilon),
         errors=_zeros,
@@ -209,7 +209,7 @@ _ADDITIVE = [
         "Gaussian on integer vectors, from rho",
         lambda: Gaussian(sensitivity_squared=2, rho="1/3600", dimension=2),
         [3, -4],
-        refused_builds=_builds(Gaussian, {"sensitivity": 1, "rho": 1}, sensitivity=BAD_NUMBERS, rho=BAD_NUMBERS),
+        refused_builds=builds(Gaussian, {"sensitivity": 1, "rho": 1}, sensitivity=BAD_NUMBERS, rho=BAD_NUMBERS),
         refused_values=BAD_VALUES,
         profile=lambda epsilon: profile_of(np.append(_both, [0, 0]), np.append([0, 0], _both), epsilon),
         slack=0.01,
@@ -224,10 +224,10 @@ _ADDITIVE = [
         _real_gaussian,
         [0.25, -8.5],
         refused_builds=[
-            *_builds(Gaussian, {"sensitivity": 1, "epsilon": 1, "delta": 0.1}, epsilon=BAD_NUMBERS),
-            *_builds(Gaussian, {"sensitivity": 1, "epsilon": 1, "delta": 0.1}, delta=[*BAD_PROBABILITIES, None]),
-            *_builds(Gaussian, {"sensitivity": 1, "rho": 1}, delta=[0.1], sigma=[1], epsilon=[1], calibration=["S1"]),
-            *_builds(Gaussian, {"sensitivity": 1, "epsilon": 1, "delta": 0.1}, calibration=["S2", None, "best"]),
+            *builds(Gaussian, {"sensitivity": 1, "epsilon": 1, "delta": 0.1}, epsilon=BAD_NUMBERS),
+            *builds(Gaussian, {"sensitivity": 1, "epsilon": 1, "delta": 0.1}, delta=[*BAD_PROBABILITIES, None]),
+            *builds(Gaussian, {"sensitivity": 1, "rho": 1}, delta=[0.1], sigma=[1], epsilon=[1], calibration=["S1"]),
+            *builds(Gaussian, {"sensitivity": 1, "epsilon": 1, "delta": 0.1}, calibration=["S2", None, "best"]),
             lambda: Gaussian(sensitivity=1, sensitivity_squared=1, rho=1),
             lambda: Gaussian(rho=1),
             lambda: Gaussian(sensitivity=1),
@@ -245,7 +245,7 @@ _ADDITIVE = [
         "staircase on integers",
         lambda: Staircase(sensitivity=200, epsilon=1),
         7,
-        refused_builds=_builds(
+        refused_builds=builds(
             Staircase, {"sensitivity": 1, "epsilon": 1}, sensitivity=BAD_NUMBERS, epsilon=BAD_NUMBERS
         ),
         refused_values=[*BAD_VALUES, [1, 2], [1.0, 2.0]],
@@ -282,11 +282,11 @@ _HISTOGRAMS = [
         lambda: Histogram(bins=_MANY, epsilon="0.01"),
         np.zeros(_MANY, dtype=np.int64),
         refused_builds=[
-            *_builds(
+            *builds(
                 Histogram, {"bins": 3, "epsilon": 1}, epsilon=BAD_NUMBERS, bins=[0, -1, True, [], "ab", ["a", "a"]]
             ),
-            *_builds(Histogram, {"bins": 3, "epsilon": 1}, delta=[0.1], max_bins=[0, -1, True, 1.5], noise=["cauchy"]),
-            *_builds(Histogram, {"bins": 3, "epsilon": 1}, adjacency=[None, "replace"]),
+            *builds(Histogram, {"bins": 3, "epsilon": 1}, delta=[0.1], max_bins=[0, -1, True, 1.5], noise=["cauchy"]),
+            *builds(Histogram, {"bins": 3, "epsilon": 1}, adjacency=[None, "replace"]),
         ],
         refused_values=[*BAD_VALUES, [1, 2], {"a": 1}, np.full(_MANY, -1), np.zeros(_MANY)],
         profile=lambda epsilon: largest_profile(_laplace, 1, epsilon),
@@ -301,7 +301,7 @@ _HISTOGRAMS = [
         "histogram of known bins, Gaussian",
         lambda: _named_bins("0.1"),
         {"a": 3},
-        refused_builds=_builds(
+        refused_builds=builds(
             Histogram, {"bins": 3, "epsilon": 1, "noise": "gaussian"}, delta=[None, *BAD_PROBABILITIES]
         ),
         refused_values=[*BAD_VALUES, {"c": 1}, {"a": 1.5}, {"a": -1}, {"a": None}],
@@ -320,7 +320,7 @@ _HISTOGRAMS = [
         lambda: Histogram(epsilon=1, delta="1e-6"),
         {"a": 100, "b": 1},
         refused_builds=[
-            *_builds(Histogram, {"epsilon": 1, "delta": 0.1}, delta=[None, *BAD_PROBABILITIES], epsilon=BAD_NUMBERS),
+            *builds(Histogram, {"epsilon": 1, "delta": 0.1}, delta=[None, *BAD_PROBABILITIES], epsilon=BAD_NUMBERS),
             lambda: Histogram(epsilon=1, delta=0.01, n=100),
             lambda: Histogram(epsilon=1, delta=0.001, n=True),
         ],

@@ -24,7 +24,7 @@ from dither.noise.law import Law
 from dither.noise.race import Race, Scores
 from tests.contract.mechanism_case import Errors
 
-__all__ = ["Batch", "Words", "additive_batch", "race_batch", "sparse_batch", "winners"]
+__all__ = ["Batch", "Words", "additive_batch", "race_batch", "rule_batch", "sparse_batch", "winners"]
 
 Words = NDArray[np.uint64]
 _ROWS = 1 << 16
@@ -128,6 +128,21 @@ def additive_batch(noising: Callable[[Any], Noising], one: Callable[[Any], Any],
         errors,
         lambda mechanism: abs(float(one(mechanism))),
         lambda mechanism, steps: _prescribed({noising(mechanism).law: [int(steps)] + [0] * (size - 1)}),
+    )
+
+
+def rule_batch(size: int, rule: Callable[[Any], Any], one: Callable[[Any], Any]) -> Batch:
+    """A linear `rule` over `size` numbers of noise; `one` releases zeros."""
+
+    def errors(mechanism: Any, steps: NDArray[Any]) -> Errors:
+        found: Errors = np.abs(steps.astype(np.float64) @ rule(mechanism))
+        return found
+
+    return Batch(
+        lambda mechanism, count: mechanism._noising.law.sample((count, size)),
+        errors,
+        lambda mechanism: abs(float(one(mechanism))),
+        lambda mechanism, row: _prescribed({mechanism._noising.law: [int(step) for step in row]}),
     )
 
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.contract import adaptive_cases, additive_cases, ptr_cases, response_cases, selection_cases, smooth_cases
+from tests.contract import (
+    adaptive_cases,
+    additive_cases,
+    matrix_cases,
+    ptr_cases,
+    response_cases,
+    selection_cases,
+    smooth_cases,
+)
 from tests.contract.mechanism_case import Case
 
 __all__ = ["CASES"]
@@ -13,5 +21,6 @@ CASES: list[Case] = [
     *response_cases.CASES,
     *ptr_cases.CASES,
     *smooth_cases.CASES,
+    *matrix_cases.CASES,
     *adaptive_cases.CASES,
 ]

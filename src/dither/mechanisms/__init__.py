@@ -3,6 +3,7 @@
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.histogram import Histogram
 from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.matrix import MatrixMechanism
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.metric import MetricExponential
 from dither.mechanisms.no_answer import NoAnswer
@@ -22,6 +23,7 @@ __all__ = [
     "Gaussian",
     "Histogram",
     "Laplace",
+    "MatrixMechanism",
     "Mechanism",
     "MetricExponential",
     "NoAnswer",

@@ -7,6 +7,7 @@ from dither.unit.order import Maximum, Median, Minimum, Quantile
 from dither.unit.search import SMOOTH_EXCESS
 from dither.unit.smooth import distance_to_sensitivity, local_sensitivity, smooth_sensitivity
 from dither.unit.statistic import Profile, Statistic
+from dither.unit.workload import Workload
 
 __all__ = [
     "SMOOTH_EXCESS",
@@ -21,6 +22,7 @@ __all__ = [
     "Triangles",
     "TrimmedMean",
     "WinsorisedMean",
+    "Workload",
     "distance_to_sensitivity",
     "local_sensitivity",
     "smooth_sensitivity",
