@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["print_json", "print_table", "working"]
+__all__ = ["print_json", "print_table", "printable", "working"]
 
 _PATIENCE = 1.0
 """Seconds after which work is long."""
@@ -31,8 +31,13 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
     for name in columns:
         table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     Console().print(table)
+
+
+def printable(text: str) -> str:
+    """The text without signs that a terminal would obey: a ledger may hold what others wrote."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
 @contextmanager

@@ -1,0 +1,158 @@
+"""The text of a first `dither.toml`: what was said, with comments on what may be changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from dither.errors import ParameterError
+from dither.exact import check, in_words, rational
+from dither.tables.public import PublicColumn
+from dither.unit.contribution import Person
+
+__all__ = ["Draft"]
+
+_BARE = re.compile("[A-Za-z0-9_-]+")
+_SHARE = Fraction(1, 10)
+"""The part of the budget that a first question costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is known of a dataset before its first question."""
+
+    columns: Mapping[str, str]
+    """Their types, by name."""
+    person: str | None
+    change: str
+    """What may happen to a row, where there is no person."""
+    bounds: Mapping[str, tuple[Fraction, Fraction]]
+    epsilon: str
+    delta: str
+    max_groups: int = 1
+    max_rows_per_group: int = 1
+    seen: Mapping[str, PublicColumn] = field(default_factory=dict)
+    """What is in the columns, if that is public."""
+
+    def __post_init__(self) -> None:
+        if self.person is not None:
+            Person(self.person, self.max_groups, self.max_rows_per_group)
+        check.positive(budget_epsilon=rational(self.epsilon, "budget_epsilon"))
+        check.probability(budget_delta=rational(self.delta, "budget_delta"))
+
+    def text(self, source: str, file: Path, ledger: str | None, table: str | None) -> str:
+        """The description, to be written to `file`."""
+        place = source if "://" in source else os.path.relpath(source, file.parent)
+        kept = ledger or f"{Path(place).stem.replace('*', '') or 'dither'}.ledger"
+        return "\n".join(
+            [*self._data(place, table), *self._unit(), *self._bounds(), *self._budget(kept), *self._asked()]
+        )
+
+    def _data(self, place: str, table: str | None) -> list[str]:
+        return [
+            "# A dataset, whom it protects, what may be spent, and what is asked.",
+            "#   dither plan dither.toml       what each question would cost, and its error; nothing is spent",
+            "#   dither release dither.toml people     the private answer",
+            "",
+            "[dataset]",
+            f"source = {_quoted(place)}  # as seen from the folder of this file",
+            *([] if table is None else [f"table = {_quoted(table)}"]),
+            "# Its columns:",
+            *(f"#   {' '.join(name.split())}: {kind}" for name, kind in self.columns.items()),
+            "",
+        ]
+
+    def _unit(self) -> list[str]:
+        if self.person is None:
+            return [
+                "[unit]  # who is protected: each row is somebody of their own",
+                f"rows = {_quoted(self.change)}  # replace if the number of rows is public",
+                "",
+            ]
+        return [
+            "[unit]  # who is protected: all rows of one person together",
+            f"person = {_quoted(self.person)}",
+            f"max_groups = {self.max_groups}  # so many groups of a person count, chosen by chance",
+            f"max_rows_per_group = {self.max_rows_per_group}  # and of their rows in each",
+            "",
+        ]
+
+    def _bounds(self) -> list[str]:
+        ends = {name: both for name, both in self._known_bounds().items() if name != self.person}
+        return [
+            "[bounds]  # values outside are clamped; bounds must not come from private data",
+            *(f"{_key(name)} = [{_number(low)}, {_number(high)}]" for name, (low, high) in ends.items()),
+            *([] if ends else ["# cost = [0, 200]"]),
+            "",
+        ]
+
+    def _known_bounds(self) -> dict[str, tuple[Fraction, Fraction]]:
+        public = {name: each.bounds for name, each in self.seen.items() if each.bounds is not None}
+        return {**{name: (rational(low), rational(high)) for name, (low, high) in public.items()}, **self.bounds}
+
+    def _budget(self, ledger: str) -> list[str]:
+        delta = rational(self.delta)
+        return [
+            "[budget]  # what may be spent in all; it is given once, with the first release",
+            f"epsilon = {_number(rational(self.epsilon))}",
+            f"delta = {_number(delta)}" if delta else "# delta = 1e-6  # for groups that are found in the data",
+            f"ledger = {_quoted(ledger)}  # where it is written down; protect it as you protect the data",
+            "",
+        ]
+
+    def _asked(self) -> list[str]:
+        price = f"epsilon = {_number(rational(self.epsilon) * _SHARE)}"
+        what = "people" if self.person is not None else "rows"
+        verb = "count_people" if self.person is not None else "count"
+        lines = [
+            "# Questions, each with a name. Conditions: age >= 18 and city in ('Paris', 'Lyon') and not cost is null.",
+            "# Aggregates: count, count_people, count_distinct(x), sum(x), mean(x), variance(x), std(x), median(x),",
+            "# quantile(x, [0.25, 0.75]), min(x), max(x), histogram(x, [0, 10, 20]), top(x, 3, ['a', 'b', 'c']).",
+            "",
+            f"[questions.{what}]",
+            f"agg = {{ {what} = {_quoted(verb)} }}",
+            price,
+        ]
+        name = next((each for each in self._known_bounds() if each != self.person), None)
+        if name is not None:
+            call = f"mean({_column(name)})"
+            lines += ["", "[questions.mean]", f"agg = {{ {what} = {_quoted(verb)}, mean = {_quoted(call)} }}", price]
+        group = next((each for each, found in self.seen.items() if found.keys and each != self.person), None)
+        if group is not None:
+            keys = ", ".join(_literal(key) for key in self.seen[group].keys or ())
+            lines += ["", "[questions.groups]", f"group_by = {_quoted(_column(group))}", f"keys = [{keys}]"]
+            lines += [f"agg = {{ {what} = {_quoted(verb)} }}", price]
+        else:
+            lines += ['# where = "age >= 18"', '# group_by = "city"', '# keys = ["Paris", "Lyon"]  # public groups']
+        return [*lines, ""]
+
+
+def _quoted(text: str) -> str:
+    """A TOML text: JSON, in which one more sign must be written by its number."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _quoted(name)
+
+
+def _column(name: str) -> str:
+    """A column in the language of questions."""
+    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
+
+
+def _literal(value: str | int | bool) -> str:
+    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _number(value: Fraction) -> str:
+    """A TOML number; a ratio that is no decimal cannot be written."""
+    written = in_words(value)
+    if "/" in written:
+        raise ParameterError(f"numbers in a description are decimals, such as 0.3; got {written}.")
+    return written

@@ -1,0 +1,115 @@
+"""The few questions of `dither init`: what the flags do not say is read from the standard input, line by line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import typer
+
+from dither.cli.aggregates import assigned, bounds
+from dither.cli.draft import Draft
+from dither.cli.screen import printable, working
+from dither.cli.toml_file import CHANGES
+from dither.errors import ParameterError
+from dither.tables import missing_column, open_source
+from dither.tables.lattice import checked_bounds
+from dither.tables.public import PublicColumn, public_columns
+
+__all__ = ["drafted"]
+
+_LIMITS = {
+    "max_groups": "How many groups of a person count",
+    "max_rows_per_group": "How many of their rows in each",
+}
+
+
+def drafted(flags: Mapping[str, Any]) -> Draft:
+    """What the flags and the answers say of a dataset."""
+    columns, seen = _looked_at(flags["source"], flags["table"], flags["public"])
+    person, change = _protected(flags["person"], flags["rows"], columns)
+    limits = {name: flags[name] for name in _LIMITS if flags[name] is not None}
+    if person is None and limits:
+        raise ParameterError("--max-groups and --max-rows-per-group go with --person: a row is one row in one group.")
+    if person is not None:
+        limits |= {name: _limit(question, name) for name, question in _LIMITS.items() if name not in limits}
+    return Draft(
+        columns=columns,
+        person=person,
+        change=change,
+        bounds=_bounds(flags["bounds"], columns, is_asked=not flags["public"]),
+        epsilon=flags["budget_epsilon"] or _needed("The epsilon to be spent in all, such as 2", "--budget-epsilon"),
+        delta=flags["budget_delta"] or _asked("The delta to be spent in all", "0"),
+        seen=seen,
+        **limits,
+    )
+
+
+def _looked_at(source: str, table: str | None, public: bool) -> tuple[dict[str, str], dict[str, PublicColumn]]:
+    """The columns with their types, and, if they are public, what is in them."""
+    opened = open_source(source, table, "init")
+    try:
+        with working("looking at the columns"):
+            seen = public_columns(opened) if public else {}
+            return {name: str(of) for name, of in opened.table.schema().items()}, seen
+    finally:
+        opened.engine.backend.disconnect()
+
+
+def _protected(person: str | None, rows: str | None, columns: Mapping[str, str]) -> tuple[str | None, str]:
+    """The column of persons, or None and what may happen to a row."""
+    if person is not None and rows is not None:
+        raise ParameterError("--person and --rows exclude each other. Say who is protected.")
+    if rows is not None and rows not in CHANGES:
+        raise ParameterError(f"--rows must be one of {', '.join(CHANGES)}.")
+    if person is None and rows is None:
+        typer.echo(f"Columns: {', '.join(map(printable, columns))}.", err=True)
+        who = _needed("The column that tells persons apart ('rows' if each row is one)", "--person or --rows")
+        person, rows = (None, "add-remove") if who == "rows" and "rows" not in columns else (who, None)
+    if person is not None and person not in columns:
+        raise missing_column(person, list(columns))
+    return person, rows or "add-remove"
+
+
+def _bounds(
+    said: list[str] | None, columns: Mapping[str, str], *, is_asked: bool
+) -> dict[str, tuple[Fraction, Fraction]]:
+    named = dict(assigned(text, "--bounds cost=0,200") for text in said or ())
+    if not named and is_asked:
+        for name in _asked("Columns with numbers to add up or average, separated by commas", "").split(","):
+            if name.strip():
+                known = _existing(name.strip(), columns)
+                named[known] = _needed(f"The smallest and the largest {known} that make sense: 0,200", "--bounds")
+    return {_existing(name, columns): checked_bounds(bounds(both)) for name, both in named.items()}
+
+
+def _existing(name: str, columns: Mapping[str, str]) -> str:
+    if name not in columns:
+        raise missing_column(name, list(columns))
+    return name
+
+
+def _limit(question: str, name: str) -> int:
+    answer = _asked(question, "1")
+    if not answer.isdecimal() or len(answer) > 9:
+        raise ParameterError(f"{name} must be a whole number of at least 1, got {answer!r}.")
+    return int(answer)
+
+
+def _needed(question: str, flag: str) -> str:
+    """An answer that nobody else can give."""
+    answer = _asked(question, "")
+    if not answer:
+        raise ParameterError(f"this needs an answer: {question[0].lower()}{question[1:]}. Say it with {flag}.")
+    return answer
+
+
+def _asked(question: str, usual: str) -> str:
+    """A line of the standard input, or the usual answer if it is empty or there is none."""
+    typer.echo(f"{question} [{usual}]: " if usual else f"{question}: ", nl=False, err=True)
+    line = sys.stdin.readline()
+    if not line:
+        typer.echo(err=True)
+    return line.strip() or usual
