@@ -16,7 +16,7 @@ from scipy.optimize import minimize_scalar
 
 from dither.adaptive import transfer
 from dither.adaptive.mean import MOST_ROWS, ROUNDING, QueryMean
-from dither.exact import Ball, Real, ball
+from dither.exact import Ball, Real, ball, once
 from dither.measures import ApproxDP, GaussianDP, PureDP
 from dither.measures.certified import above, exactly_above
 
@@ -50,7 +50,7 @@ class Route(ABC):
         """A bound on the largest |answer − mean over the population|; both lie in [0, 1], so it is at most 1."""
         return min(1.0, exactly_above(self._bound(beta) + ROUNDING))
 
-    @property
+    @once
     def guarantee(self) -> GaussianDP | PureDP | ApproxDP:
         """What all answers together reveal, under replace-one."""
         return self.mean.composed(self.queries)

@@ -117,6 +117,7 @@ def gap_at(guarantee: Guarantee, beta: Fraction, epsilon: Fraction) -> float:
     return above(lambda: ball(epsilon / 4).tanh() + 2 / (1 + ball(epsilon / 2).exp()) * ball(delta / beta))
 
 
+@lru_cache(maxsize=1024)
 def gap(guarantee: GaussianDP | PureDP, beta: Fraction) -> float:
     """How far the means over the sample, as the answers show them, may lie from those over the population.
 
