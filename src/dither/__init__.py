@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         top,
         variance,
     )
-    from dither.estimators import stats
+    from dither.estimators import plan, stats
     from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
     from dither.mechanisms import (
         Exponential,
@@ -104,6 +104,7 @@ _HOMES = {
     "top": "engine",
     "variance": "engine",
     "compose": "accounting",
+    "plan": "estimators",
     "stats": "estimators",
     "accounting": None,
     "adaptive": None,
@@ -164,6 +165,7 @@ __all__ = [
     "mechanisms",
     "median",
     "min",
+    "plan",
     "plots",
     "quantile",
     "stats",

@@ -19,7 +19,7 @@ from dither.cli.failures import told
 
 __all__ = ["COMMANDS", "app", "main"]
 
-COMMANDS = ("demo", "init", "plan", "release", "ledger", "explain", "verify", "claims")
+COMMANDS = ("demo", "init", "plan", "release", "ledger", "explain", "solve", "verify", "claims")
 """In the order of the help."""
 
 

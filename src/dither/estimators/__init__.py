@@ -2,5 +2,6 @@
 
 from dither.estimators import stats
 from dither.estimators.answer import Estimate
+from dither.estimators.planning import Option, Plan, plan
 
-__all__ = ["Estimate", "stats"]
+__all__ = ["Estimate", "Option", "Plan", "plan", "stats"]

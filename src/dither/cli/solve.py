@@ -1,0 +1,85 @@
+"""`dither solve`: how much data, how much ε, for which accuracy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dither.cli import options
+from dither.cli.screen import print_json, print_table
+
+if TYPE_CHECKING:
+    from dither.estimators.planning import Plan
+
+__all__ = ["command"]
+
+_USUAL_CONFIDENCE = "0.95"
+
+
+def command(
+    queries: Annotated[int | None, typer.Option(metavar="N", help="How many counting queries are asked.")] = None,
+    n: Annotated[int | None, typer.Option("--n", metavar="N", help="How many records there are.")] = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="What may be spent.")] = None,
+    accuracy: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The largest error of any answer, as a share of n: 0.01.")
+    ] = None,
+    confidence: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="How likely that is; 0.95 unless it is what you look for.")
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Allows Gaussian noise: far below 1/n, such as 1e-9.")
+    ] = None,
+    json: options.JSON = False,
+) -> None:
+    """Solve for the one number that is left out: queries, n, epsilon, accuracy or confidence.
+
+    The answer is exact for the noise that is drawn, and stands beside what the textbook says. It reads no data.
+
+    Example: dither solve --queries 100 --accuracy 0.01 --n 100000 --delta 1e-7
+    """
+    from dither.estimators.planning import plan
+
+    others = {"queries": queries, "n": n, "epsilon": epsilon, "accuracy": accuracy}
+    if confidence is None and None in others.values():
+        confidence = _USUAL_CONFIDENCE
+    found = plan(queries, n=n, epsilon=epsilon, accuracy=accuracy, confidence=confidence, delta=delta)
+    if json:
+        print_json(_as_dict(found))
+    else:
+        _print(found)
+
+
+def _as_dict(found: Plan) -> dict[str, Any]:
+    return {
+        "solved_for": found.solved_for,
+        "queries": found.queries,
+        "n": found.n,
+        "epsilon": str(found.epsilon),
+        "delta": None if found.delta is None else str(found.delta),
+        "accuracy": found.accuracy,
+        "confidence": found.confidence,
+        "noise": found.noise,
+        "options": [
+            {"noise": each.noise, found.solved_for: each.value, "textbook": each.textbook} for each in found.options
+        ],
+        "trade_off": [{"epsilon": epsilon, **errors} for epsilon, errors in found.trade_off()],
+    }
+
+
+def _print(found: Plan) -> None:
+    typer.echo(
+        f"{found.queries} queries, {found.n} records, epsilon {float(found.epsilon):.6g}: every error at most "
+        f"{found.accuracy:.4g} of n ({found.accuracy * found.n:.4g} records) with probability {found.confidence:.6g}."
+    )
+    solved = found.solved_for
+    rows = [
+        (each.noise, f"{each.value:.6g}", "-" if each.textbook is None else f"{each.textbook:.6g}")
+        for each in found.options
+    ]
+    print_table(("noise", solved, "textbook"), rows, right=(solved, "textbook"))
+    typer.echo("")
+    names = [each.noise for each in found.options]
+    table = [(f"{epsilon:.4g}", *(f"{errors[name]:.4g}" for name in names)) for epsilon, errors in found.trade_off()]
+    headings = [f"accuracy, {name}" for name in names]
+    print_table(("epsilon", *headings), table, right=("epsilon", *headings))

@@ -1,0 +1,341 @@
+"""`dp.plan`: how much data, how much ε, for which accuracy? Touches no data."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dither.adjacency import ADD_REMOVE, Adjacency
+from dither.errors import ParameterError
+from dither.exact import Number, check, in_words, rational, whole
+from dither.measures.certified import exactly_above
+from dither.mechanisms import Gaussian, Laplace, MatrixMechanism
+from dither.mechanisms.additive import failure
+from dither.unit import Workload
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Option", "Plan", "plan"]
+
+Reach = Callable[[int, Fraction, Fraction], float]
+"""How many counts the largest error of k queries is, at ε, except with probability β."""
+
+_MISSING = ("n", "epsilon", "accuracy", "confidence", "queries")
+_SMALLEST_EPSILON, _LARGEST_EPSILON = Fraction(1, 10**9), 10**6
+_APPROACHES = 6
+_SMALLEST_BETA = 1e-15
+_MOST = 1 << 40
+_HALVINGS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What one kind of noise makes of a plan."""
+
+    noise: str
+    strategy: str
+    value: float
+    """The missing number, from the exact quantile of the largest error."""
+    textbook: float | None
+    """The same by claim C25; None where its formula is not proved, or gives nothing."""
+    reach: Reach = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A promise that can be kept: every one of k = `queries` answers is within `accuracy` of the truth, all at once.
+
+    Answers are shares of n records. It holds with probability `confidence` over the noise, at (`epsilon`, `delta`).
+    `solved_for` names the number that was missing; `options` has it for each noise, the best first.
+    """
+
+    queries: int
+    n: int
+    epsilon: Fraction
+    delta: Fraction | None
+    accuracy: float
+    confidence: float
+    solved_for: str
+    options: tuple[Option, ...]
+
+    @property
+    def noise(self) -> str:
+        """The better noise."""
+        return self.options[0].noise
+
+    @property
+    def strategy(self) -> str:
+        """What gets the noise."""
+        return self.options[0].strategy
+
+    @property
+    def value(self) -> float:
+        """The number that was missing."""
+        return self.options[0].value
+
+    def accuracies(self, epsilon: Number) -> dict[str, float]:
+        """The accuracy of each noise at another ε, the rest being equal.
+
+        >>> at_half = plan(10, n=1000, epsilon=1).accuracies(0.5)
+        >>> at_half["laplace"]
+        0.106
+        """
+        exact = rational(epsilon, "epsilon")
+        check.positive(epsilon=exact)
+        miss = 1 - rational(self.confidence, "confidence")
+        return {each.noise: each.reach(self.queries, exact, miss) / self.n for each in self.options}
+
+    def trade_off(self) -> list[tuple[float, dict[str, float]]]:
+        """ε from a quarter to four times that of the plan, with the accuracies there."""
+        others = [self.epsilon * Fraction(2) ** power for power in range(-2, 3)]
+        return [(float(epsilon), self.accuracies(epsilon)) for epsilon in others]
+
+    def __str__(self) -> str:
+        given = {
+            "queries": f"{self.queries} queries",
+            "n": f"{self.n} records",
+            "epsilon": f"ε = {in_words(self.epsilon)}",
+            "accuracy": f"every error at most {self.accuracy:.4g} of n",
+            "confidence": f"with probability {self.confidence:.6g}",
+        }
+        share = "" if self.delta is None else f", δ = {in_words(self.delta)}"
+        lines = [", ".join(given.values()) + share + f". Solved for {self.solved_for}."]
+        lines.append(f"{'noise':<10} {'on':<14} {self.solved_for:>12} {'textbook':>12}")
+        for each in self.options:
+            printed = "-" if each.textbook is None else f"{each.textbook:.6g}"
+            lines.append(f"{each.noise:<10} {each.strategy:<14} {each.value:>12.6g} {printed:>12}")
+        lines.append("accuracy at other ε:")
+        for epsilon, found in self.trade_off():
+            lines.append(
+                f"  ε = {epsilon:<10.4g}" + "".join(f" {name} {error:<10.4g}" for name, error in found.items())
+            )
+        return "\n".join(line.rstrip() for line in lines)
+
+    def plot(self) -> Figure:
+        """Accuracy against ε, for each noise."""
+        figure: Figure = importlib.import_module("dither.plots.plan").trade_off(self)
+        return figure
+
+
+def plan(
+    queries: Workload | int | None = None,
+    *,
+    accuracy: Number | None = None,
+    confidence: Number | None = 0.95,
+    n: int | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    adjacency: Adjacency = ADD_REMOVE,
+) -> Plan:
+    """Solve for the one of n, ε, α = `accuracy`, 1 − β = `confidence` and k = `queries` that is None.
+
+    `queries` is a `dp.Workload`, or the number of queries that count one record once each, whatever they are: then
+    Δ₁ ≤ k and Δ₂ ≤ √k (claim C24). Laplace noise, and with `delta` Gaussian noise too: the better one comes first.
+
+    The largest of k independent errors is within q with probability P[|Z| ≤ q]^k, from the law that is drawn: no union
+    bound (claim C25). Where errors are correlated, as for a workload, the product is a bound on the safe side. Every
+    answer errs to that side: n and ε are never too small, accuracy is never too good.
+
+    >>> better = plan(100, accuracy=0.01, n=100_000, delta=1e-7)
+    >>> better.noise, round(better.value, 2)
+    ('gaussian', 0.15)
+    >>> plan(100, accuracy=0.01, epsilon=1).n
+    75800
+    """
+    asked = {"n": n, "epsilon": epsilon, "accuracy": accuracy, "confidence": confidence, "queries": queries}
+    missing = [name for name, value in asked.items() if value is None]
+    if len(missing) != 1:
+        found = ", ".join(missing) or "none"
+        raise ParameterError(f"exactly one of {', '.join(_MISSING)} must be left out (None); left out: {found}.")
+    known = _Known.checked(queries, n, epsilon, accuracy, confidence)
+    share = failure(delta, known.n or None, False)
+    kinds = ["laplace"] if share is None else ["laplace", "gaussian"]
+    tried = [_option(kind, missing[0], known, queries, share, adjacency) for kind in kinds]
+    options = [option for option in tried if option is not None]
+    if not options:
+        raise ParameterError(
+            f"no {missing[0]} keeps this promise: the other numbers ask too much. "
+            "Allow a larger accuracy, n or epsilon, or fewer queries."
+        )
+    most_is_best = missing[0] in ("confidence", "queries")
+    ranked = sorted(options, key=lambda option: -option.value if most_is_best else option.value)
+    full = known.with_value(missing[0], ranked[0].value)
+    return Plan(
+        queries=full.queries,
+        n=full.n,
+        epsilon=full.epsilon,
+        delta=share,
+        accuracy=exactly_above(full.accuracy),
+        confidence=float(1 - full.miss),
+        solved_for=missing[0],
+        options=tuple(ranked),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known, exactly; 0 for the one number that is not."""
+
+    queries: int
+    n: int
+    epsilon: Fraction
+    accuracy: Fraction
+    miss: Fraction
+    """β."""
+
+    @classmethod
+    def checked(cls, queries: Any, n: Any, epsilon: Any, accuracy: Any, confidence: Any) -> _Known:
+        """Each in its range."""
+        count = queries.count if isinstance(queries, Workload) else queries
+        for name, value in (("queries", count), ("n", n)):
+            if value is not None:
+                check.count(**{name: value})
+        if epsilon is not None:
+            check.positive(epsilon=rational(epsilon, "epsilon"))
+        for name, value in (("accuracy", accuracy), ("confidence", confidence)):
+            if value is not None:
+                check.between(0, 1, **{name: rational(value, name)})
+        return cls(
+            queries=0 if count is None else whole(count),
+            n=0 if n is None else whole(n),
+            epsilon=Fraction(0) if epsilon is None else rational(epsilon),
+            accuracy=Fraction(0) if accuracy is None else rational(accuracy),
+            miss=Fraction(0) if confidence is None else 1 - rational(confidence),
+        )
+
+    def with_value(self, name: str, value: float) -> _Known:
+        """With the missing number."""
+        exact = Fraction(repr(float(value)))
+        return _Known(
+            queries=int(value) if name == "queries" else self.queries,
+            n=int(value) if name == "n" else self.n,
+            epsilon=exact if name == "epsilon" else self.epsilon,
+            accuracy=exact if name == "accuracy" else self.accuracy,
+            miss=1 - exact if name == "confidence" else self.miss,
+        )
+
+
+def _option(
+    noise: str, missing: str, known: _Known, queries: Any, delta: Fraction | None, adjacency: Adjacency
+) -> Option | None:
+    """The missing number with this noise; None if there is none."""
+    share = delta if noise == "gaussian" else None
+    strategy = "answers"
+    reach: Reach = _laplace_reach
+    printed: Reach = _textbook_laplace
+    if share is not None:
+        reach, printed = partial(_gaussian_reach, share), partial(_textbook_gaussian, share)
+    if isinstance(queries, Workload):
+        built = MatrixMechanism(queries, epsilon=known.epsilon or 1, delta=share, noise=noise, adjacency=adjacency)
+        strategy = built.strategy
+        reach = partial(_workload_reach, queries, built.strategy, noise, share, adjacency)
+    value = _solved(missing, known, reach)
+    return None if value is None else Option(noise, strategy, value, _solved(missing, known, printed), reach)
+
+
+# ------------------------------------------------------------------ how far errors reach
+
+
+def _laplace_reach(queries: int, epsilon: Fraction, miss: Fraction) -> float:
+    return Laplace(sensitivity=queries, epsilon=epsilon, dimension=queries).max_error(miss)
+
+
+def _gaussian_reach(delta: Fraction, queries: int, epsilon: Fraction, miss: Fraction) -> float:
+    made = Gaussian(sensitivity_squared=queries, epsilon=epsilon, delta=delta, dimension=queries)
+    return made.max_error(miss)
+
+
+def _workload_reach(
+    workload: Workload, strategy: str, noise: str, delta: Fraction | None, adjacency: Adjacency,
+    _: int, epsilon: Fraction, miss: Fraction,
+) -> float:  # fmt: skip
+    made = MatrixMechanism(workload, epsilon=epsilon, delta=delta, strategy=strategy, noise=noise, adjacency=adjacency)
+    return made.max_error(miss)
+
+
+def _textbook_laplace(queries: int, epsilon: Fraction, miss: Fraction) -> float:
+    """k ln(k/β)/ε: the union bound for scale k/ε."""
+    return queries * math.log(queries / miss) / float(epsilon)
+
+
+def _textbook_gaussian(delta: Fraction, queries: int, epsilon: Fraction, miss: Fraction) -> float:
+    """√(4k ln(1.25/δ) ln(2k/β))/ε: claim C6 and the union bound; proved for ε < 1."""
+    if not epsilon < 1:
+        return math.inf  # nothing is proved
+    logs = math.log(Fraction(5, 4) / delta) * math.log(2 * queries / miss)
+    return math.sqrt(4 * queries * logs) / float(epsilon)
+
+
+# ------------------------------------------------------------------------- solving
+
+
+def _solved(missing: str, known: _Known, reach: Reach) -> float | None:
+    """The missing number; None if there is none."""
+    k, n, epsilon, miss, goal = known.queries, known.n, known.epsilon, known.miss, known.accuracy * known.n
+    if missing == "epsilon":
+        return _smallest_epsilon(lambda value: reach(k, value, miss), goal)
+    if missing == "queries":
+        return _most_queries(lambda count: reach(count, epsilon, miss) <= goal)
+    if missing == "confidence":
+        return _largest_confidence(lambda value: reach(k, epsilon, value) <= goal)
+    far = reach(k, epsilon, miss)
+    if not far < math.inf:
+        return None
+    return math.ceil(Fraction(far) / known.accuracy) if missing == "n" else exactly_above(Fraction(far) / n)
+
+
+def _smallest_epsilon(reach: Callable[[Fraction], float], goal: Fraction) -> float | None:
+    """To five digits, upwards. Errors are nearly in proportion to 1/ε: that leads close, and then the gap is halved."""
+    guess = Fraction(1, 2)
+    for _ in range(_APPROACHES):
+        far = reach(guess)
+        if not far < math.inf:
+            return None
+        guess = _five_digits(guess * Fraction(max(far, 1e-3)) / goal)
+        if not _SMALLEST_EPSILON < guess < _LARGEST_EPSILON:
+            return None
+    low, high = guess, guess
+    while reach(low) <= goal:
+        high, low = low, low * Fraction(99, 100)
+    while reach(high) > goal:
+        low, high = high, high * Fraction(101, 100)
+        if not high < _LARGEST_EPSILON:
+            return None
+    while (middle := _five_digits((low + high) / 2)) < high:
+        low, high = (low, middle) if reach(middle) <= goal else (middle, high)
+    return float(high)
+
+
+def _five_digits(value: Fraction) -> Fraction:
+    """Rounded up."""
+    unit = Fraction(10) ** (math.floor(math.log10(value)) - 4)
+    return math.ceil(value / unit) * unit
+
+
+def _most_queries(holds: Callable[[int], bool]) -> float | None:
+    if not holds(1):
+        return None
+    low, high = 1, 2
+    while high < _MOST and holds(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _largest_confidence(holds: Callable[[Fraction], bool]) -> float | None:
+    """1 − β for the smallest β from 1e-15 up, downwards."""
+    low, high = math.log(_SMALLEST_BETA), math.log(1 - 1e-9)
+    if not holds(Fraction(math.exp(high))):
+        return None
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(Fraction(math.exp(middle))) else (middle, high)
+    return math.nextafter(1 - math.exp(high), 0)
