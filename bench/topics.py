@@ -12,6 +12,7 @@ from bench.row import Row
 TOPICS: dict[str, str] = {
     "accounting": "bench.accounting",
     "accuracy": "bench.accuracy",
+    "adaptive": "bench.adaptive",
     "groupby": "bench.groupby",
     "mechanisms": "bench.mechanisms",
     "noise": "bench.noise",
