@@ -1,0 +1,90 @@
+"""A folder with private data in it, and the real command run there."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+from typer.testing import CliRunner
+
+from dither.cli import app
+from dither.errors import LedgerError
+from dither.ledger import Ledger
+
+SECRETS = ("Zebedee", "Quagmire", "31337.42", "1987-06-05")
+"""What stands in the rows, and nowhere else."""
+QUESTION = "--person user_id --max-groups 2 --group-by city --keys Paris,Lyon --agg visits=count"
+BUDGET = "--budget-epsilon 1 --ledger visits.ledger"
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(*arguments: str, columns: int = 120, answers: str = "") -> Done:
+    """Run the command line in the current folder."""
+    done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns), "TERM": "dumb"}, input=answers)
+    return Done(done.exit_code, done.stdout, done.stderr)
+
+
+def write_visits(folder: Path) -> None:
+    """visits.csv and visits.parquet: 400 rows of 100 persons, some of them unmistakable."""
+    people = ["Zebedee", "Quagmire", *(f"person {number}" for number in range(98))]
+    rows = {
+        "user_id": [people[row % 100] for row in range(400)],
+        "city": [("Paris", "Lyon", "Nice", "Rome")[row // 100] for row in range(400)],
+        "age": [20 + row % 60 for row in range(400)],
+        "cost": [31337.42 if row % 100 < 2 else float(row % 97) for row in range(400)],
+        "day": ["1987-06-05" if row % 100 < 2 else "2024-01-31" for row in range(400)],
+    }
+    lines = [",".join(rows), *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True))]
+    (folder / "visits.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table = pa.table(rows)
+    days = table.column("day").cast(pa.date32())
+    pa.parquet.write_table(table.set_column(4, "day", days), folder / "visits.parquet")
+
+
+DESCRIPTION = """\
+[dataset]
+source = "visits.csv"
+
+[unit]
+person = "user_id"
+max_groups = 2
+
+[bounds]
+cost = [0, 200]
+
+[budget]
+epsilon = 1
+ledger = "visits.ledger"
+
+[questions.by_city]
+where = "age >= 18"
+group_by = "city"
+keys = ["Paris", "Lyon"]
+agg = { visits = "count", spend = "mean(cost)" }
+epsilon = 0.5
+
+[questions.middle]
+agg.cost = "median(cost, interval=0.9)"
+epsilon = 0.25
+"""
+
+
+def charges(place: Path) -> int:
+    """How many releases a ledger knows; 0 if there is none."""
+    if not place.exists():
+        return 0
+    ledger = Ledger(place)
+    try:
+        return sum(entry.kind == "charge" for entry in ledger.entries())
+    except LedgerError:
+        return 0
+    finally:
+        ledger.close()
