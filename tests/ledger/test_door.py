@@ -9,6 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import sqlalchemy as sql
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dither as dp
 from dither.adjacency import ADD_REMOVE
@@ -16,8 +19,10 @@ from dither.engine.dataset import Dataset
 from dither.errors import EngineError, LedgerError, OverBudget, ParameterError
 from dither.events import LaplaceNoise
 from dither.ledger import Ledger
+from dither.ledger.entry import named_parts
 from dither.release import Door
 from dither.unit.contribution import Rows
+from tests.ledger.faults import quick_folder
 
 EVENT, COST = LaplaceNoise(Fraction(4)), dp.PureDP("0.25")
 
@@ -169,3 +174,86 @@ def test_d56_two_names_for_one_source_share_a_cap(folder: Path, monkeypatch: pyt
     book = Ledger(folder / "test.ledger")
     assert book.account(accounts.pop()).remaining == {"epsilon": 0, "delta": 0}
     book.close()
+
+
+def account_of(source: str, folder: Path, **more: Any) -> str:
+    """The account under which a source is opened in the ledger of the folder, with a budget of 1."""
+    with Dataset(source, unit=Rows(), budget=dp.PureDP(1), ledger=folder / "test.ledger", **more) as data:
+        return data.origin.door.account
+
+
+def test_d56_patterns_that_overlap_have_no_second_budget(folder: Path) -> None:
+    """One file of a pattern, a pattern that has grown, another identity: refused, with the account to go on with."""
+    for name in ("a1", "a2", "b1"):
+        pq.write_table(pa.table({"user": [1, 2, 3]}), folder / f"{name}.parquet")
+    first = account_of(f"{folder}/a*.parquet", folder)
+    others: list[tuple[str, dict[str, str]]] = [
+        (f"{folder}/a1.parquet", {}),
+        (f"{folder}/*1.parquet", {}),
+        (f"{folder}/**/*.parquet", {}),
+        (f"{folder}/a*.parquet", {"identity": "another"}),
+    ]
+    for source, more in others:
+        with pytest.raises(LedgerError, match=r"have a budget in this ledger already, as 'files:.*Open the source as"):
+            account_of(source, folder, **more)
+    ledger = Ledger(folder / "test.ledger")
+    assert [entry.kind for entry in ledger.entries()] == ["budget"], "nothing was changed"
+    assert account_of(f"{folder}/a*.parquet", folder) == first
+    assert account_of(f"{folder}/b1.parquet", folder) != first, "other files, another budget"
+    pq.write_table(pa.table({"user": [4]}), folder / "a3.parquet")
+    with pytest.raises(LedgerError, match="already"):
+        account_of(f"{folder}/a*.parquet", folder)
+    assert account_of(f"{folder}/a*.parquet", folder, identity=first) == first
+    with pytest.raises(LedgerError, match="already"):
+        account_of(f"{folder}/a3.parquet", folder)
+    assert [entry.kind for entry in ledger.entries()] == ["budget", "budget", "source"]
+    assert ledger.verify() == 3
+    ledger.close()
+
+
+def test_d56_a_view_and_its_table_have_one_budget(folder: Path, database: str) -> None:
+    """Views on views, materialized ones, partitions and renamed tables."""
+    engine = sql.create_engine(database.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        for statement in (
+            "CREATE TABLE visits (who bigint) PARTITION BY RANGE (who)",
+            "CREATE TABLE early PARTITION OF visits FOR VALUES FROM (0) TO (10)",
+            "CREATE VIEW few AS SELECT who FROM visits WHERE who < 5",
+            "CREATE VIEW fewer AS SELECT who + 1 AS who FROM few",
+            "CREATE MATERIALIZED VIEW kept AS SELECT * FROM fewer",
+            "CREATE TABLE sales (who bigint)",
+        ):
+            connection.exec_driver_sql(statement)
+    first = account_of(database, folder, table="fewer")
+    assert account_of(database, folder, table="public.fewer") == first
+    for table in ("visits", "few", "kept", "early"):
+        with pytest.raises(LedgerError, match="already, as 'postgresql:"):
+            account_of(database, folder, table=table)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE visits RENAME TO renamed")
+    with pytest.raises(LedgerError, match="already"):
+        account_of(database, folder, table="renamed")
+    assert account_of(database, folder, table="renamed", identity=first) == first
+    assert account_of(database, folder, table="sales") != first
+    engine.dispose()
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.frozensets(st.integers(1, 5))), max_size=12))
+@settings(max_examples=25)
+def test_d56_a_part_has_one_account(openings: list[tuple[str, frozenset[int]]]) -> None:
+    """Beside a dictionary from parts to accounts, kept by hand."""
+    owners: dict[str, str] = {}
+    with quick_folder() as folder:
+        ledger = Ledger(folder / "test.ledger")
+        for account, numbers in openings:
+            parts = [f"file:{number}" for number in numbers]
+            if all(owners.get(part, account) == account for part in parts):
+                ledger.open_account(account, dp.PureDP(1), parts=parts)
+                owners |= dict.fromkeys(parts, account)
+            else:
+                with pytest.raises(LedgerError, match="already, as"):
+                    ledger.open_account(account, dp.PureDP(1), parts=parts)
+        ledger.verify()
+        named = {part: entry.account for entry in ledger.entries() for part in named_parts(entry)}
+        assert named == owners
+        ledger.close()

@@ -217,6 +217,28 @@ def test_d57_a_rewritten_chain_must_still_add_up(path: Path, number: int, change
         ledger.verify(anchor)
 
 
+@pytest.mark.parametrize(
+    ("number", "parts"),
+    [(1, ["b"]), (1, []), (1, ["z", "x"]), (1, ["x", "x"]), (1, "x"), (1, [1]), (3, ["a"]), (3, None), (3, [])],
+    ids=range(9),
+)
+def test_d57_parts_of_a_source_that_were_rewritten(folder: Path, number: int, parts: Any) -> None:
+    """D56 again: in a chain whose hashes fit, one file of two accounts is noticed, and so is what was never written."""
+    ledger = Ledger(folder / "test.ledger")
+    ledger.open_account("visits", dp.PureDP(1), parts=["a"])
+    ledger.open_account("sales", dp.PureDP(1), parts=["b"])
+    ledger.open_account("visits", dp.PureDP(1), parts=["a", "c"])
+    original = list(ledger.entries())
+    assert ledger.verify() == 3
+    body = {**original[number - 1].content, "parts": parts}
+    if parts is None:
+        del body["parts"]
+    for entry in rewritten(original, number, body):
+        change(ledger, entry.number, {name: getattr(entry, name) for name in ("previous", "body", "hash")})
+    refuses(ledger, "does not say")
+    ledger.close()
+
+
 @pytest.mark.parametrize("number", [1, 3, 5])
 def test_a_charge_is_not_built_on_an_entry_that_was_changed(filled: Ledger, number: int) -> None:
     """What a balance is read from is checked whenever it is read."""

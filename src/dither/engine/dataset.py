@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from dither.engine.query import Origin, Query
@@ -26,7 +26,7 @@ class Dataset(Query):
     `identity`: the name under which the budget is kept; frames in memory need one, others have one of their own.
     """
 
-    _ours: list[Callable[[], object]]
+    _ours: ExitStack
 
     def __init__(
         self,
@@ -41,22 +41,23 @@ class Dataset(Query):
         if not isinstance(unit, Rows | Person):
             raise ParameterError("unit must say who is protected: dp.Rows() or dp.Person('user_id').")
         amounts(budget)
-        opened = open_source(source, table, identity)
-        if isinstance(unit, Person) and unit.column not in opened.table.columns:
-            raise missing_column(unit.column, list(opened.table.columns))
-        stated = budget._under(unit.adjacency)
-        book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
-        book.open_account(opened.identity, stated)
-        super().__init__(Origin(opened, unit, Door(book, opened.identity)), opened.table)
-        ours = [book.close] if book is not ledger else []
-        if isinstance(source, str | os.PathLike):  # sessions and tables of others stay open
-            ours.append(opened.engine.backend.disconnect)
-        object.__setattr__(self, "_ours", ours)
+        with ExitStack() as ours:  # what is opened here is closed, now if the dataset is refused
+            opened = open_source(source, table, identity)
+            if isinstance(source, str | os.PathLike):  # sessions and tables of others stay open
+                ours.callback(opened.engine.backend.disconnect)
+            if isinstance(unit, Person) and unit.column not in opened.table.columns:
+                raise missing_column(unit.column, list(opened.table.columns))
+            stated = budget._under(unit.adjacency)
+            book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+            if book is not ledger:
+                ours.callback(book.close)
+            book.open_account(opened.identity, stated, parts=opened.parts)
+            super().__init__(Origin(opened, unit, Door(book, opened.identity)), opened.table)
+            object.__setattr__(self, "_ours", ours.pop_all())
 
     def close(self) -> None:
         """Close the connections that were opened here: to the ledger, and to a file or a database named by text."""
-        while self._ours:
-            self._ours.pop()()
+        self._ours.close()
 
     def __enter__(self) -> Dataset:
         return self

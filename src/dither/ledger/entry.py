@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dither.errors import LedgerError
 
-__all__ = ["BEGINNING", "Entry", "canonical", "parsed"]
+__all__ = ["BEGINNING", "Entry", "canonical", "named_parts", "parsed"]
 
 BEGINNING: Final = "0" * 64
 """What stands in the place of a hash before the first entry."""
@@ -28,7 +28,7 @@ class Entry:
     previous: str
     """The hash of the entry before; `BEGINNING` for the first one."""
     kind: str
-    """"budget", "charge" or "answer"."""
+    """"budget", "source", "charge" or "answer"."""
     account: str
     """Whose budget: the identity of the dataset."""
     body: str
@@ -44,6 +44,14 @@ class Entry:
     def content(self) -> dict[str, Any]:
         """The body as a dictionary."""
         return parsed(self.body)
+
+
+def named_parts(entry: Entry) -> frozenset[str]:
+    """What an entry names of the source of its account: files and tables, if any."""
+    parts = entry.content.get("parts", [])
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise LedgerError("an entry of the ledger names its source in no way that can be read. Run verify().")
+    return frozenset(parts)
 
 
 def canonical(value: Any) -> str:

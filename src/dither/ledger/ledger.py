@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from dither.errors import LedgerError, ParameterError
 from dither.events import Event, to_json
 from dither.ledger.budget import Amounts, Balance, Budget, amounts, check_cost, read_budget, write_amounts, write_budget
-from dither.ledger.entry import BEGINNING, Entry, canonical
+from dither.ledger.entry import BEGINNING, Entry, canonical, named_parts
 from dither.ledger.store import Heads, Store
 from dither.ledger.verification import Verification
 
@@ -66,22 +66,47 @@ class Ledger:
         """Give back the connections. The ledger may be used again, and then opens new ones."""
         self._store.close()
 
-    def open_account(self, account: str, budget: Budget, description: str = "") -> None:
-        """Give an account its cap, once. Opening it again with the same cap changes nothing; another cap is refused."""
+    def open_account(self, account: str, budget: Budget, description: str = "", *, parts: Collection[str] = ()) -> None:
+        """Give an account its cap, once. Opening it again with the same cap changes nothing; another cap is refused.
+
+        `parts` name what the data consists of, such as files and tables. A part belongs to one account: where another
+        one has it, this one is refused, as both together could spend two caps on the same people.
+        """
         _check_text(description=description)
         _check_name(account=account)
+        for part in parts:
+            _check_name(part=part)
         if not any(amounts(budget).values()):
             raise ParameterError("a budget must be greater than 0. Give the account something to spend.")
         with self._store.writing() as connection:
             heads = self._store.heads(connection, account)
-            if heads.budget is None:
-                body = {"budget": write_budget(budget), "description": description, "at": _now()}
-                self._store.append(connection, heads.last, "budget", account, canonical(body))
-            elif (has := read_budget(heads.budget.content["budget"])) != budget:
+            if heads.budget is not None and (has := read_budget(heads.budget.content["budget"])) != budget:
                 raise LedgerError(
                     f"this dataset has the budget {has} in this ledger, and {budget} was asked for. "
                     "Open it with the budget it has; a budget is given once."
                 )
+            new = self._new_parts(connection, account, parts)
+            named = {"parts": new} if new else {}
+            if heads.budget is None:
+                body = {"budget": write_budget(budget), "description": description, "at": _now(), **named}
+                self._store.append(connection, heads.last, "budget", account, canonical(body))
+            elif new:
+                self._store.append(connection, heads.last, "source", account, canonical({"at": _now(), **named}))
+
+    def _new_parts(self, connection: Connection, account: str, parts: Collection[str]) -> list[str]:
+        """Those that the account does not have yet, sorted; refused if another account has one."""
+        own = (
+            {part for entry in self._store.naming(connection, account) for part in named_parts(entry)} if parts else ()
+        )
+        new = sorted(set(parts).difference(own))
+        for entry in self._store.naming(connection) if new else ():
+            if not named_parts(entry).isdisjoint(new):
+                raise LedgerError(
+                    f"files or tables of this source have a budget in this ledger already, as {entry.account!r}. "
+                    f"Nothing was changed. Open the source as it was then, or go on with identity={entry.account!r}, "
+                    "so that they share that budget."
+                )
+        return new
 
     def charge(
         self, account: str, event: Event, cost: Budget, question: str, *, key: str | None = None, by: str = ""

@@ -61,6 +61,8 @@ _HEADS: Final = sql.select(*_COLUMNS).where(
 _KEYED: Final = sql.select(*_COLUMNS).where(
     _ACCOUNT, _entries.c.kind == sql.bindparam("kind"), _entries.c.key == sql.bindparam("key")
 )
+_NAMING: Final = _IN_ORDER.where(_entries.c.kind.in_(["budget", "source"]))
+_NAMING_OF_ACCOUNT: Final = _NAMING.where(_ACCOUNT)
 _INHERITED: Final[list[Engine]] = []
 """Engines of a parent process. They are never closed here: that would disturb the parent's connections."""
 
@@ -173,6 +175,12 @@ class Store:
     def keyed(self, connection: Connection, kind: str, account: str, key: str) -> Entry | None:
         """The entry of that kind that carries an idempotency key."""
         return _first(connection.execute(_KEYED, {"account": account, "kind": kind, "key": key}))
+
+    def naming(self, connection: Connection, account: str | None = None) -> list[Entry]:
+        """The entries that may name parts of sources: of one account, or of all."""
+        if account is None:
+            return [_read(row)[0] for row in connection.execute(_NAMING)]
+        return [_read(row)[0] for row in connection.execute(_NAMING_OF_ACCOUNT, {"account": account})]
 
     @contextmanager
     def all(self) -> Iterator[Iterator[Row]]:

@@ -7,19 +7,20 @@ from typing import Any, Final
 from dither.errors import LedgerError
 from dither.events import from_json
 from dither.ledger.budget import Balance, read_budget
-from dither.ledger.entry import BEGINNING, Entry, canonical
+from dither.ledger.entry import BEGINNING, Entry, canonical, named_parts
 
 __all__ = ["Verification"]
 
 _FIELDS: Final = {
     "budget": {"budget", "description", "at"},
+    "source": {"at"},
     "charge": {"event", "cost", "question", "spent", "charges", "by", "at"},
     "answer": {"charge", "answer"},
 }
 
 
 class Verification:
-    """What has been seen of a chain so far: its last hash, the balance of each account, and the keys in use."""
+    """What has been seen of a chain so far: its last hash, the balance of each account, the parts and keys in use."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -28,6 +29,7 @@ class Verification:
         self._charges: dict[tuple[str, str], int] = {}
         """Charges with a key: their numbers."""
         self._answered: set[tuple[str, str]] = set()
+        self._parts: set[str] = set()
 
     def add(self, entry: Entry, key: str | None) -> None:
         """The next entry and the key beside it, or `LedgerError` saying what does not fit."""
@@ -46,16 +48,26 @@ class Verification:
     def _fits(self, entry: Entry, content: dict[str, Any], key: str | None) -> bool:
         if canonical(content) != entry.body or content.get("key") != key:
             return False
-        if content.keys() - {"key"} != _FIELDS[entry.kind]:
+        names = {"parts"} if entry.kind in ("budget", "source") else {"key"}
+        if content.keys() - names != _FIELDS[entry.kind]:
             return False
-        if entry.kind == "budget":
-            return key is None and self._opens(entry, content)
+        if entry.kind in ("budget", "source"):
+            return self._opens(entry, content) and self._names(entry, content)
         return self._charges_once(entry, content, key) if entry.kind == "charge" else self._answers(entry, content, key)
 
     def _opens(self, entry: Entry, content: dict[str, Any]) -> bool:
         is_new = entry.account not in self._balances
+        if entry.kind == "source":
+            return not is_new and "parts" in content
         self._balances[entry.account] = Balance.new(read_budget(content["budget"]))
         return is_new
+
+    def _names(self, entry: Entry, content: dict[str, Any]) -> bool:
+        """Each part once in the whole ledger, so that it has one cap."""
+        new = named_parts(entry)
+        is_disjoint = self._parts.isdisjoint(new)
+        self._parts |= new
+        return is_disjoint and ("parts" not in content or (bool(new) and content["parts"] == sorted(new)))
 
     def _charges_once(self, entry: Entry, content: dict[str, Any], key: str | None) -> bool:
         from_json(content["event"])

@@ -1,7 +1,8 @@
 """Where the data is: files, frames, a database or a Spark session, as one kind of noun.
 
 `identity` names the source itself, not the way it was named: two paths to one file, or two spellings of one database,
-share one budget. It never depends on rows.
+share one budget. It never depends on rows. `parts` name the files and tables below it, so that a pattern and one of its
+files, or a view and its table, are not taken for two datasets. Copies of data are: nothing tells them from other data.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class Source:
     engine: Engine
     table: ir.Table
     identity: str
+    parts: frozenset[str] = frozenset()
+    """The files or tables that it consists of, each by a name of its own: two sources that share one share people."""
 
     def __post_init__(self) -> None:
         if not self.table.columns:
@@ -140,7 +143,8 @@ def _files(pattern: str, identity: str | None) -> Source:
         f"the files at {pattern!r} cannot be read as a table",
         "Check that they are CSV files in UTF-8 with a header line, or Parquet files, and that none is empty.",
     )
-    return Source(engine, table, identity or f"files:{_digest(map(str, paths))}:{paths[0].name}")
+    parts = frozenset(f"file:{_digest([str(path)])}" for path in paths)
+    return Source(engine, table, identity or f"files:{_digest(map(str, paths))}:{paths[0].name}", parts)
 
 
 def _database(url: str, table: str | None, identity: str | None) -> Source:
@@ -155,7 +159,7 @@ def _database(url: str, table: str | None, identity: str | None) -> Source:
         engine = PostgreSQL.at(url)
         try:
             found, place = engine.table(table)
-            return Source(engine, found, identity or place)
+            return Source(engine, found, identity or place, engine.parts(table))
         except BaseException:
             engine.backend.disconnect()
             raise

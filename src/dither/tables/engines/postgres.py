@@ -20,6 +20,20 @@ _PLACE: Final = """
     SELECT (SELECT system_identifier FROM pg_control_system()), current_database(), namespace.nspname, class.relname
     FROM pg_class AS class JOIN pg_namespace AS namespace ON namespace.oid = class.relnamespace
     WHERE class.oid = to_regclass(%s)"""
+_PARTS: Final = """
+    WITH RECURSIVE below(oid) AS (
+        SELECT to_regclass(%s)::oid
+        UNION
+        SELECT next.oid FROM below, LATERAL (
+            SELECT depend.refobjid
+            FROM pg_rewrite AS rule JOIN pg_depend AS depend ON depend.objid = rule.oid
+            WHERE rule.ev_class = below.oid AND depend.classid = 'pg_rewrite'::regclass
+                AND depend.refclassid = 'pg_class'::regclass
+            UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = below.oid
+        ) AS next(oid)
+    )
+    SELECT (SELECT system_identifier FROM pg_control_system()), current_database(), below.oid FROM below"""
+"""What a table or a view reads, whatever lies between: views, materialized views, partitions, heirs."""
 _LOOSE_TEXTS: Final = """
     SELECT attribute.attname
     FROM pg_attribute AS attribute JOIN pg_collation AS rules ON attribute.attcollation = rules.oid
@@ -50,8 +64,7 @@ class PostgreSQL(Engine):
         Columns in whose collation different texts are equal are refused: no other engine would group them so.
         """
         schema, _, bare = name.rpartition(".")
-        connection = self.backend.con
-        quoted = sql.Identifier(*filter(None, (schema, bare))).as_string(connection)
+        connection, quoted = self.backend.con, self._quoted(name)
         found = self.backend.table(bare, database=schema or None)
         for (column,) in connection.execute(_LOOSE_TEXTS, [quoted]).fetchall():
             raise ParameterError(
@@ -60,6 +73,18 @@ class PostgreSQL(Engine):
             )
         server, database, *place = connection.execute(_PLACE, [quoted]).fetchone()
         return found, f"postgresql:{server}/{database}/{'.'.join(place)}"
+
+    def parts(self, name: str) -> frozenset[str]:
+        """Every table and view that `name` reads, by its number on this server, which it keeps when it is renamed.
+
+        The server knows what the text of a view names, not what a function in it reads.
+        """
+        rows = self.backend.con.execute(_PARTS, [self._quoted(name)]).fetchall()
+        return frozenset(f"postgresql:{server}/{database}/{relation}" for server, database, relation in rows)
+
+    def _quoted(self, name: str) -> str:
+        schema, _, bare = name.rpartition(".")
+        return sql.Identifier(*filter(None, (schema, bare))).as_string(self.backend.con)
 
     def plain(self, table: ir.Table) -> ir.Table:
         """A table of somebody else's connection. Its collations are not known, so none of the database may be loose."""
