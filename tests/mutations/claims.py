@@ -116,6 +116,12 @@ MUTATIONS = [
             "if not found.keeps(2 * epsilon, delta or Fraction(0)):",
         ),
         ("mechanisms/smooth_calibration.py", "root * (1 + ahead)", "2 * root * (1 + ahead)"),
+        # C24, C25: workloads and plans
+        ("unit/queries.py", "lengths + lengths[column] - 2 * inner", "lengths + lengths[column] - inner"),
+        ("unit/ranges.py", "holding[cell:] - 2 * both[cell:]", "holding[cell:] - both[cell:]"),
+        ("unit/marginals.py", "return 2 * sum(size > 1", "return sum(size > 1"),
+        ("estimators/planning.py", "Fraction(far) / known.accuracy)", "Fraction(far) / known.accuracy / 2)"),
+        ("estimators/planning.py", "sensitivity_squared=queries, epsilon", "sensitivity_squared=2 * queries, epsilon"),
         # C3, C30: composition
         ("accounting/dominate.py", "(1 if event.monotone else 2) * event.max_above", "event.max_above"),
         ("mechanisms/sparse_vector.py", "return (1 if self.monotone else 2) * self.max_above", "return self.max_above"),

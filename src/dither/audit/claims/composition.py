@@ -10,6 +10,7 @@ from itertools import product
 from dither.accounting import compose
 from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, exceeds
+from dither.estimators import plan
 from dither.events import LaplaceNoise, Repeated, SparseVector
 from dither.exact import Ball, ball
 from dither.measures import PureDP, hockey_stick, privacy_loss
@@ -18,7 +19,7 @@ from dither.mechanisms import Gaussian as GaussianMechanism
 from dither.mechanisms import Laplace as LaplaceMechanism
 from dither.mechanisms import SparseVector as SparseVectorMechanism
 from dither.mechanisms.calibration import largest_mu_squared
-from dither.noise import DiscreteLaplace
+from dither.noise import DiscreteLaplace, Law
 
 __all__ = ["c1", "c3", "c25", "c29", "c30"]
 
@@ -88,7 +89,31 @@ def c25(laplace: Fraction = Fraction(1), gaussian: Fraction = Fraction(1)) -> It
         far = ball(gaussian) * (2 * ball(2 * queries / beta).log()).sqrt()
         missed = 1 - (1 - 2 * grid.normal_tail(far)) ** queries
         yield at_most("Pr[max error > α], Gaussian", beta, missed, k=queries, β=beta, δ=delta)
+    for queries, beta in product((1, 30), (Fraction(1, 20), Fraction(1, 10**6))):
+        yield from _planned(queries, beta, Fraction(1, 2), Fraction(1, 10**6))
     yield from _sample_sizes(1000, Fraction(1, 20), Fraction(1, 10**6))
+
+
+def _planned(queries: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -> Iterator[Evidence]:
+    """The planner's n for α = 1/10: enough by the law that is drawn, hardly more, and no more than the textbook's."""
+    for option in plan(queries, accuracy="0.1", confidence=1 - beta, epsilon=epsilon, delta=delta).options:
+        law: Law = DiscreteLaplace(queries / epsilon)
+        if option.noise == "gaussian":
+            made = GaussianMechanism(
+                sensitivity_squared=queries, epsilon=epsilon, delta=delta, dimension=queries
+            )._integers
+            assert made is not None
+            law = made.law
+        at: dict[str, object] = {"noise": option.noise, "k": queries, "β": beta}
+        reach = int(option.value) // 10
+        missed, nearer = (1 - (1 - 2 * law.tail(far)) ** queries for far in (reach, reach - 2))
+        yield at_most("Pr[max error > α] at the planner's n", beta, missed, **at)
+        yield exceeds("Pr[max error > α] a little below it", beta, nearer, **at)
+        # The textbook speaks of continuous noise, which may be a fraction of a count nearer.
+        assert option.textbook is not None
+        yield at_most(
+            "n of the planner, against the textbook's and one count", option.textbook + 10, option.value, **at
+        )
 
 
 def _sample_sizes(queries: int, beta: Fraction, delta: Fraction) -> Iterator[Figure]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 
+from dither.adjacency import REPLACE_ONE
 from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, refused
 from dither.exact import Ball, ball
@@ -14,6 +15,7 @@ from dither.measures import ApproxDP, GaussianDP, PureDP, hockey_stick
 from dither.measures.pairs import Gaussian, approximate
 from dither.mechanisms import Gaussian as GaussianMechanism
 from dither.mechanisms import Histogram
+from dither.unit import Workload
 
 __all__ = ["c22", "c23", "c24", "c26", "c27"]
 
@@ -79,8 +81,16 @@ def c24(first: Fraction = Fraction(1), second: Fraction = Fraction(1)) -> Iterat
         yield at_most("Δ₁", first * k / n, Fraction(max(moves), n), workload=name, k=k, n=n)
         # Entries are 0 or 1, so the squared ℓ₂ distance is the ℓ₁ distance.
         yield at_most("Δ₂²", second**2 * k / n**2, Fraction(max(moves), n**2), workload=name, k=k, n=n)
+        yield from _stated(Workload.matrix(matrix), max(moves), name)
         if name == "histogram":
             yield Figure("Δ₁ promised over exact, histogram of eight bins", Fraction(k, max(moves)))
+    yield from _stated(Workload.ranges(8, [(0, t + 1) for t in range(7)]), 7, "thresholds, as ranges")
+    yield from _stated(Workload.marginals((2, 2, 2), 1), 6, "bits and their complements, as marginals")
+
+
+def _stated(workload: Workload, exact: int, name: str) -> Iterator[Evidence]:
+    yield equal("Δ₁ that the library states", exact, workload.sensitivity(1, REPLACE_ONE), workload=name)
+    yield equal("Δ₂² that the library states", exact, workload.sensitivity_squared(REPLACE_ONE), workload=name)
 
 
 _WORKLOADS: dict[str, list[list[int]]] = {
