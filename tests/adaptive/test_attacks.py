@@ -1,8 +1,8 @@
 """Adaptive attacks on pure noise: the intervals of the oracle hold, those of naive reuse do not.
 
 False alarms: intervals that hold with probability 0.95 fail in more than `most_failures` of the runs with probability
-`ALARM` = 1e-11 at most, for each of four methods and three attacks. Naive reuse, the negative control, misses in all but
-one run of a million.
+`ALARM` = 1e-11 at most, for each of four methods and three attacks. Naive reuse, the negative control, misses in all
+but one run of a million.
 """
 
 from __future__ import annotations
