@@ -1,5 +1,7 @@
-"""Tries to prove things wrong: the claims of the lectures, each against the exact truth."""
+"""Tries to prove things wrong: a mechanism by its answers, and the claims of the lectures by the exact truth."""
 
 from dither.audit import claims
+from dither.audit.attack import attack
+from dither.audit.verdict import Verdict, Witness
 
-__all__ = ["claims"]
+__all__ = ["Verdict", "Witness", "attack", "claims"]

@@ -1,22 +1,24 @@
 """The six published sparse vectors (Lyu, Su and Li 2017, table 1), of which four promise too much.
 
-Δ = 1 and the noise lives on the integers, scaled up: `fineness` steps to a unit. The chance of a sequence of answers is
-a sum over the threshold noise, so that the privacy loss between neighbours is computed, not sampled.
+Δ = 1 and the noise lives on a lattice. The chance of a sequence of answers is a sum over the threshold noise, so that
+the privacy loss between neighbours is computed, not sampled.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise import DiscreteLaplace
+from dither.audit.zoo.specimen import Specimen, laplace
+from dither.measures import PureDP
 
-__all__ = ["VARIANTS", "Variant"]
+__all__ = ["SPECIMENS", "VARIANTS", "Variant", "specimens"]
 
 Answer = bool | float
 _REACH = 60  # scales: what lies beyond weighs e^-60
@@ -33,23 +35,26 @@ class Variant:
     """Whether the noise of the threshold is drawn again after each answer above."""
     tells_value: bool = False
     capped: bool = True
-    truth: Any = math.inf
-    """The real cost in units of ε, as a function of the cap, or ∞."""
+    truth: Any = lambda c: math.inf
+    """The real cost in units of ε, as a function of the cap."""
 
-    def run(self, values: Sequence[float], epsilon: float, cap: int, fineness: int = 64) -> list[Answer]:
-        """Answers about thresholds at 0, by drawing."""
-        threshold, query = (_law(scale(cap) / epsilon, fineness) for scale in (self.threshold, self.query))
-        answers: list[Answer] = []
-        rho = threshold.sample() if threshold else 0
-        for value in values:
-            if self.capped and sum(answer is not False for answer in answers) == cap:
-                break
-            noisy = round(value * fineness) + (query.sample() if query else 0)
-            is_above = noisy >= rho
-            answers.append((noisy / fineness if self.tells_value else True) if is_above else False)
-            if is_above and self.redraws:
-                rho = threshold.sample() if threshold else 0
-        return answers
+    def many(self, values: Sequence[float], runs: int, epsilon: float, cap: int) -> NDArray[np.float64]:
+        """Answers about thresholds at 0, a row for each run: 1 above, 0 below, NaN not asked; then the values told."""
+        threshold, query = (_drawer(scale(cap) / epsilon) for scale in (self.threshold, self.query))
+        rho, above = threshold(runs), np.zeros(runs)
+        found = np.full((runs, len(values)), np.nan)
+        told = np.full((runs, cap if self.tells_value else 0), np.nan)
+        for i, value in enumerate(values):
+            asked = above < cap if self.capped else np.full(runs, True)
+            noisy = value + query(runs)
+            is_above = asked & (noisy >= rho)
+            found[:, i] = np.where(asked, is_above, np.nan)
+            for rank in range(told.shape[1]):
+                told[:, rank] = np.where(is_above & (above == rank), noisy, told[:, rank])
+            above += is_above
+            if self.redraws:
+                rho = np.where(is_above, threshold(runs), rho)
+        return np.hstack([found, told])
 
     def chance(
         self, values: Sequence[int], answers: Sequence[Answer], epsilon: float, cap: int, fineness: int
@@ -90,8 +95,8 @@ class Variant:
         return math.inf if q == 0 < p else math.log(p / q) / epsilon
 
 
-def _law(scale: float, fineness: int) -> DiscreteLaplace | None:
-    return DiscreteLaplace(scale * fineness) if scale else None
+def _drawer(scale: float) -> Callable[[int], NDArray[np.float64]]:
+    return lambda runs: laplace(scale, runs) if scale else np.zeros(runs)
 
 
 def _reaches(k: NDArray[Any], b: float) -> NDArray[np.float64]:
@@ -111,3 +116,35 @@ VARIANTS = {
         Variant("SVT6", lambda c: 2, lambda c: 2, capped=False),
     )
 }
+
+_CAPS = {"SVT1": 2, "SVT2": 2, "SVT3": 1, "SVT4": 3, "SVT5": 1, "SVT6": 1}
+_WHY = {
+    "SVT1": "the noise of the answers grows with their number",
+    "SVT2": "the noise of the threshold is drawn again after each answer, and grows too",
+    "SVT3": "a value that is told shows how low the threshold lies, and so does each ⊥ before it",
+    "SVT4": "the noise of the answers does not grow with their number, nor with both directions of a change",
+    "SVT5": "without noise of their own, answers order the values exactly",
+    "SVT6": "without a cap, each question costs again",
+}
+
+
+def specimens(epsilon: Fraction) -> tuple[Specimen, ...]:
+    """The six, all claiming ε."""
+
+    def one(variant: Variant) -> Specimen:
+        cap = _CAPS[variant.name]
+        return Specimen(
+            variant.name,
+            lambda values, runs: variant.many(values, runs, float(epsilon), cap),
+            "answers",
+            PureDP(epsilon),
+            variant.truth(cap) * float(epsilon),
+            _WHY[variant.name],
+            is_broken=variant.truth(cap) > 1,
+            samples=300_000,
+        )
+
+    return tuple(one(variant) for variant in VARIANTS.values())
+
+
+SPECIMENS = specimens(Fraction(1))

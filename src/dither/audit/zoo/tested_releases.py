@@ -1,6 +1,6 @@
 """Propose-test-release as it is printed, with a noiseless distance, and noise scaled to local sensitivity: not private.
 
-Each releases the lower median of whole numbers with Laplace noise, and promises (2ε, δ). None means no answer.
+Each releases the lower median of numbers with Laplace noise, and promises (2ε, δ). NaN means no answer.
 Distances and sensitivities are counted by hand from the sorted records; nothing of `dither.unit` is used.
 """
 
@@ -9,11 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.audit.zoo.specimen import Specimen
+from dither.measures import ApproxDP, PureDP
 from dither.noise import DiscreteLaplace
 
 __all__ = [
     "C20_PAIR",
     "LIMIT",
+    "SPECIMENS",
     "distance_of_sensitivity",
     "distance_of_values",
     "local_noise",
@@ -64,25 +70,59 @@ def threshold(epsilon: float, delta: float) -> float:
     return 1 + math.log(2 / delta) / epsilon
 
 
-def _noisy_median(data: Sequence[int], scale: float) -> int:
+def _noisy_medians(data: Sequence[int], scale: float, runs: int) -> NDArray[np.float64]:
     records, middle = _ranked(data)
-    return int(records[middle]) + DiscreteLaplace(scale).sample()
+    return np.asarray(records[middle] + DiscreteLaplace(scale).sample(runs), dtype=np.float64)
 
 
-def printed(data: Sequence[int], epsilon: float, delta: float, limit: int = LIMIT) -> int | None:
+def printed(
+    data: Sequence[int], runs: int, epsilon: float = 0.5, delta: float = 1e-6, limit: int = LIMIT
+) -> NDArray[np.float64]:
     """The slide: noise on the distance of values. Promises (2ε, δ)."""
-    noisy = distance_of_values(data, limit) + DiscreteLaplace(1 / epsilon).sample()
-    return _noisy_median(data, limit / epsilon) if noisy > threshold(epsilon, delta) else None
+    noisy = distance_of_values(data, limit) + DiscreteLaplace(1 / epsilon).sample(runs)
+    return np.where(noisy > threshold(epsilon, delta), _noisy_medians(data, limit / epsilon, runs), np.nan)
 
 
-def noiseless_test(data: Sequence[int], epsilon: float, delta: float, limit: int = LIMIT) -> int | None:
+def noiseless_test(
+    data: Sequence[int], runs: int, epsilon: float = 0.5, delta: float = 1e-6, limit: int = LIMIT
+) -> NDArray[np.float64]:
     """The right distance, compared without noise. Promises (2ε, δ)."""
     is_far = distance_of_sensitivity(data, limit) > threshold(epsilon, delta)
-    return _noisy_median(data, limit / epsilon) if is_far else None
+    return _noisy_medians(data, limit / epsilon, runs) if is_far else np.full(runs, np.nan)
 
 
-def local_noise(data: Sequence[int], epsilon: float, delta: float) -> int:
-    """Noise of local sensitivity over 2ε. Promises (2ε, δ)."""
+def local_noise(data: Sequence[int], runs: int, epsilon: float = 0.5) -> NDArray[np.float64]:
+    """Noise of local sensitivity over 2ε. Promises 2ε."""
     records, middle = _ranked(data)
     size = max(_at(records, middle + i) - _at(records, middle + i - 1) for i in (0, 1))
-    return _noisy_median(data, size / (2 * epsilon)) if size else int(records[middle])
+    if not math.isfinite(size):
+        return np.full(runs, np.nan)
+    return _noisy_medians(data, size / (2 * epsilon), runs) if size else np.full(runs, records[middle])
+
+
+SPECIMENS = (
+    Specimen(
+        "PTR as printed",
+        printed,
+        "replace",
+        ApproxDP(1, "1e-6"),
+        math.inf,
+        "the distance at which the value moves far is not 1-Lipschitz: between neighbours it jumps from 151 to 1 (C20)",
+    ),
+    Specimen(
+        "PTR with a noiseless distance",
+        noiseless_test,
+        "replace",
+        ApproxDP(1, "1e-6"),
+        math.inf,
+        "without noise on the distance, whether there is an answer tells one record",
+    ),
+    Specimen(
+        "noise of local sensitivity",
+        local_noise,
+        "replace",
+        PureDP(1),
+        math.inf,
+        "the width of the noise depends on the data: no noise at all where no single record counts",
+    ),
+)

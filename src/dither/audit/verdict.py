@@ -1,0 +1,100 @@
+"""What an audit found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dither.audit.events import Event
+from dither.exact import in_words
+from dither.measures import Guarantee
+
+__all__ = ["Verdict", "Witness"]
+
+_MOST_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Witness:
+    """An event and two neighbouring inputs: how often it happened on each, in runs that the event was not chosen by."""
+
+    likelier: Any
+    """The input on which the event is likelier."""
+    other: Any
+    event: Event
+    runs: int
+    """Of each input."""
+    hits: int
+    other_hits: int
+    at_least: float
+    """The chance of the event on `likelier` is at least this."""
+    other_at_most: float
+    """The chance of the event on `other` is at most this; both at once, with the confidence of the verdict."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.event}: {self.hits:,} of {self.runs:,} runs on {_short(self.likelier)}, "
+            f"{self.other_hits:,} on {_short(self.other)}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "likelier": repr(self.likelier),
+            "other": repr(self.other),
+            "event": str(self.event),
+            "runs": self.runs,
+            "hits": self.hits,
+            "other_hits": self.other_hits,
+            "at_least": self.at_least,
+            "other_at_most": self.other_at_most,
+        }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a claim was refuted, and the largest ε that was proved."""
+
+    target: str
+    claim: Guarantee
+    violated: bool
+    """True is proved, with confidence 1 − alpha. False says only that this audit found nothing."""
+    lower_bound: float
+    """No ε below this one is true at `delta`, with confidence 1 − alpha; rounded down."""
+    delta: Fraction
+    alpha: Fraction
+    witness: Witness
+    """The event that says most: the one that refutes the claim, or the one that came closest."""
+    samples: int
+    """Runs on each side, those of the search included."""
+    pairs: int
+    """How many pairs of neighbours were tried."""
+
+    def __str__(self) -> str:
+        says = "VIOLATED" if self.violated else "not refuted"
+        at = f" at δ = {in_words(self.delta)}" if self.delta else ""
+        return (
+            f"{self.target}: {self.claim} is {says}. ε ≥ {self.lower_bound:.4g}{at}, with confidence "
+            f"1 − {in_words(self.alpha)}, from {self.samples:,} runs a side on {self.pairs} "
+            f"pair{'s' if self.pairs > 1 else ''} of neighbours.\nWitness: {self.witness}."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "target": self.target,
+            "claim": repr(self.claim),
+            "violated": self.violated,
+            "lower_bound": self.lower_bound,
+            "delta": str(self.delta),
+            "alpha": str(self.alpha),
+            "samples": self.samples,
+            "pairs": self.pairs,
+            "witness": self.witness.as_dict(),
+        }
+
+
+def _short(data: Any) -> str:
+    text = repr(data)
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
