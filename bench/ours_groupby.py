@@ -59,7 +59,7 @@ def public_groups(groups: int, folder: Path) -> meter.Cost:
 def _drawn(groups: int, folder: Path, **asked: Any) -> meter.Cost:
     """A whole release whose engine has its exact answer ready."""
     data = _dataset(pa.table({"user_id": [1], "g": [1], "spend": [1.0]}), folder)
-    engine: Any = data.origin.source.engine
+    engine: Any = data.origin._source.engine
     engine.fetch = _ready(groups, engine.fetch)
     question = data.group_by("g", keys=asked["keys"]).agg(visits=dp.count(), spend=dp.sum("spend", bounds=(0, HIGH)))
     uploaded = engine.upload(pa.table({"g": [1]}))

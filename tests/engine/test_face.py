@@ -159,3 +159,30 @@ def test_population_intervals_are_wider_and_about_means(visits: pa.Table, opened
     persons = opened(visits, name="persons").agg(m=dp.mean("spend", BOUNDS))
     with pytest.raises(ParameterError, match="max_rows_per_group must be 1"):
         persons.plan(epsilon=1, population=True)
+
+
+def test_no_public_name_leads_past_the_door(tmp_path: Path) -> None:
+    """From a dataset, a query, a question or a release: nothing of Ibis, and so neither rows nor a connection."""
+    pq.write_table(pa.table({"city": ["a"], "x": [1]}), tmp_path / "visits.parquet")
+    unit = dp.Person("city", max_groups=2)
+    with dp.Dataset(
+        tmp_path / "visits.parquet", unit=unit, budget=dp.PureDP(9), ledger=tmp_path / "visits.ledger"
+    ) as data:
+        query = data.where(dp.col("x") > 0).group_by("x", keys=[1, 2])
+        question = query.agg(n=dp.count())
+        for start in (data, query, question, question.plan(epsilon=1), question.release(epsilon=1)):
+            assert _led_to(start, set()) == []
+
+
+def _led_to(thing: Any, seen: set[int]) -> list[str]:
+    """The kinds of foreign objects that public attributes lead to, attribute after attribute."""
+    module = type(thing).__module__.partition(".")[0]
+    if module in ("ibis", "duckdb", "psycopg", "pyspark"):
+        return [type(thing).__name__]
+    if id(thing) in seen or module != "dither":
+        return []
+    seen.add(id(thing))
+    names = [name for name in dir(type(thing)) if not name.startswith("_")]
+    names += [name for name in getattr(thing, "__dict__", {}) if not name.startswith("_")]
+    found = [getattr(thing, name) for name in names]
+    return [kind for value in found if not callable(value) for kind in _led_to(value, seen)]

@@ -44,9 +44,9 @@ __all__ = ["Origin", "Query", "Question"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where rows come from, whom they protect, and the way out."""
+    """Where rows come from, whom they protect, and the way out: no public name leads to the rows past the door."""
 
-    source: Source
+    _source: Source
     unit: TableUnit
     door: Door
 
@@ -56,17 +56,17 @@ class Query(Shortcuts):
     """Rows of a dataset, filtered, extended and grouped."""
 
     origin: Origin = field(repr=False)
-    table: Any = field(repr=False)
+    _table: Any = field(repr=False)
     """The rows, as an expression of Ibis."""
     keys: Mapping[str, Expression] = field(default_factory=dict)
     public_keys: pa.Table | None = None
-    key_table: Any = field(default=None, repr=False)
+    _key_table: Any = field(default=None, repr=False)
     """The public keys, in the engine."""
     words: tuple[str, ...] = ()
     """What was asked so far, for the ledger."""
 
     def _with(self, *words: str, **changes: Any) -> Query:
-        fields = {name: getattr(self, name) for name in ("origin", "table", "keys", "public_keys", "key_table")}
+        fields = {name: getattr(self, name) for name in ("origin", "_table", "keys", "public_keys", "_key_table")}
         return Query(**{**fields, **changes}, words=(*self.words, *words))
 
     def _rows(self, verb: str) -> None:
@@ -76,12 +76,12 @@ class Query(Shortcuts):
     def where(self, *conditions: Expression) -> Query:
         """Only the rows for which all conditions hold; a condition on a missing value does not."""
         self._rows("where")
-        table = self.table
+        table = self._table
         for condition in conditions:
             if not isinstance(condition, Expression):
                 raise ParameterError("where takes conditions such as dp.col('age') >= 18.")
             table = filtered(table, condition)
-        return self._with(*(f"where {each}" for each in conditions), table=table)
+        return self._with(*(f"where {each}" for each in conditions), _table=table)
 
     def with_columns(self, **columns: Expression) -> Query:
         """The rows with new columns, each computed from its own row. The column of persons cannot be replaced."""
@@ -94,7 +94,7 @@ class Query(Shortcuts):
                 raise ParameterError(f"with_columns takes expressions such as dp.col('price') * 2; {name!r} is none.")
             not_reserved(name)
         words = (f"with {name} = {expression}" for name, expression in columns.items())
-        return self._with(*words, table=with_values(self.table, columns))
+        return self._with(*words, _table=with_values(self._table, columns))
 
     def join(self, public: Any, on: str) -> Query:
         """The rows with the columns of a public table, found by the column `on`; NULL where it has no such row.
@@ -104,8 +104,8 @@ class Query(Shortcuts):
         """
         self._rows("join")
         known = arrow_table(public)
-        table = joined(self.origin.source.engine, self.table, known, on)
-        return self._with(f"join the public table {fingerprint(known)} on {on}", table=table)
+        table = joined(self.origin._source.engine, self._table, known, on)
+        return self._with(f"join the public table {fingerprint(known)} on {on}", _table=table)
 
     def per_person(self, **columns: Aggregate) -> Query:
         """One row per person, with what these aggregates give within the person: no noise, nothing is released.
@@ -124,8 +124,8 @@ class Query(Shortcuts):
         asked = {name: _within_person(name, aggregate) for name, aggregate in columns.items()}
         origin = replace(self.origin, unit=Person(unit.column))
         words = ", ".join(f"{name} = {aggregate}" for name, aggregate in columns.items())
-        table = one_row_each(self.table, unit.column, asked)
-        return self._with(f"per person {words}", origin=origin, table=table)
+        table = one_row_each(self._table, unit.column, asked)
+        return self._with(f"per person {words}", origin=origin, _table=table)
 
     def group_by(self, *columns: str | Bins, keys: Any = None) -> Query:
         """One answer per combination of values of `columns`: names, or public bins such as dp.bins("age", [0, 18, 99]).
@@ -144,7 +144,7 @@ class Query(Shortcuts):
         if keys is not None and not plain:
             raise ParameterError("bins are public already: leave keys=... out.")
         public = public_keys(plain, keys) if keys is not None else None
-        table = self.table
+        table = self._table
         for name in plain:
             if name not in table.columns:
                 raise missing_column(name, list(table.columns))
@@ -157,9 +157,9 @@ class Query(Shortcuts):
         said, uploaded = f"by {', '.join(str(each) for each in columns)}", None
         if public is not None:
             said += f" for {public.num_rows} public keys {fingerprint(public)}"
-            uploaded = self.origin.source.engine.upload(public)
+            uploaded = self.origin._source.engine.upload(public)
         by = {name: made[name] for name in names}
-        return self._with(said, table=table, keys=by, public_keys=public, key_table=uploaded)
+        return self._with(said, _table=table, keys=by, public_keys=public, _key_table=uploaded)
 
     def agg(self, **aggregates: Aggregate) -> Question:
         """What to ask of each group."""
@@ -246,7 +246,7 @@ class Question:
     @property
     def _bounded(self) -> BoundedTable:
         query = self.query
-        return BoundedTable(query.origin.source.engine, query.table, query.origin.unit, query.keys, query.key_table)
+        return BoundedTable(query.origin._source.engine, query._table, query.origin.unit, query.keys, query._key_table)
 
 
 def _within_person(name: str, aggregate: Any) -> tuple[str, Expression | None, Lattice | None]:
