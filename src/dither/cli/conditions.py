@@ -176,8 +176,10 @@ def public_value(reader: Reader) -> Any:
         return reader.take().text
     if not reader.sees("-") and reader.next.kind != "number":
         reader.refuse("a number, a text in '...', date '...', true or false is expected here")
+    digits = reader.second if reader.sees("-") else reader.next
     number = reader.number()
-    return int(number) if number.denominator == 1 and abs(number) < 1 << 63 else float(number)
+    is_whole = digits.text.isdecimal() or (number.denominator == 1 and abs(number) < 1 << 63)
+    return int(number) if is_whole else float(number)
 
 
 def _is_truth(reader: Reader) -> bool:
