@@ -19,7 +19,8 @@ import dither as dp
 from dither.adjacency import REPLACE_ONE
 from dither.estimators.ranks import Base, _scored, quantile_sensitivity, quantile_target
 from dither.estimators.unbounded import _SCALES, _Steps, _tested
-from dither.plots.style import new_axes, save, strokes
+from dither.plots import competing
+from dither.plots.style import save
 from dither.unit import Median, distance_to_sensitivity, smooth_sensitivity
 
 BOUNDS, DELTA = (0.0, 1e6), "1e-6"
@@ -98,13 +99,8 @@ def medians_by_epsilon() -> Figure:
 def _picture(
     title: str, axis: str, places: Sequence[float | Fraction], cases: list[tuple[np.ndarray, Fraction]]
 ) -> Figure:
-    figure, axes = new_axes(title, axis, "typical error")
-    for (name, error), stroke in zip(WAYS.items(), strokes(len(WAYS)), strict=True):
-        axes.loglog([float(x) for x in places], [error(*case) for case in cases], label=name, **stroke)
-    axes.axhline(40_000, color="0.6", linewidth=0.8)
-    axes.annotate("the median itself", (float(places[-1]), 40_000), fontsize=7, va="bottom", ha="right")
-    axes.legend(fontsize=7, frameon=False, loc="lower left")
-    return figure
+    errors = {name: [error(*case) for case in cases] for name, error in WAYS.items()}
+    return competing(title, axis, [float(x) for x in places], errors, mark=("the median itself", 40_000))
 
 
 def draw(folder: Path) -> list[Path]:

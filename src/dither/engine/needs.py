@@ -77,7 +77,9 @@ class Neighbour:
         """Who is protected and how much of them is used, for the ledger and the certificate."""
         if self.adjacency.protects != "person":
             return str(self.adjacency)
-        return f"{self.adjacency}, of whom at most {self.rows} rows in each of at most {self.groups} groups are used"
+        rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
+        where = "" if self.groups == 1 else f" in each of at most {self.groups} groups"
+        return f"{self.adjacency}, of whom at most {rows}{where} may count"
 
 
 class Noise(ABC):

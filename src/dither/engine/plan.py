@@ -8,6 +8,7 @@ and then everything else is pure.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -111,6 +112,15 @@ class Plan:
             shown = f"discovery, from {self.discovery.threshold} people on"
             found.append(("(groups)", shown, f"{float(self.parts[PEOPLE].share):.1%}", ""))
         return found
+
+    def plot(self) -> Any:
+        """The error of each column against the rows of a group, as a matplotlib Figure. Nothing is spent."""
+        return importlib.import_module("dither.plots").error_by_rows(self)  # plots is above: it loads matplotlib
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        table: str = importlib.import_module("dither.plots.html").plan_table(self)
+        return table
 
     def __str__(self) -> str:
         """A line for each column: its noise, its share of the price, and its error."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -45,6 +47,20 @@ class Release:
         `dither.engine.check_certificate` and `dither verify` do so.
         """
         return sealed(self._terms())
+
+    def plot(self) -> Any:
+        """A picture of the answers with their intervals, as a matplotlib Figure."""
+        # These three go up the house: rooms below may not import plots, and plots loads matplotlib.
+        return importlib.import_module("dither.plots").answers(self)
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Any:
+        """Write one page that stands alone, with table, picture, cost and certificate: `dither.plots.report`."""
+        return importlib.import_module("dither.plots").report(self, path, **options)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        table: str = importlib.import_module("dither.plots.html").release_table(self)
+        return table
 
     def _terms(self) -> dict[str, Any]:
         """What this kind of release has to say, in the order in which it is read."""

@@ -1,10 +1,58 @@
-"""Pictures of guarantees; never of data.
+"""Pictures and pages of what was released, promised or spent; never of data.
 
-Each function takes one or several guarantees and returns a matplotlib Figure, readable in print and by
-colour-blind people. Pictures are drawn from the certified answers, so a curve never promises more than the
-guarantee does.
+Each picture is a matplotlib Figure, readable in print and by colour-blind people, with a sentence for those who cannot
+see it (`alt_text`). Guarantees are drawn from their certified answers, so a curve never promises more than they do;
+releases are drawn from released numbers alone. Names load when they are first used.
 """
 
-from dither.plots.curves import Drawable, draw, loss, profile, tradeoff
+from __future__ import annotations
 
-__all__ = ["Drawable", "draw", "loss", "profile", "tradeoff"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dither.plots.curves import Drawable, draw, loss, profile, tradeoff
+    from dither.plots.errors import competing, error_by_epsilon, error_by_rows
+    from dither.plots.intervals import answers
+    from dither.plots.page import report
+    from dither.plots.spending import budget
+    from dither.plots.style import alt_text
+
+# Public name → the file it lives in, which has another name: a file would take the place of the name.
+_HOMES = {
+    "Drawable": "curves",
+    "alt_text": "style",
+    "answers": "intervals",
+    "budget": "spending",
+    "competing": "errors",
+    "draw": "curves",
+    "error_by_epsilon": "errors",
+    "error_by_rows": "errors",
+    "loss": "curves",
+    "profile": "curves",
+    "report": "page",
+    "tradeoff": "curves",
+}
+
+__all__ = [
+    "Drawable",
+    "alt_text",
+    "answers",
+    "budget",
+    "competing",
+    "draw",
+    "error_by_epsilon",
+    "error_by_rows",
+    "loss",
+    "profile",
+    "report",
+    "tradeoff",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dither.plots' has no attribute {name!r}. Public names: {', '.join(__all__)}.")
+    value = getattr(importlib.import_module(f"dither.plots.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dither.adjacency import Adjacency, common
 from dither.errors import ParameterError
 from dither.exact import Number
-from dither.plots.style import new_axes, strokes
+from dither.plots.style import described, new_axes, strokes
 
 __all__ = ["Drawable", "draw", "loss", "profile", "tradeoff"]
 
@@ -62,7 +62,7 @@ def profile(*guarantees: Drawable) -> Figure:
     axes.set_ylim(_SMALLEST_DELTA, 2)
     axes.set_xlim(left=0)
     axes.legend(fontsize=8, frameon=False)
-    return figure
+    return described(figure, f"Privacy profile, δ against ε, of {_named(guarantees)}.")
 
 
 def tradeoff(*guarantees: Drawable) -> Figure:
@@ -76,7 +76,7 @@ def tradeoff(*guarantees: Drawable) -> Figure:
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     axes.legend(fontsize=8, frameon=False, loc="upper right")
-    return figure
+    return described(figure, f"Trade-off between false alarms and misses of any attack on {_named(guarantees)}.")
 
 
 def loss(*guarantees: Drawable) -> Figure:
@@ -92,7 +92,7 @@ def loss(*guarantees: Drawable) -> Figure:
         axes.step(losses, masses, where="mid", label=label, **_any(stroke))
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8, frameon=False, loc="upper left")
-    return figure
+    return described(figure, f"How likely each privacy loss is, for {_named(guarantees)}.")
 
 
 def loss_masses(guarantee: Drawable, grid: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -133,6 +133,10 @@ def _bin_width(guarantees: tuple[Drawable, ...]) -> float:
     width = 2.2 * _widest(guarantees, 1e-4) / _POINTS
     stated = max(float(getattr(guarantee, "stated_epsilon", 0)) for guarantee in guarantees)
     return stated / round(stated / width) if stated >= width else width
+
+
+def _named(guarantees: tuple[Drawable, ...]) -> str:
+    return "; ".join(map(_label, guarantees))
 
 
 def _label(guarantee: Drawable) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from dither.errors import ParameterError
-from dither.plots.style import new_axes
+from dither.plots.style import described, new_axes
 
 __all__ = ["slack"]
 
@@ -25,4 +25,5 @@ def slack(ranges: Mapping[str, tuple[float, float]]) -> Figure:
     axes.plot(least, names, "o", color="#0072B2", markersize=4)
     axes.axvline(1.0, color="#000000", linewidth=0.8)
     axes.tick_params(axis="y", labelsize=8)
-    return figure
+    loosest = max(ranges, key=lambda name: ranges[name][1])
+    return described(figure, f"Promise over truth of {len(ranges)} claims; the loosest is {loosest}.")

@@ -1,0 +1,79 @@
+"""Errors that are to be expected: against the number of rows, against ε, and of several ways beside each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from dither.errors import ParameterError
+from dither.exact import check, in_words
+from dither.plots.shown import plain
+from dither.plots.style import described, new_axes, strokes
+from dither.plots.words import price
+
+if TYPE_CHECKING:
+    from dither.engine import Plan, Question
+
+__all__ = ["competing", "error_by_epsilon", "error_by_rows"]
+
+_SIZES = [int(float(f"{size:.2g}")) for size in np.geomspace(30, 1_000_000, 25)]
+_EPSILONS = [float(f"{epsilon:.2g}") for epsilon in np.geomspace(0.01, 10, 19)]
+
+
+def error_by_rows(plan: Plan) -> Figure:
+    """Half the width of each column's interval, against the rows of a group; what has no such interval is left out.
+
+    Means and variances are of values that are spread evenly over their bounds. Nothing is spent.
+    """
+    errors = {name: [plan.error(name, rows) for rows in _SIZES] for name in plan.aggregates}
+    level = in_words(100 * plan.level)
+    return _drawn(f"Error at {level} %, costs {price(plan.cost)}", "rows in a group", _SIZES, errors)
+
+
+def error_by_epsilon(question: Question, rows: int = 1_000, **price: Any) -> Figure:
+    """The same against ε, for groups of so many rows. `price` is the rest of it, as for `plan`: delta=..., noise=..."""
+    check.count(rows=rows)
+    if "epsilon" in price or "rho" in price:
+        raise ParameterError("epsilon is what the axis shows: leave epsilon=... and rho=... out.")
+    plans = [question.plan(epsilon=epsilon, **price) for epsilon in _EPSILONS]
+    errors = {name: [plan.error(name, rows) for plan in plans] for name in plans[0].aggregates}
+    title = f"Error at {in_words(100 * plans[0].level)} % in groups of {rows:,} rows"
+    return _drawn(title, "ε", _EPSILONS, errors)
+
+
+def _drawn(title: str, axis: str, places: Sequence[float], errors: Mapping[str, Sequence[float | None]]) -> Figure:
+    known = {
+        name: [math.nan if each is None else each for each in values]
+        for name, values in errors.items()
+        if any(each is not None for each in values)
+    }
+    if not known:
+        raise ParameterError("there is nothing to draw: no column has an error that is known beforehand.")
+    return competing(title, axis, places, known, y_label="± error")
+
+
+def competing(
+    title: str,
+    axis: str,
+    places: Sequence[float],
+    errors: Mapping[str, Sequence[float]],
+    *,
+    y_label: str = "typical error",
+    mark: tuple[str, float] | None = None,
+) -> Figure:
+    """The errors of several ways to answer one question, on logarithmic axes; `mark` is a size to compare them with."""
+    figure, axes = new_axes(title, axis, y_label)
+    at = [float(place) for place in places]
+    for (name, values), stroke in zip(errors.items(), strokes(len(errors)), strict=True):
+        axes.loglog(at, values, label=name, **stroke)
+    if mark is not None:
+        axes.axhline(mark[1], color="0.6", linewidth=0.8)
+        axes.annotate(mark[0], (at[-1], mark[1]), fontsize=7, va="bottom", ha="right")
+    for text in axes.legend(fontsize=7, frameon=False, loc="lower left").get_texts():
+        text.set_parse_math(False)
+    said = "; ".join(f"{plain(name)} from {values[0]:.3g} to {values[-1]:.3g}" for name, values in errors.items())
+    return described(figure, f"{title}. Errors from {axis} = {at[0]:g} to {at[-1]:g}: {said}.")

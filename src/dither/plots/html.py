@@ -1,0 +1,76 @@
+"""Pieces of pages: tables and sentences, with everything escaped. No scripts, nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from dither.plots.shown import Column, Shown, figures, plain, shown
+
+if TYPE_CHECKING:
+    from dither.engine import Plan
+    from dither.mechanisms import Release
+
+__all__ = ["fold", "paragraph", "plan_table", "release_table", "table"]
+
+_NUMBER = ' class="number"'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
+    """A table of texts; `numbers` are the columns that are set to the right."""
+    right = set(numbers)
+    names = "".join(
+        f'<th scope="col"{_NUMBER if at in right else ""}>{escape(name)}</th>' for at, name in enumerate(head)
+    )
+    lines = (
+        "".join(f"<td{_NUMBER if at in right else ''}>{escape(cell)}</td>" for at, cell in enumerate(row))
+        for row in rows
+    )
+    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
+    return f"<table>\n<thead><tr>{names}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+
+
+def release_table(release: Release, most_rows: int = 20) -> str:
+    """The answers of a release with their intervals; of long ones the first rows, and how many there are."""
+    answer = shown(release)
+    head = [*map(plain, answer.keys), *(name for column in answer.columns for name in _names(column))]
+    names = {plain(column.title) for column in answer.columns if not column.is_numeric}
+    numbers = [at for at in range(len(answer.keys), len(head)) if head[at] not in names]
+    rows = min(len(answer.rows), most_rows)
+    found = table(head, (_cells(answer, at) for at in range(rows)), numbers)
+    if rows < len(answer.rows):
+        found += f"<p>The first {rows:,} of {len(answer.rows):,} rows.</p>\n"
+    return found
+
+
+def _names(column: Column) -> list[str]:
+    title = plain(column.title)
+    return [title] if column.low is None else [title, f"{column.level} % interval"]
+
+
+def _cells(answer: Shown, at: int) -> list[str]:
+    cells = [plain(key) for key in answer.rows[at]]
+    for column in answer.columns:
+        if column.low is None or column.high is None:
+            cells += figures(column.values[at])
+        else:
+            value, low, high = figures(column.values[at], column.low[at], column.high[at])
+            cells += [value, f"{low} to {high}"]
+    return cells
+
+
+def plan_table(plan: Plan) -> str:
+    """The lines of a plan, and its cost."""
+    head = ("column", "noise", "share", "error")
+    return f"{table(head, plan.lines())}<p>{escape(f'costs {plan.cost}')}</p>\n"
+
+
+def fold(summary: str, inside: str) -> str:
+    """What opens when it is asked for, without a script."""
+    return f"<details><summary>{escape(summary)}</summary>\n{inside}</details>\n"
+
+
+def paragraph(*sentences: Any) -> str:
+    """Sentences, escaped."""
+    return f"<p>{escape(' '.join(map(str, sentences)))}</p>\n"

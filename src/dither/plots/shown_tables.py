@@ -1,0 +1,80 @@
+"""The release of a table as rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from dither.engine import Plan, Single, TableRelease
+from dither.engine.aggregate import Aggregate, Count, OfColumn
+from dither.engine.order import CountDistinct, Quantile, Spread, Top
+from dither.exact import in_words
+from dither.plots.shown import Column, Shown, listed, plain
+
+__all__ = ["shown_table"]
+
+
+def shown_table(release: TableRelease) -> Shown:
+    """A row for each group; for a question about all rows, a row for each number of the answer."""
+    if not isinstance(release, Single):
+        return _table(release)
+    aggregate = release.plan.aggregates["value"]
+    is_bars = isinstance(aggregate, Spread)
+    heading = "below it" if isinstance(aggregate, Quantile) else "bin" if is_bars else "place"
+    parts = _parts(aggregate, release.value)
+    return listed(release, _name(aggregate), _level(aggregate, release.plan), parts, (heading,), is_bars)
+
+
+def _name(aggregate: Aggregate) -> str:
+    """What a question about all rows is called, in a few words."""
+    if isinstance(aggregate, Count):
+        return "people" if aggregate.people else "rows"
+    if isinstance(aggregate, Spread):
+        return f"histogram of {aggregate.bins.of}"
+    if isinstance(aggregate, Top):
+        return f"most common {aggregate.of}"
+    if isinstance(aggregate, CountDistinct):
+        return f"different {aggregate.of}"
+    return f"{aggregate.verb} of {aggregate.of}" if isinstance(aggregate, OfColumn) else str(aggregate)
+
+
+def _level(aggregate: Aggregate, plan: Plan) -> Fraction:
+    """The level of the intervals of a column: quantiles have their own."""
+    own = aggregate.interval_level if isinstance(aggregate, Quantile) else None
+    return plan.level if own is None else own
+
+
+def _table(release: TableRelease) -> Shown:
+    table, aggregates = release.value, release.plan.aggregates
+    keys = tuple(name for name in release.parts.column_names if name in table.column_names and name not in aggregates)
+    columns: list[Column] = []
+    for name, aggregate in aggregates.items():
+        ends = [f"{name}_{end}" for end in ("low", "high")]
+        values = table.column(name).to_pylist()
+        low, high = (table.column(end).to_pylist() if end in table.column_names else None for end in ends)
+        parts = _parts(aggregate, values[0]) if values else None
+        level = in_words(100 * _level(aggregate, release.plan))
+        if parts is None:
+            columns.append(Column(name, "", [_joined(value) for value in values], low, high, level))
+            continue
+        for at, part in enumerate(parts):
+            each, least, most = (_each(of, at) for of in (values, low, high))
+            columns.append(Column(name, part, each, least, most, level, isinstance(aggregate, Spread)))
+    rows = list(zip(*(table.column(key).to_pylist() for key in keys), strict=True)) if keys else [()] * table.num_rows
+    return Shown(keys, rows, columns)
+
+
+def _parts(aggregate: Aggregate, value: Any) -> list[str] | None:
+    """What the numbers of one list are called; None for a single answer, or for names."""
+    if isinstance(aggregate, Quantile) and isinstance(value, list):
+        return [f"{in_words(100 * probability)} %" for probability in aggregate.probabilities]
+    return aggregate.bins.labels if isinstance(aggregate, Spread) else None
+
+
+def _each(values: Sequence[Any] | None, at: int) -> Any:
+    return None if values is None else [value[at] for value in values]
+
+
+def _joined(value: Any) -> Any:
+    return ", ".join(map(plain, value)) if isinstance(value, list) else value
