@@ -15,6 +15,7 @@ FOLDERS = {
     "mechanism_pictures.py": "docs/mechanisms/img",
     "median_pictures.py": "docs/img",
     "sensitivity_pictures.py": "docs/img",
+    "workload_pictures.py": "docs/img",
 }
 
 
