@@ -12,7 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from dither.cli import app
 from dither.cli.demo import truth
 from dither.cli.demo.folder import prepared
 from dither.cli.demo.visits import CONDITIONS, HOSPITALS, hospital_visits
@@ -30,11 +32,12 @@ def demo(*options: str, folder: Path) -> subprocess.CompletedProcess[str]:
         check=False,
         cwd=folder,
         stdin=subprocess.DEVNULL,
-        timeout=100,
+        timeout=300,
         env=os.environ | {"PYTHONIOENCODING": "utf-8", "COLUMNS": "100"},
     )
 
 
+@pytest.mark.slow
 def test_the_demo_runs_and_runs_again_in_its_folder(tmp_path: Path) -> None:
     """24 intervals of 95 %: fewer than 11 hold with probability 2e-12."""
     done = demo(folder=tmp_path)
@@ -55,6 +58,23 @@ def test_the_demo_runs_and_runs_again_in_its_folder(tmp_path: Path) -> None:
     assert [row["hospital"] for row in found["hospitals"]] == list(HOSPITALS)
     assert set(found["most_common"]) <= set(CONDITIONS)
     assert found["quantiles"] == sorted(found["quantiles"])
+    made = {path.name for path in (tmp_path / "dither-demo").iterdir()}
+    assert {"report.html", "by_hospital.svg", "budget.svg", "README.txt"} <= made
+    assert_certificates_are_checked([tmp_path / name for name in found["certificates"]])
+
+
+def assert_certificates_are_checked(certificates: list[Path]) -> None:
+    """By the real command: as they are, they are accepted; with another ε, refused."""
+    assert len(certificates) == 3
+    for certificate in certificates:
+        options = ["verify", str(certificate), "--ledger", str(certificate.with_name("hospital_visits.ledger"))]
+        assert CliRunner().invoke(app, options).exit_code == 0
+        content = json.loads(certificate.read_text())
+        content["guarantee"]["epsilon"] = "1/100"
+        certificate.write_text(json.dumps(content))
+        refused = CliRunner().invoke(app, options)
+        assert refused.exit_code == 1
+        assert refused.output.startswith("refused.")
 
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:

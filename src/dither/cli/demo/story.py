@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,10 +17,12 @@ from dither.cli.demo import truth
 from dither.cli.demo.folder import prepared
 from dither.cli.demo.visits import CONDITIONS, HOSPITALS, VISITS_PER_PERSON, hospital_visits
 from dither.cli.screen import working
-from dither.errors import OverBudget
+from dither.engine import check_certificate, read_certificate
+from dither.errors import CertificateError, OverBudget
 from dither.exact import in_words
 from dither.ledger import Ledger
 from dither.ledger.budget import amounts, read_amounts, read_budget
+from dither.plots.style import save
 
 __all__ = ["tell"]
 
@@ -40,9 +44,14 @@ def tell(folder: Path, people: int, console: Console) -> dict[str, Any]:
         refused = _refused(data, console)
         spent = float(data.spent["epsilon"])
     held = _compared(table, path, console)
-    entries = _ledger(ledger, console)
+    releases = {"by_hospital": table, "quantiles_of_costs": costs, "most_common": common}
+    with closing(Ledger(ledger)) as book:
+        entries = _ledger(book, console)
+        _pages(folder, releases, book, console)
+        certificates = _certificates(folder, releases, book, console)
     seconds = time.perf_counter() - start
-    console.print(f"\nDone in {seconds:.1f} s. Everything is in {folder}/.", soft_wrap=True)
+    console.print(f"\nDone in {seconds:.1f} s. Everything is in {folder}/.", soft_wrap=True, highlight=False)
+    _say(console, f"Next: dither ledger {ledger}, and dither explain --epsilon 1")
     return {
         "folder": str(folder),
         "people": people,
@@ -50,10 +59,11 @@ def tell(folder: Path, people: int, console: Console) -> dict[str, Any]:
         "epsilon_spent": spent,
         "hospitals": table.to_arrow().to_pylist(),
         "intervals": held,
-        "quantiles": costs,
-        "most_common": common,
+        "quantiles": costs.value,
+        "most_common": common.value,
         "refused": refused,
         "ledger_entries": entries,
+        "certificates": certificates,
         "seconds": round(seconds, 2),
     }
 
@@ -96,24 +106,24 @@ def _grouped(data: dp.Dataset, console: Console) -> Any:
     return release
 
 
-def _quantiles(data: dp.Dataset, path: Path, console: Console) -> list[float]:
+def _quantiles(data: dp.Dataset, path: Path, console: Console) -> Any:
     _heading(console, "Quantiles of the costs, several for one price: ε = 0.5")
     with working("quantiles"):
-        found: list[float] = data.quantile("cost", _PARTS, bounds=(0, 100_000), epsilon=0.5).value
+        release = data.quantile("cost", _PARTS, bounds=(0, 100_000), epsilon=0.5)
     shown = _new_table("below it", "private", "true, secret")
-    for part, private, exact in zip(_PARTS, found, truth.quantiles(path, _PARTS), strict=True):
+    for part, private, exact in zip(_PARTS, release.value, truth.quantiles(path, _PARTS), strict=True):
         shown.add_row(f"{part:.0%}", f"{private:,.2f}", f"{exact:,.2f}")
     console.print(shown)
-    return found
+    return release
 
 
-def _most_common(data: dp.Dataset, path: Path, console: Console) -> list[str]:
+def _most_common(data: dp.Dataset, path: Path, console: Console) -> Any:
     _heading(console, "The three most common conditions: ε = 0.2")
     with working("conditions"):
-        found: list[str] = data.top("condition", 3, candidates=list(CONDITIONS), epsilon=0.2).value
-    _say(console, f"private:       {', '.join(found)}")
+        release = data.top("condition", 3, candidates=list(CONDITIONS), epsilon=0.2)
+    _say(console, f"private:       {', '.join(release.value)}")
     _say(console, f"true, secret:  {', '.join(truth.conditions(path)[:3])}")
-    return found
+    return release
 
 
 def _refused(data: dp.Dataset, console: Console) -> str:
@@ -152,25 +162,50 @@ def _compared(release: Any, path: Path, console: Console) -> dict[str, int]:
     return {"held": held, "of": 3 * len(rows)}
 
 
-def _ledger(location: Path, console: Console) -> int:
+def _ledger(ledger: Ledger, console: Console) -> int:
     _heading(console, "The ledger: what was spent, by whom, on what")
-    ledger = Ledger(location)
-    try:
-        for entry in ledger.entries():
-            said = entry.content
-            if entry.kind == "budget":
-                _say(console, f"{entry.number}  budget  {read_budget(said['budget'])}")
-            else:
-                cost = in_words(amounts(read_budget(said["cost"]))["epsilon"])
-                spent = in_words(read_amounts(said["spent"])["epsilon"])
-                _say(
-                    console, f"{entry.number}  charge  ε = {cost}, in all {spent}, by {said['by']}: {said['question']}"
-                )
-        checked = ledger.verify()
-    finally:
-        ledger.close()
+    for entry in ledger.entries():
+        said = entry.content
+        if entry.kind == "budget":
+            _say(console, f"{entry.number}  budget  {read_budget(said['budget'])}")
+        else:
+            cost = in_words(amounts(read_budget(said["cost"]))["epsilon"])
+            spent = in_words(read_amounts(said["spent"])["epsilon"])
+            question = said["question"].partition("; add or remove")[0]
+            _say(console, f"{entry.number}  charge  ε = {cost}, in all {spent}, by {said['by']}: {question}")
+    checked = ledger.verify()
     _say(console, f"Verified: {checked} entries, each tied to the one before by its hash.")
     return checked
+
+
+def _pages(folder: Path, releases: dict[str, dp.Release], ledger: Ledger, console: Console) -> None:
+    _heading(console, "To show around: everything here is private already")
+    with working("drawing"):
+        picture = save(releases["by_hospital"].plot(), folder / "by_hospital.svg")
+        spending = save(dp.plots.budget(ledger), folder / "budget.svg")
+        title = "Hospital visits (everybody is invented)"
+        page = dp.plots.report(list(releases.values()), folder / "report.html", title=title, ledger=ledger)
+    _say(console, f"pictures  {picture}, {spending}")
+    _say(console, f"report    {page}: open it in a browser; it loads nothing")
+
+
+def _certificates(folder: Path, releases: dict[str, dp.Release], ledger: Ledger, console: Console) -> list[str]:
+    _heading(console, "Certificates: what each answer cost, for anyone to check")
+    paths = []
+    for name, release in releases.items():
+        path = folder / f"{name}.certificate.json"
+        path.write_text(json.dumps(release.certificate(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        shown = check_certificate(read_certificate(path.read_text(encoding="utf-8")), ledger)
+        _say(console, f"{path}: accepted, {shown.guarantee}")
+        paths.append(str(path))
+    changed = releases["by_hospital"].certificate()
+    changed["guarantee"]["epsilon"] = "1/100"
+    try:
+        check_certificate(changed, ledger)
+    except CertificateError as refusal:
+        _say(console, f"The first one with another ε is refused: {refusal}")
+        return paths
+    raise AssertionError("a certificate that was changed was accepted")
 
 
 def _heading(console: Console, text: str) -> None:
