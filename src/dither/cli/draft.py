@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
+from dither.cli.screen import printable
 from dither.errors import ParameterError
 from dither.exact import check, in_words, rational
 from dither.tables.public import PublicColumn
@@ -63,7 +64,7 @@ class Draft:
             f"source = {_quoted(place)}  # as seen from the folder of this file",
             *([] if table is None else [f"table = {_quoted(table)}"]),
             "# Its columns:",
-            *(f"#   {' '.join(name.split())}: {kind}" for name, kind in self.columns.items()),
+            *(f"#   {printable(name)}: {kind}" for name, kind in self.columns.items()),
             "",
         ]
 

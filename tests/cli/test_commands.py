@@ -1,0 +1,266 @@
+"""`init`, `plan`, `release`, `ledger` and `explain`, as a user runs them."""
+
+import json
+import math
+import shlex
+import sqlite3
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dither as dp
+from dither.cli.draft import Draft
+from dither.cli.toml_file import described
+from dither.engine import Bins
+from dither.ledger import Ledger
+from dither.unit import Person, Rows
+from tests.cli.world import BUDGET, DESCRIPTION, QUESTION, SECRETS, charges, run
+
+
+def test_a_plan_spends_nothing_and_leaves_no_ledger(folder: Path) -> None:
+    done = run("plan", "dither.toml")
+    assert done.code == 0
+    assert "by_city: would cost epsilon 0.5" in done.out
+    assert "middle: would cost epsilon 0.25" in done.out
+    assert "Nothing was spent." in done.out
+    assert not (folder / "visits.ledger").exists()
+
+
+def test_a_plan_is_that_of_the_library(folder: Path) -> None:
+    (plan,) = json.loads(run("plan", "dither.toml", "by_city", "--json").out)
+    data = dp.Dataset("visits.csv", unit=dp.Person("user_id", max_groups=2), budget=dp.PureDP(9), ledger="other.ledger")
+    query = data.group_by("city", keys=["Paris", "Lyon"])
+    expected = query.agg(visits=dp.count(), spend=dp.mean("cost", bounds=(0, 200))).plan(epsilon=0.5)
+    data.close()
+    assert plan["errors"]["spend"]["1000"] == expected.error("spend", 1000)
+    assert plan["errors"]["visits"]["100"] == expected.error("visits", 100)
+    assert plan["cost"] == {"epsilon": "0.5", "delta": "0"}
+
+
+def test_a_price_on_the_command_line_replaces_that_of_the_file(folder: Path) -> None:
+    (plan,) = json.loads(run("plan", "dither.toml", "by_city", "--rho", "0.02", "--level", "0.9", "--json").out)
+    assert plan["cost"] == {"rho": "0.02"}
+    assert plan["level"] == "9/10"
+    assert "Gaussian" in plan["columns"][0]["noise"]
+
+
+def test_a_release_from_flags_is_charged_and_close(folder: Path) -> None:
+    """At ε = 400, 100 for each person of two groups: the count of 100 rows is off by 1 with probability e^-66 or so."""
+    line = f"release visits.csv {QUESTION} --epsilon 400 --budget-epsilon 1000 --ledger visits.ledger --json"
+    answer = json.loads(run(*shlex.split(line)).out)
+    assert [row["city"] for row in answer["rows"]] == ["Paris", "Lyon"]
+    assert all(abs(row["visits"] - 100) <= 1 for row in answer["rows"])
+    assert answer["remaining"]["epsilon"] == "600"
+    assert charges(folder / "visits.ledger") == 1
+    again = json.loads(run(*shlex.split(line.replace("--budget-epsilon 1000 ", ""))).out)
+    assert again["remaining"]["epsilon"] == "200", "the ledger knows the budget"
+
+
+def test_the_table_fits_a_narrow_terminal(folder: Path) -> None:
+    done = run("release", "dither.toml", "by_city", columns=60)
+    assert done.code == 0
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "95 % interval" in done.out
+    assert "Spent epsilon 0.5; left epsilon 0.5 of epsilon 1." in done.out
+    assert "\x1b[" not in done.out + done.err
+
+
+def test_an_interval_says_its_own_level(folder: Path) -> None:
+    done = run("release", "dither.toml", "middle")
+    assert "90 % interval" in done.out
+    assert "95 % interval" not in done.out
+
+
+def test_the_same_key_gives_the_same_answer_once_paid(folder: Path) -> None:
+    first, second = (run("release", "dither.toml", "by_city", "--key", "monthly", "--json").out for _ in range(2))
+    assert json.loads(first)["rows"] == json.loads(second)["rows"]
+    assert charges(folder / "visits.ledger") == 1
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
+def test_the_answer_is_written(folder: Path, ending: str) -> None:
+    file = folder / f"answer.{ending}"
+    line = f"release dither.toml by_city --json --out {file.name} --certificate certificate.json"
+    shown = json.loads(run(*shlex.split(line)).out)["rows"]
+    readers = {
+        "csv": lambda: pyarrow.csv.read_csv(file).to_pylist(),
+        "parquet": lambda: pyarrow.parquet.read_table(file).to_pylist(),
+        "json": lambda: json.loads(file.read_text(encoding="utf-8")),
+    }
+    assert readers[ending]() == shown
+    accepted = run("verify", "certificate.json", "--ledger", "visits.ledger")
+    assert accepted.code == 0, accepted.err
+    assert not any(secret in (folder / "certificate.json").read_text() for secret in SECRETS)
+
+
+def test_lists_become_texts_in_csv(folder: Path) -> None:
+    line = "release visits.csv --person user_id --agg 'q=quantile(cost, [0.5, 0.9], 0, 100)' --epsilon 1 --out q.csv"
+    assert run(*shlex.split(f"{line} {BUDGET}")).code == 0
+    (row,) = pyarrow.csv.read_csv(folder / "q.csv").to_pylist()
+    assert len(json.loads(row["q"])) == 2
+
+
+def test_an_answer_that_cannot_be_written_was_shown_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("dither.cli.files.write_table", full)
+    done = run("release", "dither.toml", "by_city", "--out", "a.csv", "--certificate", "c.json")
+    assert done.code == 4
+    assert "Paris" in done.out
+    assert "The answer above was paid for" in done.err
+    assert (folder / "c.json").exists()
+
+
+def test_found_groups_bins_and_new_columns(folder: Path) -> None:
+    unit = "--person user_id --max-groups 4"
+    budget = "--budget-epsilon 1000 --budget-delta 0.01 --ledger visits.ledger"
+    lines = {
+        "found": "--group-by city --agg people=count_people --epsilon 50 --delta 1e-6",
+        "bins": "--group-by 'decade=bins(age + 1, [20, 40, 60, 90])' --agg n=count --epsilon 50",
+        "two": "--column 'old=if_else(age >= 50, 1, 0)' --group-by city --group-by old --keys city=Paris,Rome "
+        "--keys old=0,1 --agg n=count --epsilon 50",
+    }
+    found = {
+        name: json.loads(run(*shlex.split(f"release visits.csv {unit} {line} {budget} --json")).out)["rows"]
+        for name, line in lines.items()
+    }
+    assert [row["city"] for row in found["found"]] == ["Lyon", "Nice", "Paris", "Rome"]
+    assert [row["decade"] for row in found["bins"]] == ["[20, 40)", "[40, 60)", "[60, 90]"]
+    assert [(row["city"], row["old"]) for row in found["two"]] == [(c, o) for c in ("Paris", "Rome") for o in (0, 1)]
+
+
+def test_the_ledger_is_shown(folder: Path) -> None:
+    run("release", "dither.toml", "by_city")
+    done = run("ledger", "visits.ledger", "--verify")
+    assert done.code == 0
+    for word in ("epsilon 0.5", "add or remove one person (by user_id)", "visits = count()", "Verified: all 2 entries"):
+        assert word in " ".join(done.out.split())
+    shown = json.loads(run("ledger", "visits.ledger", "--json").out)
+    assert shown["accounts"][0]["remaining"] == {"epsilon": "0.5", "delta": "0"}
+    assert [entry["kind"] for entry in shown["entries"]] == ["budget", "charge"]
+    assert run("ledger", "visits.ledger", "--anchor", shown["anchor"]).code == 0
+    for name in ("spent.csv", "spent.json"):
+        assert run("ledger", "visits.ledger", "--export", name).code == 0
+    assert [row["number"] for row in json.loads((folder / "spent.json").read_text())] == [1, 2]
+    assert pyarrow.csv.read_csv(folder / "spent.csv").column("cost").to_pylist()[1] == "epsilon 0.5"
+
+
+def test_a_ledger_that_was_changed_ends_with_1(folder: Path) -> None:
+    run("release", "dither.toml", "by_city")
+    anchor = json.loads(run("ledger", "visits.ledger", "--json").out)["anchor"]
+    with sqlite3.connect("visits.ledger") as database:
+        database.execute("DELETE FROM dither_entries WHERE number = 2")
+    database.close()
+    assert run("ledger", "visits.ledger", "--verify").code == 0, "cut off at the end, it is a ledger"
+    done = run("ledger", "visits.ledger", "--anchor", anchor)
+    assert done.code == 1
+    assert "entries were removed" in done.err
+    with sqlite3.connect("visits.ledger") as database:
+        database.execute("UPDATE dither_entries SET body = replace(body, '1', '2')")
+    database.close()
+    assert run("ledger", "visits.ledger", "--verify").code == 1
+
+
+def test_what_others_wrote_cannot_command_the_terminal(folder: Path) -> None:
+    ledger = Ledger("visits.ledger")
+    ledger.open_account("visits", dp.PureDP(1))
+    ledger.charge(
+        "visits", dp.events.LaplaceNoise(Fraction(10)), dp.PureDP("0.1"), "\x1b[2Jhow many?", by="\x1b]0;x\x07"
+    )
+    ledger.close()
+    done = run("ledger", "visits.ledger")
+    assert "how many?" in done.out
+    assert "\x1b" not in done.out
+
+
+@pytest.mark.parametrize("promise", ["--epsilon 1", "--epsilon 1 --delta 1e-6", "--rho 0.5", "--mu 1"])
+def test_what_is_shown_of_a_risk_is_never_below_it(promise: str) -> None:
+    found = json.loads(run("explain", *promise.split(), "--json").out)
+    shown = run("explain", *promise.split()).out
+    for name in ("posterior_at_most", "right_guesses_at_most", "advantage_at_most"):
+        up = math.ceil(found[name] * 100 * 10**2) / 10**2
+        assert f"{up:g} %" in shown
+        assert up / 100 >= found[name]
+
+
+def test_half_sure_at_epsilon_1() -> None:
+    found = json.loads(run("explain", "--epsilon", "1", "--json").out)
+    assert found["posterior_at_most"] == pytest.approx(math.e / (1 + math.e), rel=1e-12)
+    assert found["true_positive_rate_at_most"]["0.01"] == pytest.approx(math.e / 100, rel=1e-9)
+    assert found["count_error_95"] == dp.Laplace(sensitivity=1, epsilon=1).error(0.05)
+
+
+def test_init_asks_and_plan_takes_what_it_writes(folder: Path) -> None:
+    done = run("init", "visits.csv", "--out", "new.toml", answers="user_id\n3\n\ncost, age\n0,200\n0, 120\n2\n1e-6\n")
+    assert done.code == 0, done.err
+    found = described((folder / "new.toml").read_text(encoding="utf-8"), folder)
+    assert found.unit == Person("user_id", 3, 1)
+    assert str(found.budget) == str(dp.ApproxDP(2, "1e-6"))
+    assert "cost = [0, 200]" in (folder / "new.toml").read_text()
+    assert run("plan", "new.toml").code == 0
+    assert run("release", "new.toml", "people").code == 0
+    assert not any(secret in (folder / "new.toml").read_text() + done.out + done.err for secret in SECRETS)
+
+
+def test_init_looks_at_values_only_if_they_are_public(folder: Path) -> None:
+    flags = shlex.split("--out new.toml --person user_id --budget-epsilon 1 --force")
+    for source in ("visits.csv", "visits.parquet"):
+        assert run("init", source, *flags).code == 0
+        said = [line for line in (folder / "new.toml").read_text().splitlines() if not line.startswith("#")]
+        assert "Paris" not in "".join(said)
+        assert run("init", source, *flags, "--public").code == 0
+        text = (folder / "new.toml").read_text()
+        assert 'keys = ["Lyon", "Nice", "Paris", "Rome"]' in text
+        assert "age = [20, 79]" in text
+        assert run("plan", "new.toml").code == 0
+
+
+def test_init_of_rows(folder: Path) -> None:
+    assert run("init", "visits.csv", "--out", "new.toml", answers="rows\n\n1\n\n").code == 0
+    assert described((folder / "new.toml").read_text(), folder).unit == Rows()
+    assert run("plan", "new.toml").code == 0
+
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=12)
+
+
+@given(
+    columns=st.lists(NAMES, min_size=1, max_size=4, unique=True),
+    ends=st.tuples(st.integers(-1000, 0), st.integers(1, 1000)),
+    epsilon=st.decimals("0.001", 100, places=3),
+)
+def test_whatever_columns_are_called_a_draft_is_a_description(
+    columns: list[str], ends: tuple[int, int], epsilon: object
+) -> None:
+    kinds = dict.fromkeys(columns, "string")
+    both = (Fraction(ends[0]), Fraction(ends[1]))
+    draft = Draft(kinds, columns[0], "add-remove", {columns[-1]: both}, str(epsilon), "0")
+    found = described(draft.text("data.csv", Path("dither.toml"), None, None), Path())
+    assert found.unit == Person(columns[0])
+    assert found.budget == dp.PureDP(str(epsilon))
+
+
+def test_a_description_is_read_as_it_is_meant(folder: Path) -> None:
+    text = DESCRIPTION + (
+        '[questions.all]\ncolumns = { total = "cost * 2" }\nwhere = ["age > 1", "city in (\'Paris\')"]\n'
+        'group_by = ["city", "bins(age, [0, 50, 99])"]\nkeys = { city = ["Paris"] }\nagg = { n = "count" }\n'
+        'rho = 0.1\nweights = { n = 2 }\nlevel = 0.9\nkey = "once"\nnoise = "gaussian"\n'
+    )
+    asked = described(text, folder).questions["all"]
+    assert [str(each) for each in asked.where] == ["(age > 1)", "is_in(city, 'Paris')"]
+    assert str(asked.columns["total"]) == "(cost * 2)"
+    assert asked.group_by[0] == "city"
+    assert isinstance(asked.group_by[1], Bins)
+    assert asked.keys == {"city": ["Paris"]}
+    assert {name: str(value) for name, value in asked.price.items() if name != "weights"} == {
+        "rho": "0.1", "level": "0.9", "noise": "gaussian"
+    }  # fmt: skip
+    assert asked.key == "once"
+    (folder / "dither.toml").write_text(text, encoding="utf-8")
+    assert run("plan", "dither.toml", "all").code == 0
