@@ -157,6 +157,29 @@ def test_bounds_that_doubles_cannot_tell_apart_are_refused(bounds: tuple[int, in
         Lattice.within(bounds, from_zero=False)
 
 
+@given(st.fractions(-(10**30), 10**30), st.fractions(Fraction(1, 10**9), 10**30), st.booleans())
+def test_what_a_row_brings_has_32_bits(low: Fraction, width: Fraction, from_zero: bool) -> None:
+    try:
+        fine, coarse = (
+            Lattice.within((low, low + width), bits, from_zero=from_zero and bits == 24) for bits in (24, 12)
+        )
+    except ParameterError:  # bounds that doubles cannot tell apart
+        return
+    assert fine.width <= 1 << 25
+    assert Squares(Column("x"), coarse).lattice.width ** 2 < 1 << 31
+
+
+def test_lattices_too_wide_for_sums_of_32_bits_are_refused() -> None:
+    widest = Lattice(Fraction(1), -(1 << 24), 1 << 24)
+    with pytest.raises(ParameterError, match="at most 33554432 steps"):
+        Lattice(Fraction(1), -(1 << 24), 1 + (1 << 24))
+    with pytest.raises(ParameterError, match="squares need a lattice"):
+        Squares(Column("x"), Lattice(Fraction(1), 0, 1 + (1 << 12)))
+    table = pa.table({"who": [1] * 302, "x": [*[1e9] * 300, None, float("nan")]})
+    unit = Person("who", max_rows_per_group=1000)
+    assert asked(DuckDB(), table, {"s": Sum(Column("x"), widest)}, unit=unit) == {(): 300 << 24}
+
+
 def test_far_bounds_have_a_coarser_lattice() -> None:
     lattice = Lattice.within((10**12, 10**12 + 1), from_zero=False)
     assert max(abs(lattice.low), abs(lattice.high)) <= 1 << 52

@@ -149,7 +149,9 @@ class BoundedTable:
             return rows.select(*self.keys, **{name: measures[name].contribution(single[name], 1) for name in measures})
         sums: dict[str, Any] = {_ROWS: rows.count().cast("int64")}
         for name in brought:
-            sums |= {name + _TOTAL: rows[name].sum().fill_null(0).cast("int64"), name + _COUNT: rows[name].count()}
+            # Sums of 32 bits are kept in 64, those of 64 in 128 (DuckDB) or in decimals (PostgreSQL).
+            total = rows[name].cast("int32").sum().fill_null(0).cast("int64")
+            sums |= {name + _TOTAL: total, name + _COUNT: rows[name].count()}
         each = rows.group_by([_PERSON, *self.keys]).aggregate(**sums)
         persons = {
             name: Reduced(each[_ROWS], *(each[name + part] if name in brought else one for part in (_COUNT, _TOTAL)))

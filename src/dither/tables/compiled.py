@@ -22,6 +22,7 @@ from dither.tables.written import written_day, written_number
 __all__ = [
     "LARGEST",
     "SMALLEST",
+    "between",
     "clamped",
     "different",
     "entered",
@@ -131,7 +132,12 @@ def _of_unlimited(value: Any) -> Any:
 
 def clamped(value: Any, low: Any, high: Any) -> Any:
     """The value between two bounds; NULL stays NULL (`least` and `greatest` of the engines pass over it)."""
-    return value.notnull().ifelse(ibis.greatest(ibis.least(value, high), low), ibis.null(value.type()))
+    return value.notnull().ifelse(between(value, low, high), ibis.null(value.type()))
+
+
+def between(value: Any, low: Any, high: Any) -> Any:
+    """The value between two bounds, and one of them for NULL: where there is none, or where a guard stands outside."""
+    return ibis.greatest(ibis.least(value, high), low)
 
 
 def is_present(value: Any) -> Any:

@@ -5,9 +5,10 @@ ends. Whatever the engine's division does in the last digit, the result is a fun
 between the ends, and that is all that sensitivity needs. The step is a power of two, so for doubles the division is
 exact, and integers of up to 2^24 in magnitude are kept as they are.
 
-**No sum can overflow.** A step count has at most 24 bits, so 64-bit integers hold the sum of 2^39 rows of one person;
-sums over persons are decimals of 38 digits (or 128-bit integers). Squares are taken on a coarser lattice of 12 bits,
-so they have 24 bits as well. The ends of a lattice are at most 2^52 steps from zero, so doubles hold them exactly.
+**No sum can overflow.** A lattice is at most 2^25 steps wide (2^24 to either side of zero), so a step count is a 32-bit
+integer, and 64-bit integers hold the sum of 2^38 rows of one person; sums over persons are decimals of 38 digits (or
+128-bit integers). Squares are taken on a coarser lattice of 12 bits, so they are 32-bit integers as well. The ends of a
+lattice are at most 2^52 steps from zero, so doubles hold them exactly.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
+import ibis
+
 from dither.errors import ParameterError
 from dither.exact import Number, rational
-from dither.tables.compiled import LARGEST, SMALLEST, clamped
+from dither.tables.compiled import LARGEST, SMALLEST, between
 
 __all__ = ["SQUARE_BITS", "SUM_BITS", "Lattice"]
 
 SUM_BITS: Final = 24
 SQUARE_BITS: Final = 12
 _MOST_STEPS: Final = 1 << 52
+_WIDEST: Final = 1 << SUM_BITS + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,10 @@ class Lattice:
     step: Fraction
     low: int
     high: int
+
+    def __post_init__(self) -> None:
+        if not self.high - self.low <= _WIDEST:
+            raise ParameterError(f"a lattice has at most {_WIDEST} steps, got {self.high - self.low}. Make them wider.")
 
     @classmethod
     def within(cls, bounds: tuple[Number, Number], bits: int = SUM_BITS, *, from_zero: bool) -> Lattice:
@@ -64,8 +72,8 @@ class Lattice:
     def steps(self, real: Any) -> Any:
         """How many steps each double lies above `low`; NULL where it is missing."""
         low, high, step = float(self.low * self.step), float(self.high * self.step), float(self.step)
-        above = (clamped(real, low, high) / step + 0.5).floor().cast("int64") - self.low
-        return clamped(above, 0, self.width)
+        above = (between(real, low, high) / step + 0.5).floor().cast("int64") - self.low
+        return real.notnull().ifelse(between(above, 0, self.width), ibis.null("int64"))
 
 
 def checked_bounds(bounds: Any) -> tuple[Fraction, Fraction]:

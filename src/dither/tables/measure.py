@@ -1,8 +1,8 @@
 """Exact whole numbers per group, and how much one person can move them.
 
-A measure says what it is `of`, what each row brings (`row`, a whole number that is not negative, or NULL), and how the
-rows of one person in one group are reduced to that person's `contribution`, whose magnitude never passes `most`.
-Where each row is a person of its own, the reduction is of that one row.
+A measure says what it is `of`, what each row brings (`row`, a whole number of 32 bits that is not negative, or NULL),
+and how the rows of one person in one group are reduced to that person's `contribution`, whose magnitude never passes
+`most`. Where each row is a person of its own, the reduction is of that one row.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 
 import ibis
 
-from dither.tables.compiled import clamped, number
+from dither.errors import ParameterError
+from dither.tables.compiled import between, clamped, number
 from dither.tables.expression import Expression
-from dither.tables.lattice import Lattice
+from dither.tables.lattice import SQUARE_BITS, Lattice
 
 __all__ = ["Centred", "Measure", "People", "Reduced", "RowCount", "Squares", "Sum", "Values"]
 
@@ -101,7 +102,9 @@ class Sum(Measure):
 
     def contribution(self, person: Reduced, max_rows: int) -> Any:
         low, high = min(self.lattice.low, 0), max(self.lattice.high, 0)
-        return clamped(person.total + self.lattice.low * person.count, max_rows * low, max_rows * high)
+        # An engine that is not asked for the number of values does not count them: a fifth of the work on DuckDB.
+        total = person.total + self.lattice.low * person.count if self.lattice.low else person.total
+        return between(total, max_rows * low, max_rows * high)
 
     def most(self, max_rows: int) -> int:
         return max_rows * self.lattice.magnitude
@@ -133,6 +136,10 @@ class Squares(Measure):
 
     of: Expression
     lattice: Lattice
+
+    def __post_init__(self) -> None:
+        if not self.lattice.width <= 1 << SQUARE_BITS:
+            raise ParameterError(f"squares need a lattice of at most {1 << SQUARE_BITS} steps: the bits of sums.")
 
     def row(self, value: Any) -> Any:
         way = 2 * self.lattice.steps(number(value)) - self.lattice.width
