@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import tempfile
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dither.errors import EngineError, ParameterError
 from dither.tables import (
@@ -29,6 +33,7 @@ from dither.tables import (
     open_source,
     with_values,
 )
+from dither.tables.engines import quotes
 from dither.unit.contribution import Person, Rows
 from tests.tables.asking import opened
 
@@ -175,12 +180,55 @@ def _rows_of(path: Path) -> int:
     return int(row["n"])
 
 
-@pytest.mark.parametrize("bad", ['7,"a"b\n', "7,a\r", "7,a\r\n", '7,a"\n', "7\n", "7,a,b\n", "\n", "7,\0\n", "7,\\\n"])
+@pytest.mark.parametrize(
+    "bad", ['7,"a"\n', '7,"a\nb"\n', "7,a\r", "7,a\r\n", "7\n", "7,a,b\n", "\n", "7,\0\n", "7,\\\n"]
+)
 def test_one_bad_line_of_a_csv_file_hides_no_other(bad: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     lines = [f"{number},b\n" for number in range(5000)]
     path.write_bytes("".join(["who,city\n", *lines[:2500], bad, *lines[2500:]]).encode())
     assert _rows_of(path) - 5000 in (0, 1)
+
+
+@pytest.mark.parametrize("bad", ['7,"a\n', '"7,a\n', '7,a"\n', '7,"a"b\n', '7,"a""\n', '7,""a"\n'])
+def test_c39_c46_a_quote_that_is_not_closed_hides_no_line(bad: str, tmp_path: Path) -> None:
+    """It would take all lines up to the next quote, or to the end, for one field: refused, wherever it stands."""
+    path = tmp_path / "rows.csv"
+    for place in (1, 2500, 5000):
+        lines = ["who,city\n", *(f'{number},"b"\n' if number % 2 else f"{number},b\n" for number in range(5000))]
+        path.write_text("".join([*lines[:place], bad, *lines[place:]]))
+        with pytest.raises(ParameterError, match=r"a quote in the file 'rows\.csv' is not closed, or"):
+            open_source(path)
+
+
+_FIELD = '("([^"]|"")*"|[^",\n]*)'
+_WELL_FORMED = re.compile(f"{_FIELD}([,\n]{_FIELD})*")
+"""The grammar of RFC 4180, as the reference."""
+
+
+@given(st.text('a,"\n', max_size=12), st.integers(1, 4))
+@settings(max_examples=200)
+def test_quotes_are_read_as_the_grammar_says(content: str, chunk: int) -> None:
+    with tempfile.NamedTemporaryFile() as file, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quotes, "_CHUNK", chunk)
+        Path(file.name).write_text(content + "\n")
+        if _WELL_FORMED.fullmatch(content + "\n"):
+            assert quotes.is_one_line_each(Path(file.name), ",") == ('"' not in content)
+        else:
+            with pytest.raises(ParameterError, match="not closed"):
+                quotes.is_one_line_each(Path(file.name), ",")
+
+
+def test_lines_without_quotes_are_read_in_parallel_with_the_same_result(tmp_path: Path) -> None:
+    """Larger than one reader takes, with lines that have too few or too many fields."""
+    path = tmp_path / "rows.csv"
+    block = "1,a\n2\n3,b,c\n\n4,\n" + 20 * "5,ddddddddddddddddddddddd\n"
+    path.write_text("who,city\n" + 40_000 * block)
+    assert quotes.is_one_line_each(path, ",")
+    in_one = path.with_name("quoted.csv")
+    in_one.write_text('who,"city"\n' + 40_000 * block)
+    assert not quotes.is_one_line_each(in_one, ",")
+    assert _rows_of(path) == _rows_of(in_one) == 40_000 * 23
 
 
 def test_lines_of_a_quoted_field_are_no_rows(tmp_path: Path) -> None:
@@ -335,9 +383,9 @@ def test_spark_by_session_and_by_frame(spark: Any) -> None:
         open_source(spark, "no_such_table")
     loose = spark.sql("SELECT 'a' COLLATE UTF8_LCASE AS city")
     loose.createOrReplaceTempView("loose_texts")
-    for name, given in ((None, loose), ("loose_texts", spark)):
+    for name, data in ((None, loose), ("loose_texts", spark)):
         with pytest.raises(ParameterError, match="different texts are equal"):
-            open_source(given, name, identity="visits")
+            open_source(data, name, identity="visits")
     with pytest.raises(ParameterError, match="needs table="):
         open_source(spark)
     spark.conf.set("spark.sql.ansi.enabled", "false")

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from dither.errors import ParameterError
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
+from dither.tables.engines.quotes import is_one_line_each
 
 __all__ = ["DuckDB"]
 
@@ -52,12 +53,14 @@ class DuckDB(Engine):
         """Files of separated values. Only the header line decides how they are read, never the rows.
 
         Every column is text (see written.py), an empty field is NULL. A line with too few fields is left out, of one
-        with too many the rest. Not strict, as a strict reader gives up on lines behind a stray quote or return. Not
-        parallel: a thread that starts inside of a quoted field takes its lines for rows, of whomever they name.
+        with too many the rest. Not strict, as a strict reader gives up on lines behind a stray return. In parallel only
+        if each line is a row: a thread that starts inside of a quoted field takes its lines for rows, of whomever they
+        name. Quotes that are not closed are refused (quotes.py).
         """
         header, separator = _header(paths[0])
         if any(_header(path) != (header, separator) for path in paths[1:]):
             raise ParameterError("the files do not have the same header line. Give them as datasets of their own.")
+        lines = [is_one_line_each(path, separator) for path in paths]
         return self.backend.read_csv(
             [str(path) for path in paths],
             columns=dict.fromkeys(header, "VARCHAR"),
@@ -68,7 +71,7 @@ class DuckDB(Engine):
             escape='"',
             ignore_errors=True,
             strict_mode=False,
-            parallel=False,
+            parallel=all(lines),
         )
 
     def _seal(self, names: Sequence[str]) -> None:
