@@ -12,6 +12,7 @@ SAYS = {
     "common_condition.py": ["0.1-DP", "do not publish", "hypertension"],
     "digital_good.py": ["best revenue", "10,000"],
     "vote_histogram.py": ["95 % interval", "PureDP(epsilon=0.5", "nobody"],
+    "freedman.py": ["naive reuse   claims", "the oracle    claims", "overfitted", "* gaussian"],
     "gaussian_or_laplace.py": ["ε = 1    k = 9", "Gaussian is better, 10.6×"],
     "one_query_three_engines.py": ["Engines: 1.", "PostgreSQL is left out", "Spark is left out", "same: True"],
     "sensitive_question.py": ["estimated yes", "said yes"],

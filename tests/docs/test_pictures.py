@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NUMBER = re.compile(r"-?[0-9]+\.[0-9]+")
 FOLDERS = {
     "accounting_pictures.py": "docs/img",
+    "adaptive_pictures.py": "docs/img",
     "guarantee_pictures.py": "docs/img",
     "mechanism_pictures.py": "docs/mechanisms/img",
     "median_pictures.py": "docs/img",

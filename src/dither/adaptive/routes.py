@@ -149,7 +149,7 @@ class Rounding(Route):
     levels: int
 
     name: ClassVar[str] = "rounding"
-    theorem: ClassVar[str] = "Hoeffding 1963 for every conversation that rounded answers allow (Dwork et al. 2015)"
+    theorem: ClassVar[str] = "Hoeffding 1963 for all conversations that rounding allows (Dwork et al. 2015)"
 
     @classmethod
     def best(cls, rows: int, queries: int, beta: Fraction) -> Self:
