@@ -98,6 +98,13 @@ def test_the_answer_is_written(folder: Path, ending: str) -> None:
     assert not any(secret in (folder / "certificate.json").read_text() for secret in SECRETS)
 
 
+def test_a_picture_and_a_page_are_made(folder: Path) -> None:
+    done = run("release", "dither.toml", "by_city", "--plot", "a.svg", "--report", "a.html")
+    assert done.code == 0, done.err
+    assert "Paris" in (folder / "a.svg").read_text(encoding="utf-8")
+    assert "Paris" in (folder / "a.html").read_text(encoding="utf-8")
+
+
 def test_lists_become_texts_in_csv(folder: Path) -> None:
     line = "release visits.csv --person user_id --agg 'q=quantile(cost, [0.5, 0.9], 0, 100)' --epsilon 1 --out q.csv"
     assert run(*shlex.split(f"{line} {BUDGET}")).code == 0

@@ -16,13 +16,15 @@ import pyarrow.parquet
 
 from dither.cli.description import Description
 from dither.engine import TableRelease
-from dither.errors import EngineError, ParameterError
+from dither.errors import DitherError, EngineError, ParameterError
 
 __all__ = ["Files", "write_table"]
 
 _ENDINGS: Final = {
     "out": (".csv", ".parquet", ".json"),
     "certificate": (".json",),
+    "report": (".html",),
+    "plot": (".svg", ".png", ".pdf"),
 }
 
 
@@ -32,6 +34,8 @@ class Files:
 
     out: Path | None
     certificate: Path | None
+    report: Path | None
+    plot: Path | None
 
     def check(self, description: Description, said: str) -> None:
         """Refuse what could not be written, and what would overwrite the data, the ledger or another of these.
@@ -57,11 +61,14 @@ class Files:
         writers: dict[str, Callable[[Path], object]] = {
             "out": lambda path: write_table(release.value, path),
             "certificate": lambda path: path.write_text(_json(release.certificate()), encoding="utf-8"),
+            "report": release.report,
+            "plot": lambda path: release.plot().savefig(path),
         }
-        failed = [name for name, path in self._named().items() if not _written(writers[name], path)]
+        failed = {name: why for name, path in self._named().items() if (why := _failure(writers[name], path))}
         if failed:
             raise EngineError(
-                f"--{' and --'.join(failed)} could not be written. The answer above was paid for: copy it from there."
+                f"--{' and --'.join(failed)} could not be written: {'; '.join(failed.values())} "
+                "The answer above was paid for: copy it from there."
             )
 
     def _named(self) -> dict[str, Path]:
@@ -88,9 +95,12 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _written(write: Callable[[Path], object], path: Path) -> bool:
+def _failure(write: Callable[[Path], object], path: Path) -> str:
+    """Write a file; why it could not be done, or nothing."""
     try:
         write(path)
-    except OSError:
-        return False
-    return True
+    except OSError as error:
+        return f"{error.strerror or 'the disk refused'}."
+    except DitherError as error:  # such as an answer that cannot be drawn
+        return str(error)
+    return ""

@@ -47,6 +47,8 @@ def command(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The answer as .csv, .parquet or .json.")] = None,
     certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="What it cost, for `dither verify`.")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="One page with all of it, .html.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture, .svg, .png or .pdf.")] = None,
     json: options.JSON = False,
 ) -> None:
     """Answer a question privately, with error bars.
@@ -57,7 +59,8 @@ def command(
 
     \b
     Example:
-      dither release dither.toml by_city --out by_city.csv
+      dither release dither.toml by_city --out by_city.csv \\
+        --report by_city.html
       dither release visits.csv --person user_id --max-groups 3 \\
         --group-by city --keys Paris,Lyon --agg visits=count \\
         --agg 'spend=mean(cost, 0, 200)' --epsilon 0.5 \\
@@ -69,7 +72,7 @@ def command(
 
     description = described(context.params)
     _, asked = description.question(question)
-    files = Files(out=out, certificate=certificate)
+    files = Files(out=out, certificate=certificate, report=report, plot=plot)
     files.check(description, source)
     with description.for_planning() as data:
         asked.planned(data)  # what cannot be asked is refused before there is a ledger
