@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutations import accounting, accounting_pairs, additive, claims, noise, selection
+from tests.mutations import accounting, accounting_pairs, adaptive, additive, claims, noise, selection
 from tests.mutations.mutation import Mutation, passes
 
 LISTS = {
     "noise": noise.MUTATIONS,
     "accounting": [*accounting.MUTATIONS, *accounting_pairs.MUTATIONS],
+    "adaptive": adaptive.MUTATIONS,
     "additive": additive.MUTATIONS,
     "selection": selection.MUTATIONS,
     "claims": claims.MUTATIONS,

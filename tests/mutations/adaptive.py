@@ -1,0 +1,40 @@
+"""The transfer theorem, the routes and the accounts of the oracle and of the holdout, one place bent at a time."""
+
+from __future__ import annotations
+
+from tests.mutations.mutation import Mutation
+
+__all__ = ["MUTATIONS"]
+
+_NUMBERS = ("tests/property/test_transfer.py",)
+_ORACLE = ("tests/adaptive/test_oracle.py",)
+_ROUTES = ("tests/adaptive/test_attacks.py", "tests/adaptive/test_oracle.py")
+_HOLDOUT = ("tests/adaptive/test_holdout.py",)
+
+MUTATIONS = [
+    Mutation("adaptive/transfer.py", "ball(epsilon / 4).tanh() + 2", "ball(epsilon / 5).tanh() + 2", _NUMBERS),
+    Mutation(
+        "adaptive/transfer.py", "2 / (1 + ball(epsilon / 2).exp())", "1 / (1 + ball(epsilon / 2).exp())", _NUMBERS
+    ),
+    Mutation("adaptive/transfer.py", "1 - (1 - law.tail(x)) ** count", "law.tail(x)", _NUMBERS),
+    Mutation("adaptive/mean.py", "GaussianDP.from_square(times * squared", "GaussianDP.from_square(squared", _ORACLE),
+    Mutation("adaptive/mean.py", "PureDP(times * Fraction(_ONE)", "PureDP(Fraction(_ONE)", _ORACLE),
+    Mutation(
+        "adaptive/mean.py", "((array >= 0) & (array <= 1)).all()", "not ((array < 0) | (array > 1)).any()", _ORACLE
+    ),
+    Mutation(
+        "adaptive/mean.py", "np.rint(array.astype(np.float64) * _ONE)", "(array > 0.5) * _ONE + np.zeros(rows)", _ORACLE
+    ),
+    Mutation("adaptive/oracle.py", "        self._asked += len(queries)", "        self._asked += 0", _ORACLE),
+    Mutation("adaptive/oracle.py", "if os.getpid() != self._process:", "if False:", _ORACLE),
+    Mutation("adaptive/oracle.py", "self._order[number * size : (number + 1) * size]", "self._order[:size]", _ORACLE),
+    Mutation("adaptive/oracle.py", "np.argsort(UniformBelow(1 << 62).sample(rows))", "np.arange(rows)", _ORACLE),
+    Mutation("adaptive/sample.py", "if (np.abs(values[::-2] - again) > _LAST_BITS).any():", "if False:", _ORACLE),
+    Mutation("adaptive/sample.py", "data.flags.writeable = False", "pass", _ORACLE),
+    Mutation("adaptive/routes.py", "+ Fraction(1, 2 * self.levels)\n\n    def told", "\n\n    def told", _ROUTES),
+    Mutation("adaptive/rules.py", "math.comb(self.checks, i + 1)", "math.comb(self.checks, i)", _HOLDOUT),
+    Mutation("adaptive/rules.py", "self.checks + self.max_overfit, beta)", "self.max_overfit, beta)", _HOLDOUT),
+    Mutation("adaptive/rules.py", "self.sparse.epsilon + answers.stated_epsilon", "self.sparse.epsilon", _HOLDOUT),
+    Mutation("adaptive/holdout.py", "            self._overfit += 1", "            self._overfit += 0", _HOLDOUT),
+    Mutation("adaptive/holdout.py", "            self._checked += 1", "            self._checked += 0", _HOLDOUT),
+]
