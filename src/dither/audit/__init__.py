@@ -2,6 +2,7 @@
 
 from dither.audit import claims
 from dither.audit.attack import attack
+from dither.audit.support import Support, support
 from dither.audit.verdict import Verdict, Witness
 
-__all__ = ["Verdict", "Witness", "attack", "claims"]
+__all__ = ["Support", "Verdict", "Witness", "attack", "claims", "support"]

@@ -66,7 +66,7 @@ def attack(
 
     `target` is a mechanism, a function of one input, or anything with a method ``many(input, size)`` that gives many
     independent answers at once. `neighbours` is a pair of inputs, a list of pairs, or a family by name: "number",
-    "real", "answers" (each changes by at most 1), "counts" (one changes by 1), "add or remove" or "replace" (one record).
+    "real", "answers" (each changes by at most 1), "counts" (one changes by 1), "add or remove" or "replace" (a record).
     None tries the pairs that are neighbours in every reading: one number changes by 1.
 
     The claim is (`epsilon`, `delta`)-DP, or any guarantee as `claim`, which is then checked as a whole curve. With

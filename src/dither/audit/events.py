@@ -238,6 +238,7 @@ def _keys(cells: NDArray[np.int64]) -> NDArray[np.uint64]:
 def _scores(entries: _Entries, left: Sequence[Floats], right: Sequence[Floats]) -> Iterator[_Score]:
     cells = [_Cells.for_entry(np.concatenate(pair)) for pair in zip(left, right, strict=True)]
     told = [i for i, pair in enumerate(zip(left, right, strict=True)) if not _is_constant(np.concatenate(pair))]
+    told = told or [0]
     single = {i: _Histogram.learnt([(i, cells[i])], left, right) for i in told}
     discrete = [(i, cells[i]) for i in told if cells[i].is_discrete and i < entries.width]
     continuous = [i for i in told if not cells[i].is_discrete]
@@ -274,7 +275,16 @@ class Event:
 
     def holds(self, rows: Rows) -> NDArray[np.bool_]:
         """Whether each row is in it."""
-        return np.asarray(self._sign * self._score(self._entries.of(rows)) >= self._threshold)
+        return np.asarray(self._sign * self.scores(rows) >= self._threshold)
+
+    def scores(self, rows: Rows) -> Floats:
+        """The number by which the event is cut out, for each row: what a picture shows."""
+        return self._score(self._entries.of(rows))
+
+    @property
+    def threshold(self) -> float:
+        """Where it is cut."""
+        return self._sign * self._threshold
 
     def __str__(self) -> str:
         return self._score.words(self._entries.names, self._sign, self._threshold)

@@ -19,7 +19,7 @@ from dither.cli.failures import told
 
 __all__ = ["COMMANDS", "app", "main"]
 
-COMMANDS = ("demo", "init", "plan", "release", "ledger", "explain", "solve", "verify", "claims")
+COMMANDS = ("demo", "init", "plan", "release", "ledger", "explain", "solve", "verify", "claims", "audit")
 """In the order of the help."""
 
 

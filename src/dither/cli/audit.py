@@ -1,0 +1,212 @@
+"""`dither audit`: try to prove a mechanism wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dither.cli import options
+from dither.cli.failures import SHOWN_WRONG
+from dither.cli.screen import print_json, print_table
+
+if TYPE_CHECKING:
+    from dither.audit import Verdict
+    from dither.audit.zoo import Specimen
+
+__all__ = ["command"]
+
+_CONTROL_SAMPLES = 2_000
+_DRAWN = 20_000
+
+
+def command(
+    target: Annotated[
+        str | None,
+        typer.Argument(metavar="TARGET", help="A mechanism of dither by its name, or your own as module:function."),
+    ] = None,
+    zoo: Annotated[bool, typer.Option("--zoo", help="All broken mechanisms that are known, and right ones.")] = False,
+    epsilon: options.EPSILON = None,
+    delta: options.DELTA = None,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(metavar="FAMILY", help="number, real, answers, counts, 'add or remove' or 'replace'."),
+    ] = None,
+    samples: Annotated[int, typer.Option(metavar="NUMBER", help="Runs a side, at most.")] = 300_000,
+    alpha: Annotated[
+        str, typer.Option(metavar="NUMBER", help="The chance that a private mechanism is accused.")
+    ] = "1e-6",
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A picture of the answers on both inputs, as .svg.")
+    ] = None,
+    json: options.JSON = False,
+) -> None:
+    """Try to prove a mechanism wrong, by its answers on neighbouring inputs.
+
+    It is run on pairs of inputs that differ by one record. Events that tell the two apart are searched on some runs and
+    tested on others. A violation is proved, up to alpha; that none is found proves nothing. Your own function
+    takes one input and answers at random; --neighbours says what its inputs are. Ends with 1 on a violation.
+
+    \b
+    Example:
+      dither audit Laplace --epsilon 1
+      dither audit mymodule:noisy_count --epsilon 0.5 --neighbours number
+      dither audit --zoo
+    """
+    if zoo == (target is not None):
+        raise typer.BadParameter("give either a TARGET or --zoo.")
+    if zoo:
+        _zoo(alpha, json)
+    else:
+        assert target is not None
+        _one(target, epsilon, delta, neighbours, samples, alpha, plot, json)
+
+
+# ----------------------------------------------------------------- one target
+
+
+def _one(
+    name: str,
+    epsilon: str | None,
+    delta: str | None,
+    neighbours: str | None,
+    samples: int,
+    alpha: str,
+    plot: Path | None,
+    json: bool,
+) -> None:
+    from dither.audit import attack
+
+    stated: tuple[str | None, str]
+    if ":" in name:
+        hunted, pairs, stated = _function(name), neighbours, (epsilon or "1", delta or "0")
+    else:
+        from dither.audit.ours import control
+
+        known = control(name)
+        hunted, pairs, stated = known.make(epsilon or "1", delta or "1e-6"), neighbours or known.neighbours, (None, "0")
+    with _bar(name) as progress:
+        verdict = attack(hunted, pairs, *stated, samples=samples, alpha=alpha, progress=progress)
+    if plot is not None:
+        _draw(hunted, verdict, plot)
+    print_json(verdict.as_dict()) if json else typer.echo(_in_words(verdict))
+    if verdict.violated:
+        raise typer.Exit(SHOWN_WRONG)
+
+
+def _function(name: str) -> Any:
+    """The object that module:function names; modules of the working folder can be named."""
+    import importlib
+    import sys
+
+    module, _, inside = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in inside.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise typer.BadParameter(f"{name!r} cannot be loaded: {error}", param_hint="TARGET") from None
+    return found
+
+
+def _in_words(verdict: Verdict) -> str:
+    after = (
+        "A claim that is true is called violated with probability at most alpha."
+        if verdict.violated
+        else "That nothing was found is no proof of privacy: other inputs or events may tell more."
+    )
+    return f"{verdict}\n{after}"
+
+
+def _draw(hunted: Any, verdict: Verdict, file: Path) -> None:
+    from dither.audit.target import as_target
+    from dither.plots.histograms import histograms
+    from dither.plots.style import save
+
+    event, runs = verdict.witness.event, as_target(hunted)
+    inputs = {"likelier input": verdict.witness.likelier, "other input": verdict.witness.other}
+    answers = {name: event.scores(runs.rows(data, _DRAWN)) for name, data in inputs.items()}
+    try:
+        save(histograms(answers, verdict.target, event.threshold), file)
+    except OSError as error:
+        raise typer.BadParameter(f"the picture cannot be written: {error}", param_hint="--plot") from None
+
+
+# -------------------------------------------------------------------- the zoo
+
+
+def _zoo(alpha: str, json: bool) -> None:
+    """Every specimen, and every mechanism of dither as a control; all of them share one alpha."""
+    from dither.audit import attack
+    from dither.audit.ours import CONTROLS
+    from dither.audit.zoo import SPECIMENS
+    from dither.exact import rational
+
+    share = rational(alpha, "alpha") / (len(SPECIMENS) + len(CONTROLS))
+    rows: list[tuple[Any, bool, Verdict]] = []
+    with _bar("the zoo") as progress:
+        for specimen in SPECIMENS:
+            found = attack(specimen, samples=specimen.samples, alpha=share)
+            rows.append((specimen, specimen.is_broken, found))
+            progress(len(rows) / (len(SPECIMENS) + len(CONTROLS)))
+        for control in CONTROLS:
+            found = attack(control.make(1, "1e-3"), control.neighbours, samples=_CONTROL_SAMPLES, alpha=share)
+            rows.append((control, False, found))
+            progress(len(rows) / (len(SPECIMENS) + len(CONTROLS)))
+    if json:
+        print_json([{"name": str(what), "is_broken": broken, **found.as_dict()} for what, broken, found in rows])
+    else:
+        _print_zoo(rows)
+    if any(found.violated != broken for _, broken, found in rows):
+        raise typer.Exit(SHOWN_WRONG)
+
+
+def _print_zoo(rows: list[tuple[Any, bool, Verdict]]) -> None:
+    from dither.audit.zoo import Specimen
+
+    print_table(
+        ["target", "claims", "truth", "found", "runs a side", "verdict"],
+        [
+            [
+                str(what),
+                _claimed(found),
+                _truth(what) if isinstance(what, Specimen) else "as claimed",
+                f"ε ≥ {found.lower_bound:.3g}",
+                f"{found.samples:,}",
+                ("caught" if found.violated else "MISSED") if broken else ("ACCUSED" if found.violated else "right"),
+            ]
+            for what, broken, found in rows
+        ],
+        right=["runs a side"],
+    )
+    caught = sum(found.violated for _, broken, found in rows if broken)
+    broken_ones = sum(broken for _, broken, _ in rows)
+    accused = sum(found.violated for _, broken, found in rows if not broken)
+    right_ones = len(rows) - broken_ones
+    typer.echo(f"{caught} of {broken_ones} broken mechanisms caught, {accused} of {right_ones} right ones accused.")
+
+
+def _claimed(found: Verdict) -> str:
+    text = repr(found.claim)
+    return text if len(text) <= 48 else f"{type(found.claim).__name__}(…)"
+
+
+def _truth(specimen: Specimen) -> str:
+    return "∞" if specimen.truth == float("inf") else f"ε = {specimen.truth:g}"
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[float], object]]:
+    """A bar on stderr that grows with the share of the work done, if somebody can see it."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=1.0)
+        yield lambda share: progress.update(task, completed=share)
