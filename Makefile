@@ -7,7 +7,7 @@ TOPICS ?= noise accounting mechanisms accuracy groupby adaptive
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs claims test check bench nightly
+.PHONY: help setup demo docs claims browser test check bench nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -30,7 +30,15 @@ claims: setup ## check every theorem of the lectures and write docs/claims.md
 	@$(BIN)/dither claims
 	@$(BIN)/dither claims --markdown > docs/claims.md
 
-test: setup ## run the tests and every documentation example
+browser: ## the browser that the tests open reports in; installed by itself only as root with CI=true
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null && exit 0; \
+	if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ]; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver >/dev/null; \
+	else \
+		echo "The tests in a browser are skipped. For them: apt-get install chromium chromium-driver."; \
+	fi
+
+test: setup browser ## run the tests and every documentation example
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: setup ## formatting, lint, types, import order, then `make test`
@@ -43,5 +51,5 @@ check: setup ## formatting, lint, types, import order, then `make test`
 bench: setup ## measure ours and the peers side by side, topic by topic
 	@for topic in $(TOPICS); do $(BIN)/python -m bench $$topic || exit 1; done
 
-nightly: setup ## the whole test suite, with the long tests and a wider random search
+nightly: setup browser ## the whole test suite, with the long tests and a wider random search
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m '' --hypothesis-profile nightly
