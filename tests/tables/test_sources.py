@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import re
 import tempfile
@@ -372,6 +374,28 @@ def test_a_database_is_only_read(postgres_engine: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("spark")
+def test_c39_spark_logs_no_value(spark: Any) -> None:
+    """PySpark's own loggers would repeat the message of a failed query; they do for others, and again after ours."""
+    from pyspark.logger import PySparkLogger
+
+    source = open_source(spark.createDataFrame(pa.table({"x": ["a secret"]})), identity="rows")
+    failing = source.table.mutate(x=source.table["x"].cast("int64"))
+    logger, said = PySparkLogger.getLogger("SQLQueryContextLogger"), io.StringIO()
+    handler = logging.StreamHandler(said)
+    logger.addHandler(handler)
+    try:
+        with pytest.raises(EngineError):
+            list(source.engine.fetch(failing))
+        assert said.getvalue() == ""
+        with pytest.raises(Exception, match="a secret"):
+            spark.sql("SELECT CAST('a secret' AS BIGINT)").toArrow()
+        assert "a secret" in said.getvalue()
+    finally:
+        logger.removeHandler(handler)
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.slow
 def test_spark_by_session_and_by_frame(spark: Any) -> None:
     frame = spark.createDataFrame(_ROWS)
     assert _found(open_source(frame, identity="rows")) == _EXPECTED

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, Final
 
 import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
+from pyspark.logger import PySparkLogger
 
 from dither.errors import ParameterError
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
 
 __all__ = ["Spark"]
+
+_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 class Spark(Engine):
@@ -62,5 +66,20 @@ class Spark(Engine):
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._check_ansi()  # the session belongs to others as well
         # Ibis's own fetch goes through pandas, where large integers with NULLs lose digits.
-        table: pa.Table = self.session.sql(query).toArrow()
+        with _unlogged():
+            table: pa.Table = self.session.sql(query).toArrow()
         yield from table.to_batches(max_chunksize=BATCH_ROWS)
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """PySpark writes each failed query with its message to stderr, and the message may hold values."""
+    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
