@@ -1,0 +1,93 @@
+"""The help is quick and complete: every command has an example, `--json` and a summary, and every example runs."""
+
+import importlib
+import inspect
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dither.cli.app import COMMANDS
+from tests.cli.world import run
+
+LONG = {"audit", "demo"}
+"""Commands whose examples take long."""
+MODULE = (
+    "import dither as dp\n\n\ndef noisy_count(x):\n    return dp.Laplace(sensitivity=1, epsilon=0.5).release(x).value\n"
+)
+
+
+def examples(name: str) -> list[str]:
+    """The commands that the help of a command shows, each on one line."""
+    help_text = inspect.getdoc(importlib.import_module(f"dither.cli.{name}").command) or ""
+    _, _, shown = help_text.replace("\\\n", " ").partition("Example:")
+    return re.findall(r"^ *(dither .*)$", shown, flags=re.MULTILINE)
+
+
+@pytest.fixture
+def prepared(folder: Path) -> Path:
+    """The folder with what the examples speak of: a ledger, a certificate, a module."""
+    done = run("release", "dither.toml", "middle", "--certificate", "certificate.json")
+    assert done.code == 0, done.err
+    (folder / "mymodule.py").write_text(MODULE, encoding="utf-8")
+    return folder
+
+
+def run_examples(name: str, folder: Path) -> None:
+    found = examples(name)
+    assert found, f"the help of {name} shows no example"
+    for line in found:
+        if name == "init":  # the one command that does not write over what is there
+            (folder / "dither.toml").unlink()
+        words = shlex.split(line)
+        if name == "release" and "--budget-epsilon" in words:  # the example opens a dataset with a budget of its own
+            (folder / "visits.ledger").unlink()
+        done = run(*words[1:])
+        assert done.code == 0, f"{line}\n{done.out}{done.err}"
+        assert done.out
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in LONG])
+def test_the_examples_of_the_help_run(name: str, prepared: Path) -> None:
+    run_examples(name, prepared)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name in LONG])
+def test_the_long_examples_of_the_help_run(name: str, prepared: Path) -> None:
+    run_examples(name, prepared)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_what_it_does(name: str) -> None:
+    done = run(name, "--help", columns=100)
+    assert done.code == 0
+    assert "--json" in done.out
+    assert f"dither {name}" in done.out
+    assert examples(name)
+
+
+def test_all_commands_are_listed_without_loading_anything_heavy() -> None:
+    """What is not loaded makes the help quick; how quick is no matter for a test."""
+    program = (
+        "import sys; sys.argv = ['dither', '--help']\nfrom dither.cli import main\n"
+        "heavy = {'flint', 'ibis', 'numpy', 'pyarrow', 'sqlalchemy'}\n"
+        "try: main()\nexcept SystemExit: print(heavy & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
+    assert [name for name in COMMANDS if f"\n  {name} " not in done.stdout] == []
+    assert "Exit codes: 0 all is well" in " ".join(done.stdout.split())
+
+
+def test_the_shell_is_offered_completion() -> None:
+    assert "--install-completion" in run("--help").out
+
+
+def test_a_command_that_does_not_exist() -> None:
+    done = run("relaese")
+    assert done.code == 2
+    assert "Did you mean 'release'?" in done.err
