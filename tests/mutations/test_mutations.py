@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutations import accounting, accounting_pairs, adaptive, additive, claims, noise, selection
+from tests.mutations import accounting, accounting_pairs, adaptive, additive, claims, noise, selection, workloads
 from tests.mutations.mutation import Mutation, passes
 
 LISTS = {
@@ -16,6 +16,7 @@ LISTS = {
     "additive": additive.MUTATIONS,
     "selection": selection.MUTATIONS,
     "claims": claims.MUTATIONS,
+    "workloads": workloads.MUTATIONS,
 }
 every_mutation = pytest.mark.parametrize(
     "mutation", [pytest.param(each, id=f"{name}: {each}") for name, listed in LISTS.items() for each in listed]

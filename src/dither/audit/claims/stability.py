@@ -84,7 +84,7 @@ def c24(first: Fraction = Fraction(1), second: Fraction = Fraction(1)) -> Iterat
         yield from _stated(Workload.matrix(matrix), max(moves), name)
         if name == "histogram":
             yield Figure("Δ₁ promised over exact, histogram of eight bins", Fraction(k, max(moves)))
-    yield from _stated(Workload.ranges(8, [(0, t + 1) for t in range(7)]), 7, "thresholds, as ranges")
+    yield from _stated(Workload.prefix(8), 7, "thresholds and all, as ranges")
     yield from _stated(Workload.marginals((2, 2, 2), 1), 6, "bits and their complements, as marginals")
 
 

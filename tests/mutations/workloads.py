@@ -1,0 +1,28 @@
+"""Sensitivities of strategies, and bounds on errors of workloads, bent one at a time."""
+
+from __future__ import annotations
+
+from tests.mutations.mutation import Mutation
+
+_TESTS = ("tests/unit/test_workload.py", "tests/unit/test_matrix_mechanism.py")
+
+MUTATIONS = [
+    Mutation(f"mechanisms/{file}", before, after, _TESTS)
+    for file, before, after in [
+        ("matrix.py", "longest if self.workload.has_unseen_cells else 0", "0"),
+        ("matrix.py", "max(self._strategy.largest_distance(power), longest", "max(longest, longest"),
+        ("matrix.py", "safety - parts * math.log1p", "safety - 0 * parts * math.log1p"),
+        ("strategies/direct.py", "return 2 * self._scale**power", "return self._scale**power"),
+        ("strategies/tree.py", "return 2 * sum(int(weight**power)", "return sum(int(weight**power)"),
+        ("strategies/tree.py", "for weight in self._weights[:-1]", "for weight in self._weights[:-2]"),
+        (
+            "strategies/square_root.py",
+            "return 2 * self.largest_column(power)",
+            "return self.largest_column(power) // 2",
+        ),
+        ("strategies/residuals.py", "-sizes[i] if other", "sizes[i] if other"),
+        ("strategies/residuals.py", "(n - 1) ** power) + n - 1", "(n - 1) ** power)"),
+        ("strategies/optimal.py", "lengths[:, None] + lengths - 2 * square", "lengths[:, None] + lengths - 3 * square"),
+        ("strategies/optimal.py", "sum(axis=0).max())", "sum(axis=0).min())"),
+    ]
+]
