@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.audit.attack import attack
+from dither.audit.hunt import attack
 from dither.audit.outcomes import lowest_bits
 from dither.audit.target import Target, as_target
 from dither.audit.verdict import Verdict
