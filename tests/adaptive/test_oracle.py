@@ -53,6 +53,15 @@ def test_an_answer_is_a_release_with_two_intervals(method: str) -> None:
     assert answer.interval("0.999")[0] < low
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_intervals_exist_at_every_level(method: str) -> None:
+    answer = oracle(method=method).ask(half)
+    levels = [Fraction(1, 10**300), Fraction(1, 2), Fraction(10**9 - 1, 10**9), 1 - Fraction(1, 10**300)]
+    widths = [high - low for low, high in map(answer.interval, levels)]
+    assert widths == sorted(widths)
+    assert all(low <= answer.value <= high for low, high in map(answer.sample_interval, levels))
+
+
 def test_the_ends_of_an_interval_are_means() -> None:
     answer = oracle().ask(lambda x: x >= 0)
     assert answer.interval()[1] == 1.0

@@ -69,8 +69,9 @@ def expected_shortfall(shape: Shape, count: int, beta: Fraction) -> Fraction:
 
 
 def _quantile(shape: Shape, count: int, beta: Fraction) -> float:
-    """x with 1 − (1 − T(x))^k = β, to the accuracy of doubles."""
-    each = -math.expm1(math.log1p(-float(beta)) / count)
+    """x with 1 − (1 − T(x))^k = β, to the accuracy of doubles, or nearer to 0 where these underflow."""
+    certain = float(beta) == 1
+    each = 1.0 if certain else max(-math.expm1(math.log1p(-float(beta)) / count), 1e-300)
     if shape == "laplace":
         return -math.log(each)
     return float(brentq(lambda x: math.log(math.erfc(x / math.sqrt(2))) - math.log(each), 0, 38))
