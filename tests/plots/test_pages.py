@@ -96,7 +96,7 @@ def test_certificates_on_the_page_are_true(page: Path, ledger: Ledger) -> None:
 
 def test_the_cost_is_said_in_words(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert "It cost ε = 1, δ = 1e-06, and protects: add or remove one person (by user)" in text
+    assert "It cost ε = 1, δ = 1e-06 for each change of this kind: add or remove one person (by user)" in text
     assert "guesses right at most 73.2 % of the time" in text
     assert "is left for &lt;b&gt;visits&lt;/b&gt;." in text
 

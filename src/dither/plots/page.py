@@ -135,7 +135,8 @@ def _picture(figure: Figure, caption: str) -> str:
 
 
 def _cost(release: Release, certificate: dict[str, Any], ledger: Ledger | None) -> str:
-    told = [f"It cost {price(release.guarantee)}, and protects: {certificate['unit']}.", risk(release.guarantee)]
+    told = [f"It cost {price(release.guarantee)} for each change of this kind: {certificate['unit']}."]
+    told.append(risk(release.guarantee))
     entry = getattr(release, "entry", None)
     if entry is not None:
         told.append(f"It is entry {entry.number} of the ledger, which wrote it down before any data was read:")

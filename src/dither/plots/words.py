@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dither.exact import Ball, in_words
+from dither.exact import in_words
 from dither.measures import Guarantee
-from dither.measures.certified import above
+from dither.measures.attacker import best_guess
 
 __all__ = ["amounts_in_words", "price", "risk"]
 
@@ -35,13 +36,10 @@ def price(guarantee: Guarantee) -> str:
 
 
 def risk(guarantee: Guarantee) -> str:
-    """How often the best attacker is right who finds both cases equally likely: (1 + δ(0))/2, rounded up.
-
-    δ(0) is the total variation distance; claim C23 bounds it by ε.
-    """
-    advantage = guarantee.tv()
-    percent = above(lambda: 50 * (1 + Ball(advantage)))
-    shown = f"{percent + 0.05:.1f}" if percent < 99.9 else f"{percent:.4f}"
+    """How often the best attacker is right who finds both cases equally likely, rounded up (measures/attacker.py)."""
+    percent = 100 * Fraction(best_guess(guarantee))
+    digits = 1 if percent < Fraction(999, 10) else 4
+    shown = f"{math.ceil(percent * 10**digits) / 10**digits:.{digits}f}"
     return (
         "Somebody who knows everything else, and holds it as likely as not that one particular contribution is in the "
         f"data, guesses right at most {shown} % of the time with this answer, instead of 50 %."
