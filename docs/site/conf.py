@@ -22,3 +22,5 @@ html_title = "dither"
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]

@@ -17,6 +17,9 @@ __all__ = ["ROOT", "gathered", "stage"]
 ROOT = Path(__file__).resolve().parents[2]
 _LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 _CODE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", flags=re.MULTILINE | re.DOTALL)
+_EMPTY_END = re.compile(r"\n\n```$", flags=re.MULTILINE)  # ends a session for doctest, and is ugly to look at
+_TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^(?:.+<)?([\w./]+)>?$", flags=re.MULTILINE)
 _ALONE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "bench/README.md": "bench.md"}
 
 
@@ -39,7 +42,8 @@ def stage(source: Path) -> Path:
         target = source / place
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".md":
-            target.write_text(relinked(path.read_text(encoding="utf-8"), path, places), encoding="utf-8")
+            text = _EMPTY_END.sub("\n```", path.read_text(encoding="utf-8"))
+            target.write_text(relinked(text, path, places), encoding="utf-8")
         else:
             shutil.copyfile(path, target)
     api.write(source / "api")
@@ -74,12 +78,14 @@ def _write_index_of_proofs(folder: Path) -> None:
 
 
 def _add_what_the_index_forgot(source: Path) -> None:
-    """A page that index.md does not name yet can be found all the same."""
-    index = source / "index.md"
-    text = index.read_text(encoding="utf-8")
-    named = set(re.findall(r"^(?:[^`<\n]*<)?([\w/]+)>?$", text, flags=re.MULTILINE)) | {"index"}
-    pages = (path.relative_to(source).with_suffix("") for path in sorted(source.rglob("*.md")))
-    forgotten = [str(page) for page in pages if str(page) not in named and page.parts[0] not in ("api", "proofs")]
+    """A page that no list names yet can be found all the same."""
+    pages = {path.relative_to(source).with_suffix(""): path for path in sorted(source.rglob("*.md"))}
+    named = {Path("index")}
+    for page, path in pages.items():
+        for entries in _TOCTREE.findall(path.read_text(encoding="utf-8")):
+            named |= {page.parent / entry for entry in _ENTRY.findall(entries)}
+    forgotten = [str(page) for page in pages if page not in named]
     if forgotten:
         more = "\n".join(["", "```{toctree}", ":hidden:", ":caption: More", "", *forgotten, "```", ""])
-        index.write_text(text + more, encoding="utf-8")
+        with (source / "index.md").open("a", encoding="utf-8") as index:
+            index.write(more)
