@@ -1,6 +1,9 @@
 """The one door: what is written before data is read, and what is said when something fails."""
 
 import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -257,3 +260,40 @@ def test_d56_a_part_has_one_account(openings: list[tuple[str, frozenset[int]]]) 
         named = {part: entry.account for entry in ledger.entries() for part in named_parts(entry)}
         assert named == owners
         ledger.close()
+
+
+WHEN_ASKED = {
+    "ended by the server": "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {ours}",
+    "timed out": "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE {ours}",
+    "interrupted": "SELECT pid FROM pg_stat_activity WHERE {ours}",
+}
+
+
+@pytest.mark.parametrize("how", WHEN_ASKED)
+def test_d52_a_question_that_ends_in_the_middle_is_not_refunded(folder: Path, database: str, how: str) -> None:
+    """While PostgreSQL computes: its connection is ended, its query is cancelled as by a timeout, Ctrl-C is pressed."""
+    place = database.replace("postgresql://", "postgresql+psycopg://")
+    engine = sql.create_engine(place, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql("CREATE TABLE visits AS SELECT generate_series(1, 100) AS who")
+        connection.exec_driver_sql("CREATE VIEW slow AS SELECT who FROM visits WHERE pg_sleep(0.1) IS NOT NULL")
+
+    def strike() -> None:
+        """As soon as the server is at work on the question."""
+        ours = WHEN_ASKED[how].format(ours="wait_event = 'PgSleep'")
+        with engine.connect() as connection:
+            while not connection.exec_driver_sql(ours).fetchall():
+                time.sleep(0.01)
+        if how == "interrupted":
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    striking = threading.Thread(target=strike)
+    with Dataset(database, table="slow", unit=Rows(), budget=dp.PureDP(1), ledger=folder / "test.ledger") as data:
+        striking.start()
+        with pytest.raises(KeyboardInterrupt if how == "interrupted" else EngineError) as caught:
+            data.count(epsilon="0.5")
+        striking.join()
+        if how != "interrupted":
+            assert str(caught.value).startswith("the question was charged and could not be answered; what was charged")
+        assert data.spent == {"epsilon": Fraction(1, 2), "delta": 0}
+    engine.dispose()
