@@ -27,6 +27,7 @@ MOST_PEOPLE = 1 << 33
 """A histogram has fewer people than this, so that no product of whole numbers leaves 64 bits."""
 _MOST_ENTRIES = 10**8
 _LARGEST_ENTRY = 1 << 20
+_LARGEST_SQUARE = 1 << 60
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,16 +99,18 @@ class Workload:
         `attributes` is k, for the marginals of every k attributes, or a list of sets of attributes, each by its place.
         """
         sizes = tuple(whole(size, "shape") for size in shape)
+        if isinstance(attributes, bool):
+            raise ParameterError("attributes must be how many at a time, or a list of sets; got a boolean.")
         if not sizes or not all(size >= 1 for size in sizes) or prod(sizes) > _MOST_ENTRIES:
             raise ParameterError("shape must have 1 or more values for each attribute, and at most 10^8 cells in all.")
-        if isinstance(attributes, int) and not isinstance(attributes, bool):
+        if isinstance(attributes, int):
             if not 0 <= attributes <= len(sizes):
                 raise ParameterError(
                     f"marginals of attributes={attributes} at a time need 0 ≤ k ≤ {len(sizes)}, their number in shape."
                 )
             kept = tuple(combinations(range(len(sizes)), attributes))
         else:
-            kept = tuple(tuple(sorted(whole(i, "attributes") for i in each)) for each in attributes)  # type: ignore[union-attr]
+            kept = tuple(tuple(sorted(whole(i, "attributes") for i in each)) for each in attributes)
         places = [i for each in kept for i in each]
         if not kept or any(len(set(each)) < len(each) for each in kept) or not all(0 <= i < len(sizes) for i in places):
             raise ParameterError(
@@ -165,6 +168,8 @@ class Workload:
             attributes = tuple(kept for kind in tables for kept in kind.attributes)
             return cls(workloads[0].cells, Marginals(tables[0].shape, attributes))
         denominator = lcm(*(each.denominator for each in workloads))
+        if any(each.queries.largest_entry * (denominator // each.denominator) > _LARGEST_ENTRY for each in workloads):
+            raise _too_large()
         written = [each._entries() * (denominator // each.denominator) for each in workloads]
         return cls._of_matrix(sparse.csr_array(sparse.vstack(written)), denominator)
 
@@ -174,6 +179,7 @@ class Workload:
         columns = rows.tocsc()
         columns.sum_duplicates()
         columns.eliminate_zeros()
+        _check_size(columns)
         places: dict[bytes, int] = {}
         classes, firsts = np.full(columns.shape[1], -1, dtype=np.int64), []
         for cell in range(columns.shape[1]):
@@ -336,7 +342,19 @@ def _exact_entries(values: Array) -> tuple[Array, int]:
         denominator = lcm(*(entry.denominator for entry in exact))
         scaled = np.array([int(entry * denominator) for entry in exact], dtype=object)
     if not all(abs(int(entry)) <= _LARGEST_ENTRY for entry in (scaled.min(initial=0), scaled.max(initial=0))):
-        raise ParameterError(
-            "entries of a matrix must be whole numbers up to 2^20 over one denominator. Round them to fewer digits."
-        )
+        raise _too_large()
     return scaled.astype(np.int64), denominator
+
+
+def _check_size(columns: sparse.csc_array) -> None:
+    """Entries that were given twice add up, and squares of a column add up to less than 2^60: nothing wraps."""
+    largest = int(np.abs(columns.data).max(initial=0))
+    if largest > _LARGEST_ENTRY or largest**2 * columns.shape[0] >= _LARGEST_SQUARE:
+        raise _too_large()
+
+
+def _too_large() -> ParameterError:
+    return ParameterError(
+        "entries of a matrix must be whole numbers up to 2^20 over one denominator, with squares below 2^60 in all. "
+        "Round them to fewer digits."
+    )

@@ -28,7 +28,7 @@ def names(queries: Queries, *, gaussian: bool) -> list[str]:
     return list(_ways(queries, gaussian=gaussian))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def named(queries: Queries, name: str, *, gaussian: bool) -> Strategy:
     """The strategy of this name."""
     ways = _ways(queries, gaussian=gaussian)
