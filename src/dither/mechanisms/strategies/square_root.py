@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from flint import fmpz_poly
-from scipy.signal import fftconvolve
+from scipy.fft import irfft, next_fast_len, rfft
 
 from dither.exact import once
 from dither.mechanisms.strategies.strategy import FINE, Floats, Integers, Strategy
@@ -56,8 +56,7 @@ class SquareRoot(Strategy):
 
     def answers(self, measured: Floats) -> Floats:
         """C y, a convolution."""
-        convolved: Floats = fftconvolve(self._rule, measured)[: self._cells]
-        return convolved
+        return _product(self._rule, measured)[: self._cells]
 
     def row_squares(self) -> Floats:
         """Row q of C has the first q + 1 terms."""
@@ -74,7 +73,15 @@ def _inverse(series: Floats) -> Floats:
     found = np.ones(1)
     while len(found) < len(series):
         length = 2 * len(found)
-        correction = -fftconvolve(series[:length], found)[:length]
+        correction = -_product(series[:length], found)[:length]
         correction[0] += 2
-        found = fftconvolve(found, correction)[:length]
+        found = _product(found, correction)[:length]
     return found[: len(series)]
+
+
+def _product(left: Floats, right: Floats) -> Floats:
+    """The coefficients of a product of polynomials. (scipy.signal has it too, and takes seconds to load.)"""
+    length = len(left) + len(right) - 1
+    padded = next_fast_len(length, real=True)
+    product: Floats = irfft(rfft(left, padded) * rfft(right, padded), padded)[:length]
+    return product
