@@ -36,6 +36,7 @@ _MOST_BINS = 128
 _RUNS_TO_A_BIN = 50
 _MOST_CUTS = 400
 _MOST_FINE = 3  # entries whose lowest bits are looked at
+_MOST_SINGLE = 10  # entries that are looked at by themselves
 _MOST_JOINED = 8  # entries that are joined with the discrete ones
 _MOST_PAIRED = 4  # entries that are joined two by two
 _COARSE = 12  # bins of each of them
@@ -242,7 +243,8 @@ def _scores(entries: _Entries, left: Sequence[Floats], right: Sequence[Floats]) 
     single = {i: _Histogram.learnt([(i, cells[i])], left, right) for i in told}
     discrete = [(i, cells[i]) for i in told if cells[i].is_discrete and i < entries.width]
     continuous = [i for i in told if not cells[i].is_discrete]
-    for i in told:
+    strongest = sorted(told, key=lambda i: -single[i].information)
+    for i in strongest[:_MOST_SINGLE]:
         yield _Raw(i)
         yield single[i]
     if len(discrete) > 1:
@@ -252,7 +254,7 @@ def _scores(entries: _Entries, left: Sequence[Floats], right: Sequence[Floats]) 
             yield _Histogram.learnt([*discrete, (i, cells[i])], left, right)
     if len(told) > 1:
         yield _Weighted.learnt([single[i] for i in told], left, right)
-        for pair in combinations(sorted(told, key=lambda i: -single[i].information)[:_MOST_PAIRED], 2):
+        for pair in combinations(strongest[:_MOST_PAIRED], 2):
             coarse = [(i, _Cells.for_entry(np.concatenate([left[i], right[i]]), is_coarse=True)) for i in pair]
             yield _Histogram.learnt(coarse, left, right)
 

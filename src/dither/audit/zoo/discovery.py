@@ -44,6 +44,7 @@ SPECIMENS = (
         ApproxDP(1, _DELTA),
         math.inf,
         "a group of one person is shown with probability 0.0134, e times δ",
+        samples=300_000,
     ),
     Specimen(
         "Laplace threshold, Gaussian noise",

@@ -76,7 +76,7 @@ def _noisy_medians(data: Sequence[int], scale: float, runs: int) -> NDArray[np.f
 
 
 def printed(
-    data: Sequence[int], runs: int, epsilon: float = 0.5, delta: float = 1e-6, limit: int = LIMIT
+    data: Sequence[int], runs: int, epsilon: float = 0.5, delta: float = 1e-3, limit: int = LIMIT
 ) -> NDArray[np.float64]:
     """The slide: noise on the distance of values. Promises (2ε, δ)."""
     noisy = distance_of_values(data, limit) + DiscreteLaplace(1 / epsilon).sample(runs)
@@ -84,7 +84,7 @@ def printed(
 
 
 def noiseless_test(
-    data: Sequence[int], runs: int, epsilon: float = 0.5, delta: float = 1e-6, limit: int = LIMIT
+    data: Sequence[int], runs: int, epsilon: float = 0.5, delta: float = 1e-3, limit: int = LIMIT
 ) -> NDArray[np.float64]:
     """The right distance, compared without noise. Promises (2ε, δ)."""
     is_far = distance_of_sensitivity(data, limit) > threshold(epsilon, delta)
@@ -105,7 +105,7 @@ SPECIMENS = (
         "PTR as printed",
         printed,
         "replace",
-        ApproxDP(1, "1e-6"),
+        ApproxDP(1, "1e-3"),
         math.inf,
         "the distance at which the value moves far is not 1-Lipschitz: between neighbours it jumps from 151 to 1 (C20)",
     ),
@@ -113,7 +113,7 @@ SPECIMENS = (
         "PTR with a noiseless distance",
         noiseless_test,
         "replace",
-        ApproxDP(1, "1e-6"),
+        ApproxDP(1, "1e-3"),
         math.inf,
         "without noise on the distance, whether there is an answer tells one record",
     ),

@@ -1,0 +1,208 @@
+"""The auditor itself: what it must find, what it must never say, what it refuses.
+
+False alarms. Each attack on a private target here runs at alpha = 1e-11 and there are fewer than 150 of them, so that
+fewer than one run in 10^8 alarms.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dither as dp
+from dither.audit import attack, support
+from dither.audit.curve import Allowed, epsilon_at_least
+from dither.audit.neighbours import FAMILIES, candidates
+from dither.audit.outcomes import as_rows, lowest_bits
+from dither.audit.target import Target
+from dither.audit.zoo.additive import gaussian_float, laplace_float
+from dither.errors import ParameterError
+from tests.contract.entropy_use import nothing_drawn
+from tests.statistical.fit import ALARM
+
+
+def _laplace(scale: Any) -> dp.Laplace:
+    return dp.Laplace(sensitivity=1, scale=scale)
+
+
+# --------------------------------------------------- what must never be said
+
+
+@pytest.mark.parametrize("samples", [400, 3_000, 20_000])
+def test_a_mechanism_exactly_at_its_claim_is_never_accused(samples: int) -> None:
+    """Over many runs; and no lower bound is above the truth."""
+    for _ in range(10):
+        verdict = attack(_laplace(1), (0, 1), 1, samples=samples, alpha=ALARM)
+        assert not verdict.violated
+        assert 0 <= verdict.lower_bound <= 1
+        assert verdict.samples <= samples
+
+
+def test_a_smaller_claim_of_the_same_mechanism_falls() -> None:
+    """The negative control of the test above: with 10 % less the claim is false, and that is seen."""
+    assert attack(_laplace(1), (0, 1), "0.9", samples=300_000, alpha=ALARM).violated
+
+
+def test_what_does_not_depend_on_the_input_is_never_accused() -> None:
+    """Even of ε = 0, for numbers, vectors of many entries, texts, and an answer that never changes."""
+    noise = dp.Laplace(sensitivity=1, scale=3)
+    for answer in (
+        lambda data, runs: noise.release(np.zeros(runs, dtype=np.int64)).value,
+        lambda data, runs: noise.release(np.zeros((runs, 12), dtype=np.int64)).value,
+        lambda data, runs: ["ab"[int(x) % 2] for x in noise.release(np.zeros(runs, dtype=np.int64)).value],
+        lambda data, runs: [None] * runs,
+    ):
+        verdict = attack(Target("blind", answer), (0, 1), 0, samples=4_000, alpha=ALARM)
+        assert not verdict.violated
+        assert verdict.lower_bound == 0
+
+
+# ------------------------------------------------------------ what is found
+
+
+def test_noise_that_is_five_percent_too_small_is_seen() -> None:
+    verdict = attack(_laplace("0.95"), (0, 1), 1)
+    assert verdict.violated
+    assert verdict.samples <= 300_000
+    assert 1 < verdict.lower_bound <= 1 / 0.95
+
+
+@pytest.mark.nightly
+def test_noise_that_is_one_percent_too_small_is_seen() -> None:
+    assert attack(_laplace("0.99"), (0, 1), 1, samples=12_000_000).violated
+
+
+@pytest.mark.parametrize("claim", [dp.ZCDP("0.5"), dp.GaussianDP(1), dp.PureDP(6)], ids=repr)
+def test_a_curve_that_is_kept_stands(claim: Any) -> None:
+    """σ = 1 is ½-zCDP and 1-GDP; it is not 6-DP, but that takes more runs to see than are made."""
+    gaussian = dp.Gaussian(sensitivity=1, sigma=1)
+    assert not attack(gaussian, (0.0, 1.0), claim=claim, samples=20_000, alpha=ALARM).violated
+
+
+@pytest.mark.parametrize("claim", [dp.ZCDP("0.2"), dp.GaussianDP("0.9"), dp.ApproxDP(1, "0.09")], ids=repr)
+def test_a_curve_that_is_too_small_falls(claim: Any) -> None:
+    """δ(1) of σ = 1 is 0.127. By single events, which are all that is looked at, it is 0.3-zCDP and not ½."""
+    assert attack(dp.Gaussian(sensitivity=1, sigma=1), (0.0, 1.0), claim=claim).violated
+
+
+def test_a_plain_function_is_run_and_its_neighbours_are_found() -> None:
+    def tells(data: Any) -> str:
+        return "one" if data == 1 else "other"
+
+    verdict = attack(tells, samples=2_000)
+    assert verdict.violated
+    assert {verdict.witness.likelier, verdict.witness.other} & {1}
+    assert verdict.target == "tells"
+
+
+def test_the_witness_can_be_checked() -> None:
+    verdict = attack(_laplace("0.5"), (0, 1), 1, samples=20_000)
+    witness, target = verdict.witness, _laplace("0.5")
+    fresh = [
+        witness.event.holds(as_rows(target.release(np.full(20_000, data)).value)).mean()
+        for data in (witness.likelier, witness.other)
+    ]
+    assert fresh[0] > math.e * fresh[1]
+    assert witness.at_least > math.e * witness.other_at_most
+    assert verdict.as_dict()["violated"] is True
+    assert "VIOLATED" in str(verdict)
+
+
+@pytest.mark.parametrize("broken", [laplace_float, gaussian_float], ids=lambda broken: str(broken.__name__))
+def test_a01_textbook_samplers_in_floating_point_are_seen_at_once(broken: Any) -> None:
+    found = support(Target("float", broken))
+    assert found.has_leak
+    assert found.grids[0] < found.grids[1]
+    assert found.verdict.samples <= 20_000
+
+
+@pytest.mark.parametrize("ours", [dp.Laplace(sensitivity=1, epsilon=1), dp.Gaussian(sensitivity=1, sigma=1)], ids=repr)
+def test_a01_ours_lie_on_one_grid(ours: Any) -> None:
+    found = support(ours, alpha=ALARM)
+    assert not found.has_leak
+    assert found.grids[0] == found.grids[1]
+
+
+# ----------------------------------------------------------------- the parts
+
+
+def test_what_a_claim_allows() -> None:
+    half = Fraction(1, 2)
+    assert Allowed(dp.PureDP(1)).is_exceeded(half, Fraction(18, 100))
+    assert not Allowed(dp.PureDP(1)).is_exceeded(half, Fraction(19, 100))
+    assert Allowed(dp.ApproxDP(1, "0.1")).is_exceeded(half, Fraction(14, 100))
+    assert not Allowed(dp.ApproxDP(1, "0.1")).is_exceeded(half, Fraction(15, 100))
+    assert Allowed(dp.GaussianDP(1)).is_exceeded(half, Fraction(15, 100))  # Φ(−1) = 0.1587
+    assert not Allowed(dp.GaussianDP(1)).is_exceeded(half, Fraction(16, 100))
+    assert epsilon_at_least(half, Fraction(1, 4), Fraction(0)) == pytest.approx(math.log(2))
+    assert epsilon_at_least(half, half, Fraction(0)) == 0
+
+
+def test_answers_become_rows() -> None:
+    rows = as_rows([3, None, (1, "x"), [1.5, 2.5], {"b": 1}, np.array([1, 2])])
+    assert rows[0, 0] == 3
+    assert rows[1, 0] < -1e8
+    assert rows[3, :3].tolist() == [2, 1.5, 2.5]
+    assert np.isnan(rows[0, 1])
+    assert as_rows([None])[0, 0] == as_rows([None])[0, 0] != as_rows(["x"])[0, 0]
+    assert lowest_bits(np.array([0.1]))[0] == -55
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_has_pairs(name: str) -> None:
+    for left, right in candidates(name):
+        assert left != right
+
+
+def test_pairs_of_answers_and_records_are_neighbours() -> None:
+    for left, right in candidates("answers"):
+        assert max(abs(a - b) for a, b in zip(left, right, strict=True)) == 1
+    for left, right in candidates("counts"):
+        assert sum(abs(a - b) for a, b in zip(left, right, strict=True)) == 1
+    for left, right in candidates("replace"):
+        assert sum(a != b for a, b in zip(left, right, strict=True)) == 1
+    for left, right in candidates("add or remove"):
+        assert right[:-1] == left
+
+
+# ------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"samples": 0},
+        {"samples": 1.5},
+        {"alpha": 0},
+        {"alpha": 1},
+        {"alpha": float("nan")},
+        {"epsilon": float("nan")},
+        {"epsilon": -1},
+        {"delta": 2, "epsilon": 1},
+        {"neighbours": "strangers"},
+        {"neighbours": 3},
+        {"neighbours": []},
+        {"epsilon": 1, "claim": dp.PureDP(1)},
+    ],
+    ids=repr,
+)
+def test_bad_requests_are_refused_before_anything_is_drawn(wrong: dict[str, Any]) -> None:
+    with nothing_drawn(), pytest.raises(ParameterError):
+        attack(_laplace(1), **{"neighbours": (0, 1), **wrong})
+
+
+def test_what_cannot_be_run_is_refused() -> None:
+    with pytest.raises(ParameterError, match="function of one input"):
+        attack(3, (0, 1))
+    with pytest.raises(ParameterError, match="one answer for each"):
+        attack(Target("short", lambda data, runs: [1]), (0, 1))
+
+    def picky(data: Any) -> Any:
+        raise TypeError
+
+    with pytest.raises(ParameterError, match="none of the usual inputs"):
+        attack(picky)

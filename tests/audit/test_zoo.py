@@ -1,0 +1,140 @@
+"""Every broken mechanism is caught, with neighbours found by the auditor, and no right one is accused.
+
+False alarms. The right ones run at alpha = 1e-11 each; there are fewer than 30, so that fewer than one run in 10^9
+alarms. The broken ones run at the usual 1e-6.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import dither
+from dither.accounting import compose
+from dither.audit import attack
+from dither.audit.ours import CONTROLS, Control, control
+from dither.audit.zoo import SPECIMENS, Specimen, sampling, sparse_vectors
+from dither.errors import ParameterError
+from dither.events import GaussianNoise, PoissonSampled, Repeated
+from dither.mechanisms import Mechanism
+from tests.statistical.fit import ALARM
+
+BROKEN = [specimen for specimen in SPECIMENS if specimen.is_broken]
+RIGHT = [specimen for specimen in SPECIMENS if not specimen.is_broken]
+
+MANY_RUNS = 1_000_000  # beyond this a target waits for the night
+
+
+def _named(things: Any) -> Any:
+    return [pytest.param(thing, id=str(thing)) for thing in things]
+
+
+def _timed(specimens: list[Specimen]) -> Any:
+    nightly = pytest.mark.nightly
+    return [pytest.param(s, id=s.name, marks=[nightly] if s.samples > MANY_RUNS else []) for s in specimens]
+
+
+def test_the_zoo_is_complete() -> None:
+    assert len(BROKEN) >= 18
+    assert {s.name for s in RIGHT} == {"SVT1", "SVT2"}
+    assert len({s.name for s in SPECIMENS}) == len(SPECIMENS)
+    assert all(s.why for s in SPECIMENS)
+
+
+@pytest.mark.parametrize("specimen", _timed(BROKEN))
+def test_what_is_broken_is_caught(specimen: Specimen) -> None:
+    verdict = attack(specimen, samples=specimen.samples)
+    assert verdict.violated
+    assert verdict.lower_bound <= specimen.truth
+    assert verdict.samples <= specimen.samples
+
+
+@pytest.mark.parametrize("specimen", _named(RIGHT))
+def test_what_is_right_is_not_accused(specimen: Specimen) -> None:
+    verdict = attack(specimen, samples=20_000, alpha=ALARM)
+    assert not verdict.violated
+    assert verdict.lower_bound <= specimen.truth
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("specimen", _named(s for s in sparse_vectors.specimens(Fraction(1, 10)) if s.is_broken))
+def test_sparse_vectors_are_caught_at_a_tenth(specimen: Specimen) -> None:
+    verdict = attack(specimen, samples=10_000_000)
+    assert verdict.violated
+    assert 0.1 < verdict.lower_bound <= specimen.truth
+
+
+# ----------------------------------------------------------------- our own
+
+
+def _kinds(kind: type[Any]) -> set[type[Any]]:
+    below = {found for child in kind.__subclasses__() for found in (child, *_kinds(child))}
+    return {found for found in below if found.__module__.startswith("dither.") and not inspect.isabstract(found)}
+
+
+def test_every_mechanism_is_a_control() -> None:
+    """A class that is not: add a `Control` for it to audit/ours.py."""
+    public = {found for found in vars(dither.mechanisms).values() if inspect.isclass(found)}
+    wanted = _kinds(Mechanism) | {found for found in public if issubclass(found, Mechanism) and found is not Mechanism}
+    made = {type(each.make(1, "1e-3")).__name__ for each in CONTROLS}
+    assert {kind.__name__ for kind in wanted} - made == set()
+
+
+@pytest.mark.parametrize("each", _named(CONTROLS))
+def test_ours_is_not_accused(each: Control) -> None:
+    verdict = attack(each.make(1, "1e-3"), each.neighbours, samples=500, alpha=ALARM)
+    assert not verdict.violated
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("each", _named(CONTROLS))
+def test_ours_is_not_accused_by_many_runs(each: Control) -> None:
+    verdict = attack(each.make(1, "1e-3"), each.neighbours, samples=40_000, alpha=ALARM)
+    assert not verdict.violated
+    assert verdict.lower_bound <= 1 or verdict.delta < Fraction(1, 1000)
+
+
+@pytest.mark.parametrize(
+    "each", _named(c for c in CONTROLS if c.name in ("Laplace", "Histogram", "RandomizedResponse"))
+)
+def test_ours_with_a_claim_of_half_its_price_is_accused(each: Control) -> None:
+    """The negative control: the neighbours of the controls do tell."""
+    assert attack(each.make(1, "1e-3"), each.neighbours, "0.5", samples=20_000).violated
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(ParameterError, match="Laplace"):
+        control("Laplacian")
+
+
+# ------------------------------------------------------- truths of the zoo
+
+
+def test_the_discount_of_sampled_batches_is_what_the_accountant_says() -> None:
+    """δ(1) of ten Gaussian sums of σ = 0.3, sampled at rate 1/10."""
+    batch = PoissonSampled(GaussianNoise(sampling.SIGMA**2, 1), Fraction(1, sampling.BATCHES))
+    assert compose([Repeated(batch, sampling.BATCHES)]).delta(1) <= sampling.DELTA
+
+
+def test_the_classic_gaussian_at_ten_is_not_what_it_says() -> None:
+    """δ(10) by the exact profile Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)."""
+    mu = 10 / math.sqrt(2 * math.log(5))
+    tail = [math.erfc(x / math.sqrt(2)) / 2 for x in (10 / mu - mu / 2, 10 / mu + mu / 2)]
+    assert tail[0] - math.exp(10) * tail[1] == pytest.approx(0.79, abs=0.005)
+
+
+def test_at_three_hundred_thousand_runs_no_event_can_show_it() -> None:
+    """With no hit at all on one side, its chance is only known to be below 1 − α^(1/n), and e^10 times that is > 1."""
+    unknown = -math.expm1(math.log(1e-6) / 300_000)
+    assert math.exp(10) * unknown > 1
+
+
+def test_the_tail_of_a_threshold_that_is_off_by_one() -> None:
+    """P[1 + X ≥ t] = e^(1−t)/(1 + e^−1) for noise of scale 1: below δ = 0.005 for t = 6 and e times as much for 5."""
+    right, wrong = (math.exp(1 - t) / (1 + math.exp(-1)) for t in (6, 5))
+    assert right < 0.005 < wrong
+    assert wrong == pytest.approx(0.0134, abs=1e-4)

@@ -1,0 +1,52 @@
+"""`dither audit`: a mechanism by name, a function, a picture, exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from dither.cli import app
+
+
+def audit(*flags: str) -> Result:
+    return CliRunner().invoke(app, ["audit", *flags], env={"COLUMNS": "120", "TERM": "dumb"})
+
+
+def test_a_mechanism_by_name_stands() -> None:
+    done = audit("Laplace", "--epsilon", "1", "--samples", "2000", "--alpha", "1e-11", "--json")
+    assert done.exit_code == 0
+    verdict = json.loads(done.stdout)
+    assert verdict["violated"] is False
+    assert verdict["lower_bound"] <= 1
+
+
+def test_a_broken_function_is_shown_wrong_with_a_picture(tmp_path: Path) -> None:
+    picture = tmp_path / "both.svg"
+    done = audit("dither.audit.zoo.additive:laplace_float_one", "--neighbours", "real", "--plot", str(picture))
+    assert done.exit_code == 2  # there is no such function
+    done = audit("tests.cli.test_audit:tells", "--neighbours", "number", "--samples", "2000", "--plot", str(picture))
+    assert done.exit_code == 1
+    assert "VIOLATED" in done.stdout
+    assert "Witness" in done.stdout
+    assert picture.read_text().lstrip().startswith("<?xml")
+
+
+def tells(count: int) -> int:
+    """A function that hides nothing."""
+    return count
+
+
+@pytest.mark.parametrize(
+    "flags", [(), ("Laplace", "--zoo"), ("nothing",), ("no_such_module:f",), ("Laplace", "--samples", "0")]
+)
+def test_bad_usage_ends_with_two(flags: tuple[str, ...]) -> None:
+    assert audit(*flags).exit_code == 2
+
+
+@pytest.mark.nightly
+def test_the_zoo_is_shown_with_all_caught() -> None:
+    done = audit("--zoo")
+    assert done.exit_code == 0
+    assert "20 of 20 broken mechanisms caught, 0 of" in done.stdout
+    assert "MISSED" not in done.stdout
