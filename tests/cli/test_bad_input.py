@@ -225,6 +225,7 @@ TYPOS = {
         "line 20: epsilon in [questions.by_city] must be a number, and it is a date.",
     ),
     "max_groups = 2": ("max_groups = 'two'", "line 6: max_groups in [unit] must be a whole number, and it is a text."),
+    'keys = ["Paris", "Lyon"]': ('keys = [["Paris"], "Lyon"]', "line 18: a key is a text, a whole number, a day"),
     "[unit]": ("[unit", "line 4: this is not TOML"),
     "epsilon = 0.25": ("epsilon = nan", "epsilon must be one finite number"),
     'agg.cost = "median(cost, interval=0.9)"': ('agg.cost = "midian(cost)"', "line 23: an aggregate is expected here"),

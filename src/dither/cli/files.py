@@ -42,7 +42,7 @@ class Files:
 
         `said` is the file that was named on the command line: the data, or its description.
         """
-        taken = {path.resolve(): "the data" for path in map(Path, glob.glob(description.source))}
+        taken = {path.resolve(): "the data" for path in map(Path, glob.glob(description.source, recursive=True))}
         taken |= {Path(said).resolve(): "what it is about", Path(description.source).resolve(): "the data"}
         if description.ledger is not None:
             taken[Path(description.ledger).resolve()] = "the ledger"

@@ -152,5 +152,11 @@ def _keys(section: Section) -> Any:
         section.refuse("keys", "keys are those of groups. Say group_by = ... too, or use where = ...")
     if isinstance(found, dict):
         inside = section.section("keys")
-        return {name: inside.need(name, list) for name in inside.values}
+        found = {name: inside.need(name, list) for name in inside.values}
+    lists = [] if found is None else list(found.values()) if isinstance(found, dict) else [found]
+    if len(section.texts("group_by")) > 1:  # then a key may be a list with a value for each column
+        lists += [key for listed in lists for key in listed if isinstance(key, list)]
+        lists = [[key for key in listed if not isinstance(key, list)] for listed in lists]
+    if any(isinstance(key, list | dict) for listed in lists for key in listed):
+        section.refuse("keys", "a key is a text, a whole number, a day, or true or false.")
     return found
