@@ -13,6 +13,7 @@ TOPICS: dict[str, str] = {
     "accounting": "bench.accounting",
     "accuracy": "bench.accuracy",
     "adaptive": "bench.adaptive",
+    "audit": "bench.audit",
     "groupby": "bench.groupby",
     "mechanisms": "bench.mechanisms",
     "noise": "bench.noise",

@@ -116,7 +116,7 @@ def test_an_unknown_name_is_refused() -> None:
 
 def test_the_discount_of_sampled_batches_is_what_the_accountant_says() -> None:
     """δ(1) of ten Gaussian sums of σ = 0.3, sampled at rate 1/10."""
-    batch = PoissonSampled(GaussianNoise(sampling.SIGMA**2, 1), Fraction(1, sampling.BATCHES))
+    batch = PoissonSampled(GaussianNoise(sampling.SIGMA**2, Fraction(1)), Fraction(1, sampling.BATCHES))
     assert compose([Repeated(batch, sampling.BATCHES)]).delta(1) <= sampling.DELTA
 
 
