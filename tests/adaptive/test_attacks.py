@@ -7,6 +7,7 @@ but one run of a million.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -59,6 +60,25 @@ def test_the_rows_that_suffice_do_and_fewer_do_not(route: type[GaussianNoise], q
     assert rows is not None
     assert route.best(rows, queries, beta).error(beta) <= asked
     assert route.best(rows * 99 // 100 - queries, queries, beta).error(beta) > asked
+
+
+def hoeffding(rows: int, events: float, beta: float) -> float:
+    """2e^{−2nα²} for each of so many events, β in all."""
+    return math.sqrt(math.log(2 * events / beta) / (2 * rows))
+
+
+def test_the_bounds_of_exact_answers_are_those_of_hoeffding() -> None:
+    """Conversations of rounded answers: m^j of them before question j + 1."""
+    beta, exact = 0.05, Fraction(1, 20)
+    rounding = Rounding.best(5000, 4, exact)
+    conversations = sum(rounding.levels**before for before in range(4))
+    naive = {
+        Rounding: hoeffding(5000, conversations, beta) + 1 / (2 * rounding.levels),
+        UnionBound: hoeffding(5000, 4, beta),
+        Splitting: hoeffding(1250, 1, 1 - (1 - beta) ** (1 / 4)),
+    }
+    for route, bound in naive.items():
+        assert bound <= route.best(5000, 4, exact).error(exact) <= bound * 1.002  # type: ignore[attr-defined]
 
 
 def test_bounds_grow_with_queries_and_shrink_with_rows_and_beta() -> None:

@@ -154,6 +154,11 @@ def fails(x: Any) -> Any:
     raise RuntimeError(f"row {x[7]} is secret")
 
 
+def writes(x: Any) -> Any:
+    x[:] = 1
+    return np.ones(len(x))
+
+
 BAD_QUERIES: dict[str, Any] = {
     "above 1": lambda x: x + 0.1,
     "below 0": lambda x: x - 1e-9,
@@ -167,7 +172,7 @@ BAD_QUERIES: dict[str, Any] = {
     "objects": lambda x: np.full(len(x), None),
     "complex": lambda x: np.full(len(x), 1j),
     "raises": fails,
-    "writes": lambda x: x.__setitem__(0, 5),
+    "writes": writes,
     "nothing": lambda x: None,
     "state": Counter(),
     "order": lambda x: np.arange(len(x)) % 2,

@@ -52,7 +52,9 @@ class Sample:
         """Some of the rows, in this order."""
         if hasattr(self.data, "iloc"):
             return Sample(self.data.iloc[places], len(places))
-        return Sample(self.data.take(places) if hasattr(self.data, "num_rows") else self.data[places], len(places))
+        if hasattr(self.data, "num_rows"):
+            return Sample(self.data.take(places), len(places))
+        return Sample.of(self.data[places])
 
     def _every_second(self) -> Sample:
         """Every second row, from the last to the first; without a copy where that can be."""
