@@ -44,7 +44,8 @@ _ROUNDS = (
     (Fraction(1), Fraction(7, 10), 1),
 )
 """For each round: its share of the runs that are left, its share of alpha, and how many pairs are still in it."""
-_MOST_REMEMBERED = 40_000
+_MOST_REMEMBERED, _REMEMBERED_SHARE = 40_000, 50
+"""Runs of a pair that the search looks at: so many, or one in so many of all."""
 _MOST_NUMBERS_AT_ONCE = 4_000_000
 _FEWEST_SAMPLES = 400
 
@@ -131,9 +132,9 @@ class _Trail:
     def promise(self) -> float:
         return max((proposal.promise for proposal in self.proposals), default=-np.inf)
 
-    def remember(self, new: Sequence[Rows]) -> None:
-        """Keep new answers for the next search, up to a limit; what is beyond it is only counted."""
-        if self.runs < _MOST_REMEMBERED:
+    def remember(self, new: Sequence[Rows], most: int) -> None:
+        """Keep new answers for the next search, until there are `most`; what is beyond is only counted."""
+        if self.runs < most:
             for kept, rows in zip(self.rows, new, strict=True):
                 kept.append(rows)
         self.runs += len(new[0])
@@ -202,7 +203,7 @@ class _Hunt:
     def _run(self, trail: _Trail, runs: int) -> tuple[Rows, Rows]:
         left, right = (self.target.rows(data, runs) for data in trail.pair)
         self.used += runs
-        trail.remember((left, right))
+        trail.remember((left, right), max(_MOST_REMEMBERED, self.samples // _REMEMBERED_SHARE))
         self._say(self.used / self.samples)
         return left, right
 

@@ -41,19 +41,22 @@ class Variant:
     def many(self, values: Sequence[float], runs: int, epsilon: float, cap: int) -> NDArray[np.float64]:
         """Answers about thresholds at 0, a row for each run: 1 above, 0 below, NaN not asked; then the values told."""
         threshold, query = (_drawer(scale(cap) / epsilon) for scale in (self.threshold, self.query))
-        rho, above = threshold(runs), np.zeros(runs)
+        rho, above = threshold(runs), np.zeros(runs, dtype=np.int64)
         found = np.full((runs, len(values)), np.nan)
         told = np.full((runs, cap if self.tells_value else 0), np.nan)
+        asked = np.arange(runs)
         for i, value in enumerate(values):
-            asked = above < cap if self.capped else np.full(runs, True)
-            noisy = value + query(runs)
-            is_above = asked & (noisy >= rho)
-            found[:, i] = np.where(asked, is_above, np.nan)
-            for rank in range(told.shape[1]):
-                told[:, rank] = np.where(is_above & (above == rank), noisy, told[:, rank])
-            above += is_above
+            noisy = value + query(len(asked))
+            is_above = noisy >= rho[asked]
+            found[asked, i] = is_above
+            hits = asked[is_above]
+            if self.tells_value:
+                told[hits, above[hits]] = noisy[is_above]
+            above[hits] += 1
             if self.redraws:
-                rho = np.where(is_above, threshold(runs), rho)
+                rho[hits] = threshold(len(hits))
+            if self.capped:
+                asked = asked[above[asked] < cap]
         return np.hstack([found, told])
 
     def chance(
