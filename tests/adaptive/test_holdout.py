@@ -57,6 +57,22 @@ def test_only_overfitting_costs(method: str) -> None:
         checked.check(sound)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_query_cannot_check_another_in_the_middle(method: str) -> None:
+    """Both would be let in before either was counted."""
+    checked, inside = holdout(method=method, max_overfit=1), []
+
+    def query(x: Any) -> Any:
+        try:
+            inside.append(checked.check(overfitted))
+        except ParameterError as refusal:
+            assert "evaluating it" in str(refusal)
+        return overfitted(x)
+
+    assert checked.check(query).is_overfit
+    assert (inside, checked.checked, checked.left) == ([], 1, 0)
+
+
 def test_the_number_of_checks_is_kept() -> None:
     checked = holdout(checks=3)
     for _ in range(3):

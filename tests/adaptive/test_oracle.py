@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -240,6 +241,60 @@ def test_a_copy_or_another_process_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(os, "getpid", lambda: -1)
     with pytest.raises(ParameterError, match="belongs to the process"):
         asked.ask(half)
+
+
+# ------------------------------------------------------------- questions inside questions
+
+
+class AsksInside:
+    """A query that asks the same oracle again while it is evaluated, and goes on whatever comes of it."""
+
+    def __init__(self, asked: dp.Oracle) -> None:
+        self.asked = asked
+        self.inside: list[Any] = []
+
+    def __call__(self, x: Any) -> Any:
+        try:
+            self.inside.append(self.asked.ask(half))
+        except ParameterError as refusal:
+            assert "evaluating it" in str(refusal)
+        return half(x)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_query_cannot_ask_in_the_middle_of_another(method: str) -> None:
+    """Both would be counted after both were let in, and would see the same fresh rows."""
+    asked = oracle(method=method, queries=1)
+    query = AsksInside(asked)
+    asked.ask(query)
+    assert not query.inside
+    assert (asked.asked, asked.left) == (1, 0)
+
+
+def test_a_list_fixed_in_advance_cannot_depend_on_an_answer() -> None:
+    asked = oracle(adaptive=False)
+
+    def late() -> Any:
+        yield half if asked.ask_all([half])[0].value > 0.4 else fails
+
+    with nothing_drawn(), pytest.raises(OverBudget, match="one list"):
+        asked.ask_all(late())
+    assert asked.asked == 1
+
+
+def test_threads_get_no_more_answers_than_were_promised() -> None:
+    asked = oracle(queries=3, method="laplace")
+
+    def one(_: int) -> bool:
+        try:
+            asked.ask(half)
+        except OverBudget:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(one, range(12))) == 3
+    assert asked.left == 0
 
 
 # ---------------------------------------------------------------- questions in one list

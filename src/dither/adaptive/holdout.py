@@ -9,7 +9,6 @@ answers.
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -17,6 +16,7 @@ from typing import Any, NoReturn
 from dither.adaptive.mean import QueryMean, within_unit
 from dither.adaptive.rules import RULES, NoisyRule, RoundedRule, Rule
 from dither.adaptive.sample import Sample
+from dither.adaptive.turns import Turns
 from dither.errors import OverBudget, ParameterError
 from dither.exact import Number, check, in_words, rational
 from dither.measures import Guarantee
@@ -62,7 +62,7 @@ class ReusableHoldout:
     (True, True, 2)
     """
 
-    __slots__ = ("_checked", "_confidence", "_holdout", "_lock", "_overfit", "_process", "_session", "_train", "rule")
+    __slots__ = ("_checked", "_confidence", "_holdout", "_overfit", "_process", "_session", "_train", "_turns", "rule")
 
     rule: Rule
     """What counts as overfitted, and what is promised."""
@@ -96,7 +96,7 @@ class ReusableHoldout:
                 f"max_overfit={max_overfit}. Give more rows or fewer checks."
             )
         self._checked = self._overfit = 0
-        self._process, self._lock = os.getpid(), threading.RLock()
+        self._process, self._turns = os.getpid(), Turns()
         self._session = self.rule.start()
 
     @property
@@ -121,7 +121,7 @@ class ReusableHoldout:
 
     def check(self, query: Any) -> Check:
         """Whether a finding is overfitted, and what to believe about the population. Queries as for `Oracle.ask`."""
-        with self._lock:
+        with self._turns:
             self._check_open()
             shown = self._train.numerators(query)
             parts = self._holdout.numerators(query)

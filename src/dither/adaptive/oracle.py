@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,6 +15,7 @@ from dither.adaptive.mean import within_unit
 from dither.adaptive.promise import Promise
 from dither.adaptive.routes import Route, Splitting
 from dither.adaptive.sample import Sample
+from dither.adaptive.turns import Turns
 from dither.errors import OverBudget, ParameterError
 from dither.exact import Number, check, rational
 from dither.measures import Guarantee
@@ -75,7 +75,7 @@ class Oracle:
     have them refused. `refused` counts them.
     """
 
-    __slots__ = ("_asked", "_lock", "_order", "_process", "_refused", "_sample", "promise")
+    __slots__ = ("_asked", "_order", "_process", "_refused", "_sample", "_turns", "promise")
 
     promise: Promise
     """What is promised, by which theorem, beside what other ways would promise."""
@@ -102,7 +102,7 @@ class Oracle:
         self._asked = 0
         self._refused = 0
         self._process = os.getpid()
-        self._lock = threading.RLock()
+        self._turns = Turns()
         # Fresh rows are independent only if their order says nothing: a table may be sorted.
         self._order = _shuffled(self.rows) if isinstance(self.promise.route, Splitting) else None
 
@@ -162,13 +162,14 @@ class Oracle:
 
         Refused before anything is drawn or counted, and without a word about the rows: values outside [0, 1], NaN,
         another number of values than rows, exceptions inside the query, and queries that say something else about a row
-        when they are asked about fewer rows in another order. After `queries` answers everything is refused.
+        when they are asked about fewer rows in another order. After `queries` answers everything is refused, and so is
+        a question asked by a query while it is evaluated.
         """
         if not self.promise.route.is_adaptive:
             raise ParameterError(
                 "this oracle was made for queries that are fixed in advance (adaptive=False). Give them to ask_all."
             )
-        with self._lock:
+        with self._turns:
             return self._answer([query])[0]
 
     def ask_all(self, queries: Iterable[Any]) -> list[Answer]:
@@ -176,10 +177,11 @@ class Oracle:
 
         With `adaptive=False` it may be called once: a second list could depend on the answers to the first.
         """
-        with self._lock:
+        listed = list(queries)  # before the turn: what makes the list may ask for itself
+        with self._turns:
             if self._asked and not self.promise.route.is_adaptive:
                 raise OverBudget("queries that are fixed in advance come in one list, and it was answered already.")
-            return self._answer(list(queries))
+            return self._answer(listed)
 
     def _answer(self, queries: list[Any]) -> list[Answer]:
         """All are evaluated, then counted, then drawn."""
