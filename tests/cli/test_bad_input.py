@@ -43,6 +43,21 @@ REFUSED = {
         2,
         "m = mean(day, bounds=(0, 9)): a number is needed in this place, and the expression gives a date",
     ),
+    "a date where a number should be, in texts": (
+        f"release visits.csv --person user_id --agg 'm=mean(day, 0, 9)' {BUDGET} --epsilon 0.1",
+        2,
+        "m = mean(day, bounds=(0, 9)): column 'day' holds dates, and numbers are needed here. Choose a column of",
+    ),
+    "a word where a number should be": (
+        f"release visits.parquet --person user_id --agg 'm=max(city, 0, 9)' {BUDGET} --epsilon 0.1",
+        2,
+        "column 'city' holds texts",
+    ),
+    "bins of numbers of a date": (
+        f"release visits.csv --person user_id --group-by 'bins(day, [0, 5, 9])' --agg n=count {BUDGET} --epsilon 0.1",
+        2,
+        "bins(day, 0, 5, 9): column 'day' holds dates",
+    ),
     "a date as a bound": (
         f"release visits.csv --person user_id --agg \"m=mean(cost, date '2024-01-01', 9)\" {BUDGET} --epsilon 0.1",
         2,
@@ -143,6 +158,11 @@ REFUSED = {
     "a prior of 1": ("explain --epsilon 1 --prior 1", 2, "prior"),
     "init of nothing": ("init nothing.csv --out new.toml --person user_id --budget-epsilon 1", 2, "no file is found"),
     "init over a description": ("init visits.csv --person user_id --budget-epsilon 1", 2, "--force"),
+    "init with bounds of a date": (
+        "init visits.csv --out new.toml --person user_id --bounds day=0,9 --budget-epsilon 1",
+        2,
+        "column 'day' is of the kind date",
+    ),
     "init without a person": ("init visits.csv --out new.toml --budget-epsilon 1", 2, "--person or --rows"),
     "init with a missing person": (
         "init visits.csv --out new.toml --person id --budget-epsilon 1",
@@ -226,6 +246,10 @@ TYPOS = {
     ),
     "max_groups = 2": ("max_groups = 'two'", "line 6: max_groups in [unit] must be a whole number, and it is a text."),
     'keys = ["Paris", "Lyon"]': ('keys = [["Paris"], "Lyon"]', "line 18: a key is a text, a whole number, a day"),
+    "[bounds]": (
+        '[columns]\ncost = "money"\n[bounds]',
+        "line 9: cost in [columns] must be one of number, date, truth, text.",
+    ),
     "[unit]": ("[unit", "line 4: this is not TOML"),
     "epsilon = 0.25": ("epsilon = nan", "epsilon must be one finite number"),
     'agg.cost = "median(cost, interval=0.9)"': ('agg.cost = "midian(cost)"', "line 23: an aggregate is expected here"),

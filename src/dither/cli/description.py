@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dither.cli.kinds import check_kinds, columns_of_numbers
 from dither.engine import Bins, Dataset, Plan, Question
 from dither.engine.aggregate import Aggregate
 from dither.errors import LedgerError, ParameterError
@@ -17,6 +18,7 @@ from dither.ledger import Account, Ledger
 from dither.ledger.budget import Budget
 from dither.measures import PureDP
 from dither.tables import Expression, open_source
+from dither.tables.kinds import text_kinds
 from dither.unit.contribution import TableUnit
 
 __all__ = ["Asked", "Description", "is_there"]
@@ -69,6 +71,10 @@ class Description:
     ledger: str | None = None
     table: str | None = None
     identity: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """What was said to stand in columns: number, date, truth or text."""
+    looks_for_kinds: bool = False
+    """Whether the first lines of a CSV file tell the kinds that were not said."""
 
     def question(self, name: str | None) -> tuple[str, Asked]:
         """The question of that name, or the only one."""
@@ -80,14 +86,31 @@ class Description:
             raise ParameterError(f"there is no question {name!r}. Existing questions: {', '.join(self.questions)}.")
         return name, self.questions[name]
 
-    @contextmanager
-    def for_planning(self) -> Iterator[Dataset]:
-        """The dataset with a ledger of its own that is thrown away: no budget is opened, and nothing can be released
-        from what the owner gave."""
-        with tempfile.TemporaryDirectory() as folder:
-            data = self._opened(PureDP(1), Path(folder) / "plan.ledger")
-            with data:
-                yield data
+    def plans(self, questions: Iterable[Asked]) -> list[Plan]:
+        """The plan of each question; what cannot be asked is refused here.
+
+        The dataset has a ledger of its own that is thrown away: no budget is opened, and nothing can be released from
+        what the owner gave.
+        """
+        asked = list(questions)
+        with tempfile.TemporaryDirectory() as folder, self._opened(PureDP(1), Path(folder) / "plan.ledger") as data:
+            found = [each.planned(data) for each in asked]
+        needed: dict[str, str] = {}
+        for each in asked:
+            needed |= columns_of_numbers(each.aggregates, each.group_by, each.columns)
+        self._check_kinds(needed)
+        return found
+
+    def _check_kinds(self, read_as_numbers: Mapping[str, str]) -> None:
+        kinds = dict(self.kinds)
+        unknown = [column for column in read_as_numbers if column not in kinds]
+        if unknown and self.looks_for_kinds:
+            opened = open_source(self.source, self.table, self.identity)
+            try:
+                kinds |= text_kinds(opened, unknown)
+            finally:
+                opened.engine.backend.disconnect()
+        check_kinds(read_as_numbers, kinds)
 
     @contextmanager
     def for_releasing(self) -> Iterator[Dataset]:

@@ -28,13 +28,15 @@ class Draft:
     """What is known of a dataset before its first question."""
 
     columns: Mapping[str, str]
-    """Their types, by name."""
+    """Their kinds or types, by name."""
     person: str | None
     change: str
     """What may happen to a row, where there is no person."""
     bounds: Mapping[str, tuple[Fraction, Fraction]]
     epsilon: str
     delta: str
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """What stands in columns of texts."""
     max_groups: int = 1
     max_rows_per_group: int = 1
     seen: Mapping[str, PublicColumn] = field(default_factory=dict)
@@ -51,7 +53,14 @@ class Draft:
         place = source if "://" in source else os.path.relpath(source, file.parent)
         kept = ledger or f"{Path(place).stem.replace('*', '') or 'dither'}.ledger"
         return "\n".join(
-            [*self._data(place, table), *self._unit(), *self._bounds(), *self._budget(kept), *self._asked()]
+            [
+                *self._data(place, table),
+                *self._kinds(),
+                *self._unit(),
+                *self._bounds(),
+                *self._budget(kept),
+                *self._asked(),
+            ]
         )
 
     def _data(self, place: str, table: str | None) -> list[str]:
@@ -63,8 +72,21 @@ class Draft:
             "[dataset]",
             f"source = {_quoted(place)}  # as seen from the folder of this file",
             *([] if table is None else [f"table = {_quoted(table)}"]),
-            "# Its columns:",
-            *(f"#   {printable(name)}: {kind}" for name, kind in self.columns.items()),
+            *self._typed(),
+            "",
+        ]
+
+    def _typed(self) -> list[str]:
+        """The columns whose types the source itself says, or nobody."""
+        typed = [f"#   {printable(name)}: {of}" for name, of in self.columns.items() if name not in self.kinds]
+        return ["# Columns and their types:", *typed] if typed else []
+
+    def _kinds(self) -> list[str]:
+        if not self.kinds:
+            return []
+        return [
+            "[columns]  # what stands in texts: number, date, truth or text; names and kinds are taken as public",
+            *(f"{_key(name)} = {_quoted(kind)}" for name, kind in self.kinds.items()),
             "",
         ]
 

@@ -39,6 +39,8 @@ def described(flags: Mapping[str, Any]) -> Description:
         ledger=given.get("ledger"),
         table=given.get("table"),
         identity=given.get("identity"),
+        kinds=dict.fromkeys(given.get("number", ()), "number"),
+        looks_for_kinds=True,
     )
 
 

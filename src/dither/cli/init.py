@@ -36,8 +36,9 @@ def command(
 ) -> None:
     """Describe a dataset in a commented dither.toml.
 
-    Only the names and types of the columns are looked at, never the values, unless you say --public. What the flags do
-    not say is asked: who is protected, between which bounds numbers lie, and what may be spent.
+    Only the names and types of the columns are looked at, for which the first lines of a CSV file are read; the values
+    are not, unless you say --public. What the flags do not say is asked: who is protected, between which bounds
+    numbers lie, and what may be spent.
 
     \b
     Example:

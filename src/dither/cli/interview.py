@@ -15,6 +15,7 @@ from dither.cli.screen import printable, working
 from dither.cli.toml_file import CHANGES
 from dither.errors import ParameterError
 from dither.tables import missing_column, open_source
+from dither.tables.kinds import KINDS, text_kinds
 from dither.tables.lattice import checked_bounds
 from dither.tables.public import PublicColumn, public_columns
 
@@ -28,7 +29,7 @@ _LIMITS = {
 
 def drafted(flags: Mapping[str, Any]) -> Draft:
     """What the flags and the answers say of a dataset."""
-    columns, seen = _looked_at(flags["source"], flags["table"], flags["public"])
+    columns, kinds, seen = _looked_at(flags["source"], flags["table"], flags["public"])
     person, change = _protected(flags["person"], flags["rows"], columns)
     limits = {name: flags[name] for name in _LIMITS if flags[name] is not None}
     if person is None and limits:
@@ -37,6 +38,7 @@ def drafted(flags: Mapping[str, Any]) -> Draft:
         limits |= {name: _limit(question, name) for name, question in _LIMITS.items() if name not in limits}
     return Draft(
         columns=columns,
+        kinds=kinds,
         person=person,
         change=change,
         bounds=_bounds(flags["bounds"], columns, is_asked=not flags["public"]),
@@ -47,13 +49,17 @@ def drafted(flags: Mapping[str, Any]) -> Draft:
     )
 
 
-def _looked_at(source: str, table: str | None, public: bool) -> tuple[dict[str, str], dict[str, PublicColumn]]:
-    """The columns with their types, and, if they are public, what is in them."""
+def _looked_at(
+    source: str, table: str | None, public: bool
+) -> tuple[dict[str, str], dict[str, str], dict[str, PublicColumn]]:
+    """The columns with their kinds or types, those kinds that only a description can say, and what is public."""
     opened = open_source(source, table, "init")
     try:
         with working("looking at the columns"):
             seen = public_columns(opened) if public else {}
-            return {name: str(of) for name, of in opened.table.schema().items()}, seen
+            kinds = text_kinds(opened, opened.table.columns)
+            types = {name: str(of) for name, of in opened.table.schema().items()}
+            return {name: kinds.get(name, of) for name, of in types.items()}, kinds, seen
     finally:
         opened.engine.backend.disconnect()
 
@@ -65,7 +71,8 @@ def _protected(person: str | None, rows: str | None, columns: Mapping[str, str])
     if rows is not None and rows not in CHANGES:
         raise ParameterError(f"--rows must be one of {', '.join(CHANGES)}.")
     if person is None and rows is None:
-        typer.echo(f"Columns: {', '.join(map(printable, columns))}.", err=True)
+        listed = ", ".join(f"{printable(name)} ({kind})" for name, kind in columns.items())
+        typer.echo(f"Columns: {listed}.", err=True)
         who = _needed("The column that tells persons apart ('rows' if each row is one)", "--person or --rows")
         person, rows = (None, "add-remove") if who == "rows" and "rows" not in columns else (who, None)
     if person is not None and person not in columns:
@@ -80,14 +87,20 @@ def _bounds(
     if not named and is_asked:
         for name in _asked("Columns with numbers to add up or average, separated by commas", "").split(","):
             if name.strip():
-                known = _existing(name.strip(), columns)
+                known = _of_numbers(name.strip(), columns)
                 named[known] = _needed(f"The smallest and the largest {known} that make sense: 0,200", "--bounds")
-    return {_existing(name, columns): checked_bounds(bounds(both)) for name, both in named.items()}
+    return {_of_numbers(name, columns): checked_bounds(bounds(both)) for name, both in named.items()}
 
 
-def _existing(name: str, columns: Mapping[str, str]) -> str:
+def _of_numbers(name: str, columns: Mapping[str, str]) -> str:
+    """The name of a column that exists and may hold numbers."""
     if name not in columns:
         raise missing_column(name, list(columns))
+    if columns[name] in KINDS and columns[name] != "number":
+        raise ParameterError(
+            f"bounds are those of numbers, and column {name!r} is of the kind {columns[name]}. Leave them out; if it "
+            f'holds numbers all the same, add them to the description, and {name} = "number" to its [columns].'
+        )
     return name
 
 

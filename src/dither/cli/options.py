@@ -24,6 +24,7 @@ __all__ = [
     "MAX_GROUPS",
     "MAX_ROWS",
     "NOISE",
+    "NUMBER",
     "PERSON",
     "POPULATION",
     "RHO",
@@ -92,6 +93,12 @@ BOUNDS: TypeAlias = Annotated[
     typer.Option(
         metavar="COLUMN=LOW,HIGH",
         help="The bounds of a column for all aggregates that do not say their own: 'cost=0,200'.",
+    ),
+]
+NUMBER: TypeAlias = Annotated[
+    _Texts,
+    typer.Option(
+        metavar="COLUMN", help="A column of texts whose numbers count, all else in it is missing; may be repeated."
     ),
 ]
 

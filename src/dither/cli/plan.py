@@ -28,6 +28,7 @@ def command(
     keys: options.KEYS = None,
     agg: options.AGG = None,
     bounds: options.BOUNDS = None,
+    number: options.NUMBER = None,
     epsilon: options.EPSILON = None,
     delta: options.DELTA = None,
     rho: options.RHO = None,
@@ -42,8 +43,8 @@ def command(
 ) -> None:
     """Say what a question would cost, and how exact it would be.
 
-    Nothing is spent, and no rows are read: only names and types of columns are looked at. The error of a mean depends
-    on the size of a group, so it is shown for several.
+    Nothing is spent: only names and types of columns are looked at, for which the first lines of a CSV file are read
+    unless a description says the types. The error of a mean depends on the size of a group, so it is shown for several.
 
     \b
     Example:
@@ -56,9 +57,8 @@ def command(
 
     description = described(context.params)
     names = questions or list(description.questions)
-    asked = [description.question(name) for name in names]
-    with description.for_planning() as data:
-        plans = [(name, question.planned(data)) for name, question in asked]
+    asked = dict(description.question(name) for name in names)
+    plans = list(zip(asked, description.plans(asked.values()), strict=True))
     account = description.account()
     if json:
         print_json([_as_dict(name, plan, account) for name, plan in plans])

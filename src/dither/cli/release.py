@@ -29,6 +29,7 @@ def command(
     keys: options.KEYS = None,
     agg: options.AGG = None,
     bounds: options.BOUNDS = None,
+    number: options.NUMBER = None,
     epsilon: options.EPSILON = None,
     delta: options.DELTA = None,
     rho: options.RHO = None,
@@ -74,8 +75,7 @@ def command(
     _, asked = description.question(question)
     files = Files(out=out, certificate=certificate, report=report, plot=plot)
     files.check(description, source)
-    with description.for_planning() as data:
-        asked.planned(data)  # what cannot be asked is refused before there is a ledger
+    description.plans([asked])  # what cannot be asked is refused before there is a ledger
     with description.for_releasing() as data, working("asking the engine and drawing noise"):
         release = asked.of(data).release(key=asked.key, **asked.price)
         left, budget = data.remaining, data.origin.door.ledger.account(data.origin.door.account).budget

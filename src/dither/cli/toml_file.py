@@ -12,6 +12,9 @@
     [bounds]                                  agg = { visits = "count", spend = "mean(cost)" }
     cost = [0, 200]                           epsilon = 0.5
 
+    [columns]  # number, date, truth or text, where the type is text, as in a CSV file
+    cost = "number"
+
 Paths are those seen from the folder of the file. Numbers are exact decimals.
 """
 
@@ -28,6 +31,7 @@ from dither.cli.toml_lines import Section, document
 from dither.errors import ParameterError
 from dither.ledger.budget import Budget
 from dither.measures import ZCDP, ApproxDP, PureDP
+from dither.tables.kinds import KINDS
 from dither.tables.lattice import checked_bounds
 from dither.unit.contribution import Person, Rows, TableUnit
 
@@ -61,7 +65,7 @@ def read(file: Path) -> Description:
 def described(text: str, folder: Path) -> Description:
     """The description in a text, with paths as seen from `folder`."""
     whole = document(text)
-    whole.only(("dataset", "unit", "bounds", "budget", "questions"))
+    whole.only(("dataset", "columns", "unit", "bounds", "budget", "questions"))
     dataset, budget = whole.section("dataset"), whole.section("budget")
     dataset.only(("source", "table", "identity"))
     budget.only(("epsilon", "delta", "rho", "ledger"))
@@ -75,6 +79,7 @@ def described(text: str, folder: Path) -> Description:
         ledger=None if ledger is None else _seen_from(folder, ledger),
         table=dataset.get("table", str),
         identity=dataset.get("identity", str),
+        kinds=_kinds(whole.section("columns")),
     )
 
 
@@ -124,6 +129,13 @@ def _bounds(section: Section) -> Bounds:
             section.refuse(name, f"the bounds of {name!r} must be two numbers: [0, 200].")
         known[name] = section.at(name, checked_bounds, low_high)
     return known
+
+
+def _kinds(section: Section) -> dict[str, str]:
+    for name in section.values:
+        if section.need(name, str) not in KINDS:
+            section.refuse(name, f"{name} in {section.name} must be one of {', '.join(KINDS)}.")
+    return section.values
 
 
 def _asked(section: Section, known: Bounds) -> Asked:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from dither.errors import EngineError, ParameterError
 from dither.tables.compiled import different
 from dither.tables.engines import Engine
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.engines.duckdb import SEPARATED, DuckDB
 
 __all__ = ["Source", "arrow_table", "not_reserved", "open_source"]
 
@@ -41,6 +41,8 @@ class Source:
     identity: str
     parts: frozenset[str] = frozenset()
     """The files or tables that it consists of, each by a name of its own: two sources that share one share people."""
+    has_types: bool = True
+    """Whether columns have types of their own; in files of separated values all of them are texts."""
 
     def __post_init__(self) -> None:
         if not self.table.columns:
@@ -144,7 +146,8 @@ def _files(pattern: str, identity: str | None) -> Source:
         "Check that they are CSV files in UTF-8 with a header line, or Parquet files, and that none is empty.",
     )
     parts = frozenset(f"file:{_digest([str(path)])}" for path in paths)
-    return Source(engine, table, identity or f"files:{_digest(map(str, paths))}:{paths[0].name}", parts)
+    name = identity or f"files:{_digest(map(str, paths))}:{paths[0].name}"
+    return Source(engine, table, name, parts, has_types=paths[0].suffix.lower() not in SEPARATED)
 
 
 def _database(url: str, table: str | None, identity: str | None) -> Source:

@@ -13,21 +13,21 @@ from typing import Any, Final
 
 import ibis
 
-__all__ = ["written_day", "written_number"]
+__all__ = ["DAY", "NUMBER", "written_day", "written_number"]
 
-_NUMBER: Final = r"^ *[+-]?([0-9]{1,30}[.]?[0-9]{0,30}|[.][0-9]{1,30})([eE][+-]?[0-9]{1,2})? *$"
+NUMBER: Final = r"^ *[+-]?([0-9]{1,30}[.]?[0-9]{0,30}|[.][0-9]{1,30})([eE][+-]?[0-9]{1,2})? *$"
 """Digits of ASCII and no exponent of three digits: always within the range of doubles."""
-_DAY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?$"
+DAY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?$"
 
 
 def written_number(text: Any) -> Any:
     """The double nearest to a decimal number such as 12, -0.5 or 1e6."""
-    return _of_form(text, _NUMBER).cast("float64")
+    return _of_form(text, NUMBER).cast("float64")
 
 
 def written_day(text: Any) -> Any:
     """The day of 2024-12-31, with or without a time behind it; a day that the calendar does not have is NULL."""
-    formed = _of_form(text, _DAY)
+    formed = _of_form(text, DAY)
     year, month, day = (formed.substr(start, size).cast("int64") for start, size in ((0, 4), (5, 2), (8, 2)))
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
     length = ibis.cases(

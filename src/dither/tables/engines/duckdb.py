@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import ibis
 import ibis.expr.types as ir
@@ -15,7 +15,10 @@ from dither.errors import ParameterError
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
 from dither.tables.engines.quotes import is_one_line_each
 
-__all__ = ["DuckDB"]
+__all__ = ["SEPARATED", "DuckDB"]
+
+SEPARATED: Final = frozenset({".csv", ".tsv", ".txt"})
+"""The endings of files of separated values, whose columns have no types."""
 
 _LONGEST_HEADER = 1 << 20
 _LOCKED = ("lock_configuration=true",)
@@ -42,7 +45,7 @@ class DuckDB(Engine):
         names = [str(path) for path in paths]
         if kind <= {".parquet", ".pq"}:
             table = self.backend.read_parquet(names)
-        elif kind <= {".csv", ".tsv", ".txt"}:
+        elif kind <= SEPARATED:
             table = self._texts(paths)
         else:
             raise ParameterError("a source is CSV or Parquet files of one kind, by their endings .csv and .parquet.")
