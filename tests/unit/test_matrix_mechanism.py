@@ -68,6 +68,24 @@ def test_answers_are_unbiased_and_spread_as_predicted(name: str) -> None:
         assert 0.3 < (errors**2).mean() / mechanism.mean_squared_error < 3
 
 
+STEEP = {
+    "columns of different length": [[1 << 20, 1], [1 << 20, 0], [0, 1]],
+    "columns that are nearly one": [[1 << 18, 1 << 18], [1 << 18, (1 << 18) - 1], [1 << 18, 1 << 18]],
+}
+
+
+@pytest.mark.parametrize("name", STEEP)
+@pytest.mark.parametrize("strategy", ["answers", "cells", "optimal"])
+def test_no_direction_is_lost_in_steep_workloads(name: str, strategy: str) -> None:
+    """With hardly any noise, millions of people in a direction that floats might take for none are in the answers."""
+    workload, people = Workload.matrix(STEEP[name]), [10**8, 10**7]
+    mechanism = MatrixMechanism(workload, epsilon=10**5, delta=1e-6, strategy=strategy, noise="gaussian")
+    found = mechanism.release(people)
+    low, high = found.interval(1 - ALARM)
+    assert (low <= workload.exact(people)).all()
+    assert (workload.exact(people) <= high).all()
+
+
 @pytest.mark.parametrize(
     ("strategy", "delta"), [("cells", None), ("tree of 4", None), ("answers", None), ("cells", 1e-6), ("optimal", 1e-6)]
 )

@@ -11,6 +11,8 @@ from dither.unit.queries import Queries
 __all__ = ["Answers", "Cells"]
 
 _FEW_CELLS = 1024
+_NONE, _CLEAR = 1e-14, 1e-8
+"""Eigenvalues, as shares of the largest: below the first they are errors of 0, above the second they are not 0."""
 
 
 class Cells(Strategy):
@@ -55,7 +57,8 @@ class Cells(Strategy):
 class Answers(Strategy):
     """A = `scale`·W: each answer gets noise. More answers than cells are made consistent by least squares.
 
-    With C = W(WᵀW)⁺Wᵀ the variances are the diagonal of a projection: they add up to the rank of W.
+    With C = W(WᵀW)⁻Wᵀ, for any generalised inverse, the variances are the diagonal of a projection: they add up to the
+    rank of W. Where floats cannot tell that rank, the answers are left as they are: C would forget a direction of W.
     """
 
     name = "answers"
@@ -63,7 +66,14 @@ class Answers(Strategy):
     def __init__(self, queries: Queries, scale: int) -> None:
         self._queries = queries
         self._scale = scale
-        self.is_direct = not (queries.count > queries.cells and queries.cells <= _FEW_CELLS)
+
+    @once
+    def is_direct(self) -> bool:
+        """Not if there are more answers than cells, as long as least squares can be trusted."""
+        if not self._queries.cells < self._queries.count or self._queries.cells > _FEW_CELLS:
+            return True
+        shares = self._spectrum[0] / self._spectrum[0][-1]
+        return bool(((shares > _NONE) & (shares < _CLEAR)).any())
 
     @property
     def measurements(self) -> int:
@@ -95,6 +105,21 @@ class Answers(Strategy):
         return forms / self._scale**2
 
     @once
+    def _spectrum(self) -> tuple[Floats, Floats]:
+        """Eigenvalues, from the smallest, and eigenvectors of WᵀW with columns of W made equally long."""
+        values, vectors = np.linalg.eigh(self._queries.gram() / np.outer(self._lengths, self._lengths))
+        return values, vectors
+
+    @once
+    def _lengths(self) -> Floats:
+        """Of the columns of W; none is 0, since every class is counted by some query."""
+        return np.sqrt(np.diag(self._queries.gram()))
+
+    @once
     def _inverse(self) -> Floats:
-        """(WᵀW)⁺."""
-        return np.asarray(np.linalg.pinv(self._queries.gram(), rcond=1e-12, hermitian=True), dtype=np.float64)
+        """(WᵀW)⁻."""
+        values, vectors = self._spectrum
+        clear = values > _CLEAR * values[-1]
+        scaled = vectors[:, clear] / self._lengths[:, None]
+        inverse: Floats = (scaled / values[clear]) @ scaled.T
+        return inverse
