@@ -167,10 +167,18 @@ class Added(Noise):
         """Of one number: σ², or about 2b² for Laplace noise of scale b. For weights, not for bounds."""
         return float(2 * self.noise.scale**2 if isinstance(self.noise, LaplaceNoise) else self.noise.variance)
 
+    @property
+    def kind(self) -> str:
+        """Its law, and what measures its size."""
+        return "Laplace, scale" if isinstance(self.noise, LaplaceNoise) else "Gaussian, sigma"
+
+    @property
+    def size(self) -> float:
+        """The scale, or the standard deviation, for people."""
+        return float(self.noise.scale) if isinstance(self.noise, LaplaceNoise) else math.sqrt(self.noise.variance)
+
     def __str__(self) -> str:
-        if isinstance(self.noise, LaplaceNoise):
-            return f"Laplace, scale {float(self.noise.scale):,.4g}"
-        return f"Gaussian, sigma {math.sqrt(self.noise.variance):,.4g}"
+        return f"{self.kind} {self.size:,.4g}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

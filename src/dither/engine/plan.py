@@ -105,9 +105,8 @@ class Plan:
         """For each column of the answer: its name, its noise, its share of the price, and its error, in words."""
         found = []
         for name, aggregate in self.aggregates.items():
-            noises = [str(self.parts[key].noise) for key in aggregate.needs]
             share = sum((self.parts[key].share for key in aggregate.needs), Fraction(0))
-            found.append((name, " | ".join(dict.fromkeys(noises)), f"{float(share):.1%}", self._said_error(name)))
+            found.append((name, self._said_noise(aggregate), f"{float(share):.1%}", self._said_error(name)))
         if self.discovery is not None:
             shown = f"discovery, from {self.discovery.threshold} people on"
             found.append(("(groups)", shown, f"{float(self.parts[PEOPLE].share):.1%}", ""))
@@ -130,6 +129,18 @@ class Plan:
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
         ]
         return "\n".join([*table, f"costs {self.cost}"])
+
+    def _said_noise(self, aggregate: Aggregate) -> str:
+        """In the unit of the column: sums are kept in steps of a lattice, which nobody has seen."""
+        sizes: dict[str, list[str]] = {}
+        for key in aggregate.needs:
+            part = self.parts[key]
+            if not isinstance(part.noise, Added) or not isinstance(part.need, Whole):
+                return str(part.noise)  # of counts, or of a choice; they stand alone
+            size = f"{part.noise.size * float(part.need.measure.unit):,.4g}"
+            called = f"{size} ({part.need.measure.word})" if len(aggregate.needs) > 1 else size
+            sizes.setdefault(part.noise.kind, []).append(called)
+        return " | ".join(f"{kind} {', '.join(of)}" for kind, of in sizes.items())
 
     def _said_error(self, name: str) -> str:
         if self.error(name, _SIZES[0]) is None:

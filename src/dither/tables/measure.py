@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import ibis
@@ -41,6 +42,16 @@ class Measure(ABC):
     def row(self, value: Any) -> Any:
         """What a row with this value brings."""
         return number(value).notnull().ifelse(1, ibis.null("int64"))
+
+    @property
+    def unit(self) -> Fraction:
+        """What 1 stands for, in the unit of the values."""
+        return Fraction(1)
+
+    @property
+    def word(self) -> str:
+        """What it is, for people."""
+        return "count"
 
     @abstractmethod
     def contribution(self, person: Reduced, max_rows: int) -> Any:
@@ -100,6 +111,14 @@ class Sum(Measure):
     def row(self, value: Any) -> Any:
         return self.lattice.steps(number(value))
 
+    @property
+    def unit(self) -> Fraction:
+        return self.lattice.step
+
+    @property
+    def word(self) -> str:
+        return "sum"
+
     def contribution(self, person: Reduced, max_rows: int) -> Any:
         low, high = min(self.lattice.low, 0), max(self.lattice.high, 0)
         # An engine that is not asked for the number of values does not count them.
@@ -123,6 +142,14 @@ class Centred(Measure):
     def row(self, value: Any) -> Any:
         return self.lattice.steps(number(value))
 
+    @property
+    def unit(self) -> Fraction:
+        return self.lattice.step / 2
+
+    @property
+    def word(self) -> str:
+        return "sum"
+
     def contribution(self, person: Reduced, max_rows: int) -> Any:
         return _centred(person, max_rows, self.lattice.width)
 
@@ -144,6 +171,15 @@ class Squares(Measure):
     def row(self, value: Any) -> Any:
         way = 2 * self.lattice.steps(number(value)) - self.lattice.width
         return way * way
+
+    @property
+    def unit(self) -> Fraction:
+        """Of the sum of the squares of the way from the middle: (step/2)², and once more a half."""
+        return self.lattice.step**2 / 8
+
+    @property
+    def word(self) -> str:
+        return "squares"
 
     def contribution(self, person: Reduced, max_rows: int) -> Any:
         return _centred(person, max_rows, self.lattice.width**2)
