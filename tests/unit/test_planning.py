@@ -133,6 +133,13 @@ def test_numbers_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
         plan(asked.pop("queries"), **asked)
 
 
+def test_a_number_of_records_that_makes_delta_too_large_is_refused() -> None:
+    """Claim C26, for the n that is found as for one that is given."""
+    with pytest.raises(ParameterError, match="delta must be far below 1/n"):
+        plan(100, epsilon=1, accuracy=0.1, delta="0.01")
+    assert plan(100, epsilon=1, accuracy=0.1, delta="1e-6").n * 1e-6 < 1
+
+
 def test_what_cannot_be_kept_is_refused() -> None:
     with pytest.raises(ParameterError, match="ask too much"):
         plan(10**6, n=10, epsilon=1e-6, accuracy=0.01, confidence=None)

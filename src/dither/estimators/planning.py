@@ -166,6 +166,7 @@ def plan(
     most_is_best = missing[0] in ("confidence", "queries")
     ranked = sorted(options, key=lambda option: -option.value if most_is_best else option.value)
     full = known.with_value(missing[0], ranked[0].value)
+    failure(share, full.n, False)  # also for an n that was just found
     return Plan(
         queries=full.queries,
         n=full.n,
