@@ -146,6 +146,12 @@ REFUSED = {
         ".csv or .parquet or .json",
     ),
     "out in no folder": (f"release visits.csv {FLAGS} --epsilon 0.1 --out no/a.csv", 2, "cannot be written"),
+    "a picture of names": (
+        f"release visits.csv --person user_id --agg \"t=top(city, 1, ['Paris', 'Rome'])\" {BUDGET} --epsilon 0.1 "
+        "--plot a.svg",
+        2,
+        "--plot draws numbers",
+    ),
     "an unknown question": ("release dither.toml by_town", 2, "Existing questions: by_city, middle."),
     "one question of several": ("release dither.toml", 2, "Name one of them: by_city, middle."),
     "a flag of the description": ("release dither.toml middle --person city", 2, "said in the description"),
@@ -153,6 +159,7 @@ REFUSED = {
     "a description that is no text": ("plan bytes.toml", 2, "not text in UTF-8"),
     "no ledger to show": ("ledger nothing.ledger", 2, "no ledger is found at 'nothing.ledger'"),
     "a ledger to show that is none": ("ledger visits.csv", 4, "no ledger"),
+    "an empty file to show": ("ledger empty.csv", 2, "no ledger is found at 'empty.csv'"),
     "nothing to explain": ("explain", 2, "--epsilon"),
     "explain nan": ("explain --epsilon nan", 2, "epsilon must be one finite number"),
     "a prior of 1": ("explain --epsilon 1 --prior 1", 2, "prior"),

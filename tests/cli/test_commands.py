@@ -6,7 +6,9 @@ import shlex
 import sqlite3
 from fractions import Fraction
 from pathlib import Path
+from uuid import uuid4
 
+import psycopg
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
@@ -102,6 +104,58 @@ def test_a_picture_and_a_page_are_made(folder: Path) -> None:
     assert done.code == 0, done.err
     assert "Paris" in (folder / "a.svg").read_text(encoding="utf-8")
     assert "Paris" in (folder / "a.html").read_text(encoding="utf-8")
+
+
+def test_an_answer_without_groups_has_no_picture(folder: Path) -> None:
+    """At this price a group of a hundred people is found with a probability below e^-100."""
+    line = f"release visits.csv --person user_id --group-by city --agg n=count --epsilon 1e-3 --delta 1e-200 {BUDGET}"
+    done = run(*shlex.split(f"{line} --budget-delta 1e-6 --plot a.svg --report a.html"))
+    assert done.code == 0, done.err
+    assert "Nothing was drawn: no group was found." in done.err
+    assert not (folder / "a.svg").exists()
+    assert (folder / "a.html").exists()
+
+
+def test_looking_makes_no_ledger(folder: Path) -> None:
+    """Neither `verify` nor `plan` writes to an empty file."""
+    line = "release dither.toml by_city --certificate certificate.json"
+    assert run(*shlex.split(line)).code == 0
+    (folder / "empty.ledger").touch()
+    refused = run("verify", "certificate.json", "--ledger", "empty.ledger")
+    assert refused.code == 2
+    assert "it is empty" in refused.err
+    (folder / "new.toml").write_text(DESCRIPTION.replace("visits.ledger", "empty.ledger"), encoding="utf-8")
+    assert run("plan", "new.toml").code == 0
+    assert (folder / "empty.ledger").read_bytes() == b""
+
+
+def test_a_table_and_a_ledger_in_postgresql(folder: Path, postgres_url: str) -> None:
+    """At ε = 400, 200 for each of two groups: a count of 50 is off by 1 with probability e^-199 or so."""
+    database = f"command_line_{uuid4().hex}"
+    with psycopg.connect(postgres_url, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {database}")
+    url = f"{postgres_url.rpartition('/')[0]}/{database}"
+    with psycopg.connect(url) as server:
+        server.execute(
+            "CREATE TABLE visits AS SELECT n::text AS user_id, CASE n % 2 WHEN 0 THEN 'Lyon' ELSE 'Paris' END AS city "
+            "FROM generate_series(1, 100) n"
+        )
+    source = f"{url} --table visits --person user_id --max-groups 2 --group-by city --keys Lyon,Paris"
+    assert run("ledger", url).code == 4, "looking makes no ledger"
+    line = f"{source} --agg visits=count --epsilon 400 --ledger {url}"
+    assert run(*shlex.split(f"plan {line}")).code == 0
+    done = run(*shlex.split(f"release {line} --budget-epsilon 1000 --certificate certificate.json --json"))
+    assert done.code == 0, done.err
+    answer = json.loads(done.out)
+    assert all(abs(row["visits"] - 50) <= 1 for row in answer["rows"])
+    assert answer["remaining"]["epsilon"] == "600"
+    assert run("verify", "certificate.json", "--ledger", url).code == 0
+    assert "left" in run("ledger", url, "--verify").out
+    spent = run(*shlex.split(f"release {line} --epsilon 700"))
+    assert spent.code == 3
+    assert url not in spent.err
+    mistaken = run(*shlex.split(f"plan {source} --agg 'm=mean(city, 0, 1)' --epsilon 1"))
+    assert "column 'city' holds texts" in mistaken.err
 
 
 def test_lists_become_texts_in_csv(folder: Path) -> None:

@@ -163,5 +163,6 @@ def _naming(what: str) -> Iterator[None]:
 
 
 def is_there(ledger: str) -> bool:
-    """Whether a ledger may be at this place: a file that exists, or a database, which only asking tells."""
-    return "://" in ledger or Path(ledger).exists()
+    """Whether a ledger may be at this place: a file that is not empty, or a database, which only asking tells."""
+    place = Path(ledger)
+    return "://" in ledger or (place.exists() and not (place.is_file() and place.stat().st_size == 0))

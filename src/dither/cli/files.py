@@ -13,9 +13,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+import typer
 
 from dither.cli.description import Description
-from dither.engine import TableRelease
+from dither.engine import Plan, TableRelease
+from dither.engine.order import Top
 from dither.errors import DitherError, EngineError, ParameterError
 
 __all__ = ["Files", "write_table"]
@@ -56,13 +58,20 @@ class Files:
                 raise ParameterError(f"--{name} would overwrite {taken[path.resolve()]}. Name another file.")
             taken[path.resolve()] = f"--{name}"
 
+    def check_picture(self, plan: Plan) -> None:
+        """Refuse a picture of an answer that has nothing but names, whatever the data."""
+        if self.plot is not None and all(isinstance(each, Top) for each in plan.aggregates.values()):
+            raise ParameterError(
+                "--plot draws numbers, and the most common values are none. Leave it out, or ask for a count as well."
+            )
+
     def write(self, release: TableRelease) -> None:
         """Write what was asked for. The answer was paid for: if one file fails, the others are written still."""
         writers: dict[str, Callable[[Path], object]] = {
             "out": lambda path: write_table(release.value, path),
             "certificate": lambda path: path.write_text(_json(release.certificate()), encoding="utf-8"),
             "report": release.report,
-            "plot": lambda path: release.plot().savefig(path),
+            "plot": lambda path: _draw(release, path),
         }
         failed = {name: why for name, path in self._named().items() if (why := _failure(writers[name], path))}
         if failed:
@@ -84,6 +93,13 @@ def write_table(table: pa.Table, path: Path) -> None:
     else:
         plain = {name: _plain(table.column(name)) for name in table.column_names}
         pa.csv.write_csv(pa.table(plain), path)
+
+
+def _draw(release: TableRelease, path: Path) -> None:
+    if release.value.num_rows:
+        release.plot().savefig(path)
+    else:
+        typer.echo("Nothing was drawn: no group was found.", err=True)
 
 
 def _plain(column: Any) -> Any:

@@ -51,7 +51,7 @@ def command(
 
     if not is_there(place):
         raise ParameterError(f"no ledger is found at {place!r}. Check the path; `dither release` makes one.")
-    ledger = Ledger(place)
+    ledger = Ledger(place, create=False)
     try:
         checked = _verified(ledger, anchor) if verify or anchor is not None else None
         newest = ledger.anchor()

@@ -75,7 +75,8 @@ def command(
     _, asked = description.question(question)
     files = Files(out=out, certificate=certificate, report=report, plot=plot)
     files.check(description, source)
-    description.plans([asked])  # what cannot be asked is refused before there is a ledger
+    (plan,) = description.plans([asked])  # what cannot be asked is refused before there is a ledger
+    files.check_picture(plan)
     with description.for_releasing() as data, working("asking the engine and drawing noise"):
         release = asked.of(data).release(key=asked.key, **asked.price)
         left, budget = data.remaining, data.origin.door.ledger.account(data.origin.door.account).budget

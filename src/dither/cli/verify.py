@@ -61,9 +61,9 @@ def _checked(text: str, location: str | None) -> Checked:
     certificate = engine.read_certificate(text)
     if location is None:
         return check(certificate)
-    if "://" not in location and not Path(location).is_file():
-        raise typer.BadParameter("there is no such file. Check the path of the ledger.", param_hint="--ledger")
-    with closing(importlib.import_module("dither.ledger").Ledger(location)) as ledger:
+    if not importlib.import_module("dither.cli.description").is_there(location):
+        raise typer.BadParameter("there is no such file, or it is empty. Check the path.", param_hint="--ledger")
+    with closing(importlib.import_module("dither.ledger").Ledger(location, create=False)) as ledger:
         return check(certificate, ledger)
 
 

@@ -46,6 +46,8 @@ class Account:
 class Ledger:
     """An append-only record of what was spent, at `location`: the path of a SQLite file, or postgresql://... .
 
+    Where there is none, one is made, unless `create` is false: then that is an error.
+
     >>> import dither as dp, tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger(pathlib.Path(folder.name) / "visits.ledger")
@@ -59,8 +61,8 @@ class Ledger:
     >>> folder.cleanup()
     """
 
-    def __init__(self, location: str | os.PathLike[str]) -> None:
-        self._store = Store(location)
+    def __init__(self, location: str | os.PathLike[str], *, create: bool = True) -> None:
+        self._store = Store(location, create=create)
 
     def close(self) -> None:
         """Give back the connections. The ledger may be used again, and then opens new ones."""

@@ -95,21 +95,23 @@ class Heads:
 class Store:
     """The table of entries at `location`: a path, or a URL that starts with postgresql://."""
 
-    def __init__(self, location: str | os.PathLike[str]) -> None:
+    def __init__(self, location: str | os.PathLike[str], *, create: bool = True) -> None:
         self._place = _place(location)
         self._process = os.getpid()
         self._engine = self._place.engine()
         try:
-            self._prepare()
+            self._prepare(create)
         except BaseException:
             self.close()
             raise
 
-    def _prepare(self) -> None:
-        """Create the tables if there are none."""
+    def _prepare(self, create: bool) -> None:
+        """Create the tables if there are none, or refuse to."""
         with self.reading() as connection:
             if _is_ledger(connection):
                 return
+        if not create:
+            raise LedgerError(f"there is no ledger at {self._place.name}. Check the place; nothing was made there.")
         with self.writing() as connection:
             if not _is_ledger(connection):  # another process may have been faster
                 _tables.create_all(connection)
