@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import ctx
 
 import dither as dp
 from dither.adaptive.rules import NoisyRule, RoundedRule
@@ -128,7 +129,15 @@ def conversations(checks: int, max_overfit: int, levels: int) -> int:
 def test_conversations_are_counted_exactly(checks: int, max_overfit: int, levels: int) -> None:
     rule = RoundedRule.best(1000, Fraction(1, 2 * levels), checks, max_overfit, BETA)
     assert rule.levels == levels
-    assert rule.findings == conversations(checks, max_overfit, levels)
+    assert rule.findings.unique_fmpz() == conversations(checks, max_overfit, levels)
+
+
+def test_a_million_digits_of_conversations_are_enclosed() -> None:
+    """Σ_i m^i C(k, i + 1) = ((1 + m)^k − 1)/m, if every check may be overfitted."""
+    rule = RoundedRule.best(1000, Fraction(1, 10), 10**4, 10**4, BETA)
+    with ctx.workprec(1 << 17):
+        assert rule.findings.contains((6 ** (10**4) - 1) // 5)
+        assert rule.findings.rel_accuracy_bits() > 90
 
 
 def test_the_bound_of_exact_comparisons_is_that_of_hoeffding() -> None:

@@ -32,7 +32,12 @@ MUTATIONS = [
     Mutation("adaptive/sample.py", "if (np.abs(values[::-2] - again) > _LAST_BITS).any():", "if False:", _ORACLE),
     Mutation("adaptive/sample.py", "data.flags.writeable = False", "pass", _ORACLE),
     Mutation("adaptive/routes.py", "+ Fraction(1, 2 * self.levels)\n\n    def told", "\n\n    def told", _ROUTES),
-    Mutation("adaptive/rules.py", "math.comb(self.checks, i + 1)", "math.comb(self.checks, i)", _HOLDOUT),
+    Mutation(
+        "adaptive/rules.py",
+        "(self.levels * (self.checks - i)) / (i + 1)",
+        "(self.levels * (self.checks - i)) / (i + 2)",
+        _HOLDOUT,
+    ),
     Mutation("adaptive/rules.py", "self.checks + self.max_overfit, beta)", "self.max_overfit, beta)", _HOLDOUT),
     Mutation("adaptive/rules.py", "self.sparse.epsilon + answers.stated_epsilon", "self.sparse.epsilon", _HOLDOUT),
     Mutation("adaptive/holdout.py", "            self._overfit += 1", "            self._overfit += 0", _HOLDOUT),

@@ -15,12 +15,14 @@ from dither.adaptive.mean import ROUNDING, QueryMean
 from dither.adaptive.transfer import expected_shortfall, gap, laplace_epsilon
 from dither.adjacency import REPLACE_ONE
 from dither.events import SparseVector as SparseVectorEvent
-from dither.exact import ball
+from dither.exact import Ball, ball, once, precision
 from dither.measures import ApproxDP, Guarantee, PureDP
 from dither.measures.certified import above, exactly_above
 from dither.mechanisms import SparseVector
 
 __all__ = ["RULES", "NoisyRule", "RoundedRule", "Rule"]
+
+_BITS = 128
 
 
 class Session(Protocol):
@@ -144,14 +146,22 @@ class RoundedRule(Rule):
         """Nothing is hidden."""
         return ApproxDP(0, 1, adjacency=REPLACE_ONE)
 
-    @property
-    def findings(self) -> int:
-        """N: j checks, i < B of them overfitted, go in C(j, i) m^i ways; and Σ_j C(j, i) = C(k, i + 1)."""
-        return sum(self.levels**i * math.comb(self.checks, i + 1) for i in range(min(self.max_overfit, self.checks)))
+    @once
+    def findings(self) -> Ball:
+        """N: j checks, i < B of them overfitted, go in C(j, i) m^i ways; and Σ_j C(j, i) = C(k, i + 1).
+
+        Each term m^i C(k, i + 1) is m(k − i)/(i + 1) times the one before; in balls, as N may have a million digits.
+        """
+        with precision(_BITS):
+            term = total = ball(self.checks)
+            for i in range(1, self.max_overfit):
+                term = term * (self.levels * (self.checks - i)) / (i + 1)
+                total += term
+        return total
 
     def error(self, beta: Fraction) -> float:
         """T + √(ln(2N/β)/(2n))."""
-        far = Fraction(above(lambda: (ball(2 * self.findings / beta).log() / (2 * self.rows)).sqrt()))
+        far = Fraction(above(lambda: ((2 * self.findings / ball(beta)).log() / (2 * self.rows)).sqrt()))
         return min(1.0, exactly_above(self.threshold + far + ROUNDING))
 
     def start(self) -> Session:
