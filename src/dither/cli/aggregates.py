@@ -84,7 +84,10 @@ class _Aggregates:
                 reader.expect(")")
             return functions.count() if verb == "count" else functions.count_people()
         reader.expect("(")
-        found = self._of_column(verb, Conditions(reader).condition())
+        of = Conditions(reader).condition()
+        if not (reader.sees(",") or reader.sees(")")):
+            reader.refuse("',' or ')' is expected here; a column that is no plain word stands in double quotes")
+        found = self._of_column(verb, of)
         reader.expect(")")
         return found
 

@@ -44,7 +44,7 @@ def command(
     ] = None,
     json: options.JSON = False,
 ) -> None:
-    """Try to prove a mechanism wrong, by its answers on neighbouring inputs.
+    """Try to prove a mechanism wrong, by its answers.
 
     It is run on pairs of inputs that differ by one record. Events that tell the two apart are searched on some runs and
     tested on others. A violation is proved, up to alpha; that none is found proves nothing. Your own function

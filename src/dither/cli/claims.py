@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dither.cli.screen import print_json
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -26,8 +28,9 @@ def command(
     markdown: Annotated[bool, typer.Option("--markdown", help="The page docs/claims.md.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the slack of each claim into this file.")] = None,
 ) -> None:
-    """Check every theorem of the lectures now: what it promises, what is exactly true, and the slack between.
+    """Check every theorem of the lectures now.
 
+    What it promises, what is exactly true, and the slack between.
     Nothing is stored. Each verdict is computed from certified numbers over a grid of parameters, in seconds.
     Ends with 0 if all hold, 1 if one fails, 2 for an unknown id.
 
@@ -37,7 +40,7 @@ def command(
     if plot is not None:
         _draw(rows, plot)
     if json:
-        _print_json(rows)
+        print_json([row.as_dict() for row in rows])
     elif markdown:
         typer.echo(importlib.import_module("dither.cli.claims_page").page(rows), nl=False)
     else:
@@ -55,11 +58,6 @@ def _rows(ids: Sequence[str]) -> list[Row]:
     except errors.ParameterError as error:
         raise typer.BadParameter(str(error), param_hint="--id") from None
     return found
-
-
-def _print_json(rows: Sequence[Row]) -> None:
-    json = importlib.import_module("json")
-    typer.echo(json.dumps([row.as_dict() for row in rows], ensure_ascii=False, indent=2))
 
 
 def _print_table(rows: Sequence[Row], in_detail: bool) -> None:

@@ -39,7 +39,7 @@ def command(
     ] = None,
     json: options.JSON = False,
 ) -> None:
-    """Say what epsilon means: the risk to a person, and the noise in a count.
+    """Say what epsilon means, as a risk and as noise.
 
     The attacker knows everything except whether a person is in the data, and sees the answer. Each figure is the worst
     case over all mechanisms that keep the promise, never below the truth.

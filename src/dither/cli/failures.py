@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import typer
 
+from dither.cli.screen import printable
 from dither.errors import DitherError, OverBudget, ParameterError
 
 __all__ = ["BAD_INPUT", "OVER_BUDGET", "SHOWN_WRONG", "TROUBLE", "told"]
@@ -52,5 +53,5 @@ def _unexpected(error: Exception) -> None:
 
 
 def _leave(sentence: str, code: int) -> None:
-    typer.echo(f"Error: {sentence}", err=True)
+    typer.echo(f"Error: {printable(sentence)}", err=True)
     raise typer.Exit(code) from None

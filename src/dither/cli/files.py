@@ -16,6 +16,7 @@ import pyarrow.parquet
 import typer
 
 from dither.cli.description import Description
+from dither.cli.screen import finite
 from dither.engine import Plan, TableRelease
 from dither.engine.order import Top
 from dither.errors import DitherError, EngineError, ParameterError
@@ -108,7 +109,7 @@ def _plain(column: Any) -> Any:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(finite(value), ensure_ascii=False, default=str, allow_nan=False)
 
 
 def _failure(write: Callable[[Path], object], path: Path) -> str:
@@ -119,4 +120,6 @@ def _failure(write: Callable[[Path], object], path: Path) -> str:
         return f"{error.strerror or 'the disk refused'}."
     except DitherError as error:  # such as an answer that cannot be drawn
         return str(error)
+    except Exception as error:  # its words may be data, and the other files were paid for as well
+        return f"this should not have happened ({type(error).__name__})."
     return ""

@@ -9,7 +9,7 @@ import typer
 
 from dither.cli import options
 from dither.cli.failures import SHOWN_WRONG
-from dither.cli.screen import print_json, print_table, working
+from dither.cli.screen import print_json, print_table, printable, working
 
 if TYPE_CHECKING:
     from dither.ledger import Entry, Ledger
@@ -21,7 +21,10 @@ _SHOWN = 50
 
 
 def command(
-    place: Annotated[str, typer.Argument(metavar="FILE", help="The ledger: a file, or a URL postgresql://...")],
+    place: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="The ledger, a file or a URL postgresql://..., or a description of data."),
+    ],
     verify: Annotated[
         bool, typer.Option("--verify", help="Read everything anew: hashes, links, sums and caps.")
     ] = False,
@@ -41,7 +44,7 @@ def command(
 
     \b
     Example:
-      dither ledger visits.ledger
+      dither ledger dither.toml
       dither ledger visits.ledger --verify
       dither ledger visits.ledger --export spent.csv
     """
@@ -49,6 +52,8 @@ def command(
     from dither.errors import ParameterError
     from dither.ledger import Ledger
 
+    if place.endswith(".toml"):
+        place = _named_in(Path(place))
     if not is_there(place):
         raise ParameterError(f"no ledger is found at {place!r}. Check the path; `dither release` makes one.")
     ledger = Ledger(place, create=False)
@@ -68,6 +73,17 @@ def command(
         _print(accounts, rows, newest, checked)
 
 
+def _named_in(description: Path) -> str:
+    """The ledger of a description."""
+    from dither.cli.toml_file import read
+    from dither.errors import ParameterError
+
+    found = read(description).ledger
+    if found is None:
+        raise ParameterError("the description names no ledger. Name the ledger itself.")
+    return found
+
+
 def _verified(ledger: Ledger, anchor: str | None) -> int:
     """How many entries were checked. What does not fit is shown, and ends with 1."""
     from dither.errors import LedgerError
@@ -76,7 +92,7 @@ def _verified(ledger: Ledger, anchor: str | None) -> int:
         with working("reading the ledger anew"):
             return ledger.verify(anchor)
     except LedgerError as error:
-        typer.echo(f"Error: {error}", err=True)
+        typer.echo(f"Error: {printable(str(error))}", err=True)
         raise typer.Exit(SHOWN_WRONG) from None
 
 

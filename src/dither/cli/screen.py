@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 
-__all__ = ["print_json", "print_table", "printable", "working"]
+__all__ = ["finite", "print_json", "print_table", "printable", "working"]
 
 _PATIENCE = 1.0
 """Seconds after which work is long."""
 
 
 def print_json(value: Any) -> None:
-    """JSON on the standard output; exact numbers are texts."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    """JSON on the standard output; exact numbers are texts, and null is a number that is infinite or unknown."""
+    typer.echo(json.dumps(finite(value), ensure_ascii=False, indent=2, default=str, allow_nan=False))
+
+
+def finite(value: Any) -> Any:
+    """The value with None for numbers that JSON has no word for: infinity, and NaN.
+
+    >>> finite({"error": [1.5, float("inf")]})
+    {'error': [1.5, None]}
+    """
+    if isinstance(value, Mapping):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
@@ -29,14 +43,14 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
 
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
     for name in columns:
-        table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
+        table.add_column(Text(printable(name)), justify="right" if name in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     Console().print(table)
 
 
 def printable(text: str) -> str:
-    """The text without signs that a terminal would obey: a ledger may hold what others wrote."""
+    """The text without signs that a terminal would obey: files, ledgers and certificates hold what others wrote."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 

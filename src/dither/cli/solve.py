@@ -32,8 +32,9 @@ def command(
     ] = None,
     json: options.JSON = False,
 ) -> None:
-    """Solve for the one number that is left out: queries, n, epsilon, accuracy or confidence.
+    """Find n, epsilon, accuracy or confidence from the others.
 
+    Solve for the one number that is left out: queries, n, epsilon, accuracy or confidence.
     The answer is exact for the noise that is drawn, and stands beside what the textbook says. It reads no data.
 
     Example: dither solve --queries 100 --accuracy 0.01 --n 100000 --delta 1e-7

@@ -26,6 +26,8 @@ _TOKEN = re.compile(
 )
 _LONGEST = 20_000
 _DEEPEST = 40
+_SHOWN = 200
+"""How much of a text an error repeats."""
 
 _Value = TypeVar("_Value")
 
@@ -119,7 +121,7 @@ class Reader:
         """What `read` gives, if nothing is left after it."""
         found = read()
         if self.next.kind != "end":
-            self.refuse("this is not expected here")
+            self.refuse("this is not expected here; a column that is no plain word stands in double quotes")
         return found
 
     def identifier(self, what: str) -> str:
@@ -151,5 +153,6 @@ def _plain(token: Token) -> str | None:
 
 
 def _complaint(text: str, at: int, why: str) -> str:
-    where = f"at its end: {text!r}" if at >= len(text) else f"at character {at + 1} of {text!r}"
+    shown = repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+    where = f"at its end: {shown}" if at >= len(text) else f"at character {at + 1} of {shown}"
     return f"{why}, {where}."

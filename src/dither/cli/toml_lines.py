@@ -1,13 +1,14 @@
 """TOML with its lines: what is wrong is said with the line where it stands.
 
-The reader of the standard library forgets lines. They are found by reading the text again, cut off after each line: a
-key stands behind the longest such beginning that can be read and does not have it yet.
+The reader of the standard library forgets lines. They are found by reading beginnings of the text again: a key stands
+in the first line that names it and from which on every beginning that can be read has it.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -45,6 +46,8 @@ def document(text: str) -> Section:
         why = str(error) if found is None else found[1]
     except RecursionError:
         line, why = 1, "values are nested too deeply"
+    except ValueError:  # of Python, which reads no whole number of thousands of digits
+        line, why = 1, "a whole number in it is too long"
     raise ParameterError(f"line {line}: this is not TOML: {why}. Texts stand in quotes, lists in [ ].")
 
 
@@ -58,20 +61,20 @@ class Section:
 
     def line(self, key: str) -> int:
         """The line where a key stands, from 1."""
-        path = (*self.path, key)
         lines = self.text.split("\n")
-        behind = 0
-        for count in range(1, len(lines) + 1):
-            try:
-                read = _read("\n".join(lines[:count]))
-            except tomllib.TOMLDecodeError:  # in the middle of a value of several lines
-                continue
-            if _has(read, path):
-                break
-            behind = count
-        while behind < len(lines) - 1 and lines[behind].strip().partition("#")[0] == "":
-            behind += 1
-        return behind + 1
+        numbers = range(1, len(lines) + 1)
+        named = [number for number in numbers if key in lines[number - 1]] or numbers  # or written with escapes
+
+        def is_there(number: int) -> bool:
+            """Whether the shortest beginning that can be read, with this line in it, has the key."""
+            for end in range(number, len(lines) + 1):
+                try:
+                    return _has(_read("\n".join(lines[:end])), (*self.path, key))
+                except tomllib.TOMLDecodeError:  # in the middle of a value of several lines
+                    continue
+            return True
+
+        return named[min(bisect_left(named, True, key=is_there), len(named) - 1)]
 
     def refuse(self, key: str, why: str) -> NoReturn:
         """Say what is wrong with the value of a key."""

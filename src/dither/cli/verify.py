@@ -12,7 +12,7 @@ import typer
 
 from dither.cli.failures import SHOWN_WRONG
 from dither.cli.options import JSON
-from dither.cli.screen import print_json, working
+from dither.cli.screen import print_json, printable, working
 from dither.errors import CertificateError
 
 if TYPE_CHECKING:
@@ -26,7 +26,10 @@ def command(
     ledger: Annotated[str | None, typer.Option(help="The ledger: a file, or postgresql://...")] = None,
     json: JSON = False,
 ) -> None:
-    """Is this certificate true? Its cost is computed again, and the ledger is asked whether it says the same.
+    """Check a certificate, with the ledger if it is at hand.
+
+    Its cost is computed again, and the ledger is asked whether it says the same. That an answer belongs to it, no
+    certificate shows: it says what was done, and not what came out.
 
     Ends with 0 if it is accepted, 1 if it is refused (and says which part is wrong), 2 for bad usage.
 
@@ -40,7 +43,7 @@ def command(
         if json:
             print_json({"accepted": False, "part": error.part, "reason": str(error)})
         else:
-            typer.echo(f"refused. {error}")
+            typer.echo(f"refused. {printable(str(error))}")
         raise typer.Exit(SHOWN_WRONG) from None
     print_json(_as_json(checked)) if json else typer.echo(_in_words(checked))
 
@@ -75,11 +78,15 @@ def _as_json(checked: Checked) -> dict[str, Any]:
 
 
 def _in_words(checked: Checked) -> str:
-    done = f"accepted. What was done costs at most {_promise(checked)}: {checked.event}."
+    cost = printable(f"costs at most {_promise(checked)}: {checked.event}.")  # in one line, whatever names are in it
     if checked.entry is None:
-        return f"{done}\nNo ledger was asked, so it is not known whether it was charged. Give --ledger to find out."
+        return (
+            f"accepted. What it says was done {cost}\n"
+            "No ledger was asked, so it is not known whether it was done and charged. Give --ledger to find out."
+        )
     return (
-        f"{done}\nEntry {checked.entry.number} of the ledger says the same, and the ledger holds together "
+        f"accepted. What was done {cost}\n"
+        f"Entry {checked.entry.number} of the ledger says the same, and the ledger holds together "
         f"({checked.entries} entries)."
     )
 

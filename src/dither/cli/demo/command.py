@@ -18,8 +18,9 @@ def command(
     people: Annotated[int, typer.Option(min=1_000, help="How many people; each has ten visits on average.")] = 100_000,
     json: JSON = False,
 ) -> None:
-    """Everything at once on invented hospital visits: plan, private answers, ledger, refusal, report.
+    """Show everything at once, on invented hospital visits.
 
+    Plan, private answers, ledger, refusal, report.
     Nobody in the table exists, so the truth may stand beside each answer.
 
     Example: dither demo --folder my-first-release
