@@ -32,6 +32,7 @@ COUNTED = {
     "writers": "charges were tried by writers at once; exactly the cap was spent",
     "flipped bits": "bits were flipped in a ledger; each was noticed or changed no entry",
     "ledger steps": "steps of ledgers beside accounts kept by hand; all agreed",
+    "replayed pairs": "neighbouring inputs were replayed; no call differed by more than was paid for",
     "questions": "random questions on random tables; the engine agreed with the reference",
 }
 """What tests count with `record_property`, and what the count says."""

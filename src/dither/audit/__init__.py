@@ -3,6 +3,7 @@
 from dither.audit import claims
 from dither.audit.grids import Support, support
 from dither.audit.hunt import attack
+from dither.audit.rerun import Replayed, replay
 from dither.audit.verdict import Verdict, Witness
 
-__all__ = ["Support", "Verdict", "Witness", "attack", "claims", "support"]
+__all__ = ["Replayed", "Support", "Verdict", "Witness", "attack", "claims", "replay", "support"]

@@ -23,6 +23,7 @@ from dither.engine.needs import Need, Neighbour, Noise, Tally, one_selection, se
 from dither.errors import ParameterError
 from dither.events import Event, Repeated
 from dither.mechanisms import Histogram, TopK
+from dither.noise.tape import answered, each
 from dither.tables import BoundedTable, ExactAggregate, Expression, People
 from dither.unit.contribution import Person
 
@@ -71,7 +72,7 @@ class BestNoise(Noise):
     def draw(self, exact: Wholes) -> pa.Array:
         """The winners of each group, best first."""
         mechanism = self.mechanism
-        winners = np.array([mechanism.release(scores).value for scores in exact], dtype=np.int64).ravel()
+        winners = np.array([mechanism.release(scores).value for scores in each(exact)], dtype=np.int64).ravel()
         return pa.FixedSizeListArray.from_arrays(self.need.values.take(pa.array(winners)), self.need.number)
 
     def __str__(self) -> str:
@@ -140,8 +141,12 @@ class FoundNoise(Noise):
 
     def draw(self, exact: Values) -> pa.Array:
         """At most `number` values of each group, by noisy count; fewer where few are common enough."""
-        shown = [self._shown(people, values) for people, values in exact.groups]
+        shown = [self._answered(people, values) for people, values in each(exact.groups)]
         return pa.array(shown, type=pa.list_(exact.kind))
+
+    def _answered(self, people: Wholes, values: pa.Array) -> list[object]:
+        found = (values, people)
+        return answered(lambda: self._shown(people, values), "discovered", found, histogram=self.histogram)
 
     def _shown(self, people: Wholes, values: pa.Array) -> list[object]:
         threshold = self.histogram.threshold

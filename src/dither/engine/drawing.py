@@ -17,6 +17,7 @@ from dither.engine.aggregate import PEOPLE
 from dither.engine.groups import Groups, counted
 from dither.engine.needs import Whole
 from dither.engine.plan import Plan
+from dither.noise.tape import answered
 from dither.tables import BoundedTable, ExactAggregate
 
 __all__ = ["Drawing", "part_column"]
@@ -76,14 +77,26 @@ class Drawing:
 
     def _found(self, batches: Iterable[pa.RecordBatch]) -> pa.Table:
         """Groups with enough people. Every group of a batch gets noise before any is left out."""
-        assert self.plan.discovery is not None
-        shown = []
-        for batch in batches:
-            noisy = {self._names[key]: self._noised(key, batch) for key in self._wholes}
-            table = _table(pa.Table.from_batches([batch]).select(list(self.keys)), noisy)
-            shown.append(table.filter(np.asarray(noisy[self._names[PEOPLE]]) >= self.plan.discovery.threshold))
+        shown = [self._kept(batch) for batch in batches]
         # In the order of the keys: that of the engine may depend on groups that are not shown.
         return pa.concat_tables(shown).sort_by([(key, "ascending") for key in self.keys])
+
+    def _kept(self, batch: pa.RecordBatch) -> pa.Table:
+        return answered(
+            lambda: self._shown(batch),
+            "groups",
+            batch,
+            keys=tuple(self.keys),
+            people=self._names[PEOPLE],
+            noises={self._names[key]: self.plan.parts[key].noise for key in self._wholes},
+            histogram=self.plan.discovery,
+        )
+
+    def _shown(self, batch: pa.RecordBatch) -> pa.Table:
+        assert self.plan.discovery is not None
+        noisy = {self._names[key]: self._noised(key, batch) for key in self._wholes}
+        table = _table(pa.Table.from_batches([batch]).select(list(self.keys)), noisy)
+        return table.filter(np.asarray(noisy[self._names[PEOPLE]]) >= self.plan.discovery.threshold)
 
     def _noised(self, key: str, batch: pa.RecordBatch) -> pa.Array:
         return self.plan.parts[key].noise.draw(counted(batch.column(self._names[key])))

@@ -35,6 +35,7 @@ from dither.events import Event, GaussianNoise, LaplaceNoise
 from dither.mechanisms import Exponential, Gaussian, Laplace
 from dither.noise import DiscreteGaussian, DiscreteLaplace, add_integers
 from dither.noise.law import SymmetricLaw
+from dither.noise.tape import answered
 from dither.tables import BoundedTable, ExactAggregate, Expression, Measure, filtered
 from dither.unit.contribution import Rows, TableUnit
 
@@ -154,7 +155,11 @@ class Added(Noise):
 
     def draw(self, exact: Wholes) -> pa.Array:
         """Clipping to ±2^62 before and after cannot raise the sensitivity, and keeps the sum inside 64 bits."""
-        noisy = np.clip(add_integers(np.clip(exact, -ROOM, ROOM), self.law), -2 * ROOM, 2 * ROOM - 1)
+        clipped = np.clip(exact, -ROOM, ROOM)
+        drawn = answered(
+            lambda: add_integers(clipped, self.law), "added", clipped, event=self.noise, law=self.law, grid=None
+        )
+        noisy = np.clip(drawn, -2 * ROOM, 2 * ROOM - 1)
         flat = pa.array(noisy.astype(np.int64, copy=False).ravel())
         return pa.FixedSizeListArray.from_arrays(flat, self.width) if self.width else flat
 

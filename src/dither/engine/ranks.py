@@ -38,6 +38,7 @@ from dither.engine.needs import Need, Neighbour, Noise, one_selection, selection
 from dither.estimators.ranks import Target, quantile_sensitivity, quantile_target
 from dither.events import Composed, Event, Repeated
 from dither.mechanisms import Exponential
+from dither.noise.tape import each
 from dither.tables import BoundedTable, ExactAggregate, Expression, Lattice
 
 __all__ = ["Extreme", "RankNoise", "Ranks"]
@@ -175,7 +176,11 @@ class RankNoise(Noise):
 
     def mechanism(self, slope: int, epsilon: Fraction) -> Exponential:
         """For one selection in one group, of all that ε pays in the groups a neighbour touches."""
-        return Exponential(sensitivity=slope * self.neighbour.rows, epsilon=epsilon / self.neighbour.groups)
+        # A row that is replaced leaves one group and enters another, or counts twice: each selection is for a half.
+        adjacency = ADD_REMOVE if self.neighbour.replaces else self.neighbour.adjacency
+        return Exponential(
+            sensitivity=slope * self.neighbour.rows, epsilon=epsilon / self.neighbour.groups, adjacency=adjacency
+        )
 
     @property
     def width(self) -> int:
@@ -185,7 +190,7 @@ class RankNoise(Noise):
 
     def draw(self, exact: list[Binned]) -> pa.Array:
         """The answers of each group, in the order they were asked for."""
-        flat = np.array([self._answers(rows) for rows in exact], dtype=np.float64).ravel()
+        flat = np.array([self._answers(rows) for rows in each(exact)], dtype=np.float64).ravel()
         return pa.FixedSizeListArray.from_arrays(pa.array(flat), self.width)
 
     def _answers(self, rows: Binned) -> list[float]:

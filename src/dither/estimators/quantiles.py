@@ -250,9 +250,10 @@ class _Search:
             return low
         q = node.probability
         if is_replace(self.adjacency) and not is_alone:
-            sensitivity, share = quantile_sensitivity(q, ADD_REMOVE), share / 2
+            adjacency, share = ADD_REMOVE, share / 2
         else:
-            sensitivity = quantile_sensitivity(q, self.adjacency)
-        mechanism = Exponential(sensitivity=sensitivity, epsilon=share, adjacency=self.adjacency)
+            adjacency = self.adjacency
+        sensitivity = quantile_sensitivity(q, adjacency)
+        mechanism = Exponential(sensitivity=sensitivity, epsilon=share, adjacency=adjacency)
         released = released_place(node.values, node.base, quantile_target(q, len(node.values)), mechanism)
         return float(released.value)

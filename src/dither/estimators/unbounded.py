@@ -35,6 +35,7 @@ from dither.exact import Number, check
 from dither.measures import ApproxDP
 from dither.mechanisms import NoisyMax, ProposeTestRelease
 from dither.noise import UniformBelow
+from dither.noise.tape import answered
 from dither.unit import Median, Profile, Statistic
 
 __all__ = ["LARGEST_SCALE", "SMALLEST_SCALE", "default_blocks", "unbounded_mean", "unbounded_median"]
@@ -251,10 +252,9 @@ def _block_means(values: Floats, blocks: int, adjacency: Adjacency) -> Floats:
     blocks get equally many; otherwise each record chooses by itself, so that one more does not move the others. Sums
     are exact until they are rounded once: the order of the records, in which neighbours may differ, plays no part.
     """
-    if is_replace(adjacency):
-        block = np.argsort(UniformBelow(_MANY).sample(len(values))) % blocks
-    else:
-        block = UniformBelow(blocks).sample(len(values)).astype(np.int64)
+    keys = UniformBelow(_MANY if is_replace(adjacency) else blocks)
+    drawn = answered(lambda: keys.sample(len(values)), "keys", len(values))
+    block = np.argsort(drawn) % blocks if is_replace(adjacency) else drawn.astype(np.int64)
     records, counts = values[np.argsort(block, kind="stable")].tolist(), np.bincount(block, minlength=blocks)
     means, used = np.zeros(blocks), np.flatnonzero(counts)
     ends = np.cumsum(counts[used]).tolist()

@@ -26,6 +26,7 @@ from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.noise import Grid, add_integers
 from dither.noise.law import SymmetricLaw, integer_array
+from dither.noise.tape import answered
 
 __all__ = ["Additive", "Noising", "described", "exactly_one", "failure", "moved", "numeric"]
 
@@ -51,6 +52,9 @@ class Noising:
 
     def add(self, value: Any) -> Any:
         """value + noise: an int or a float for a number, an array for an array."""
+        return answered(lambda: self._sum(value), "added", value, event=self.event, law=self.law, grid=self.grid)
+
+    def _sum(self, value: Any) -> Any:
         return add_integers(value, self.law) if self.grid is None else self.grid.add(value, self.law)
 
     def reach(self, miss: Fraction) -> Fraction:

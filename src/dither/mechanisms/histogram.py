@@ -25,7 +25,7 @@ from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
-from dither.noise import add_integers
+from dither.noise.tape import answered
 
 __all__ = ["Histogram"]
 
@@ -167,9 +167,10 @@ class Histogram(Mechanism):
         reached the threshold.
         """
         if self.bins is not None:
-            noisy = add_integers(self._known(counts), self._noising.law)
+            noisy = self._noising.add(self._known(counts))
             return Release(noisy, self.event, self._noising.guarantee, self)
-        names, shown = self._discovered(*_pairs_of(counts))
+        pairs = _pairs_of(counts)
+        names, shown = answered(lambda: self._discovered(*pairs), "discovered", pairs, histogram=self)
         value = (
             dict(zip(names.tolist(), shown.tolist(), strict=True)) if isinstance(counts, Mapping) else (names, shown)
         )
@@ -178,7 +179,7 @@ class Histogram(Mechanism):
     def _discovered(self, names: NDArray[Any], counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """The bins that reach the threshold; empty bins get no noise, so that their number stays unknown."""
         found = counts > 0
-        noisy = np.asarray(add_integers(counts[found], self._noising.law))
+        noisy = np.asarray(self._noising.add(counts[found]))
         shown = noisy >= self.threshold
         names, noisy = names[found][shown], noisy[shown]
         order = _sorted(names)

@@ -25,7 +25,7 @@ from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.mechanisms.strategies import Strategy, named, names
 from dither.mechanisms.strategies.strategy import Floats
-from dither.noise import DiscreteGaussian, DiscreteLaplace, add_integers
+from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.unit.workload import Workload, is_replaced
 
 __all__ = ["Comparison", "MatrixMechanism", "Prediction", "compare"]
@@ -161,7 +161,7 @@ class MatrixMechanism(Mechanism):
         The histogram has a count for each cell of the domain. Other shapes, negative counts and floats are refused.
         """
         measured = self._strategy.measure(self.workload.by_class(histogram))
-        noisy = np.asarray(add_integers(measured, self._noising.law), dtype=np.float64)
+        noisy = np.asarray(self._noising.add(measured), dtype=np.float64)
         return Release(
             self._strategy.answers(noisy) / self.workload.denominator, self.event, self._noising.guarantee, self
         )

@@ -21,6 +21,7 @@ from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.mechanisms.selection import calibrated
 from dither.noise.race import Race, Scores
+from dither.noise.tape import answered
 
 __all__ = ["MetricExponential"]
 
@@ -99,8 +100,10 @@ class MetricExponential(Mechanism):
 
     def release(self, value: Any) -> Release:
         """A point near `value`, which must be one of the points."""
-        row = self.distances[self._position(value)]
-        winner = Race("gumbel", self.scale).winner(Scores.of([-distance for distance in row]))
+        position = self._position(value)
+        scores = Scores.of([-distance for distance in self.distances[position]])
+        race = Race("gumbel", self.scale)
+        winner = answered(lambda: race.winner(scores), "metric", position, mechanism=self)
         done: Guarantee = self.guarantee
         if self.factor == 2:
             done = ProfileOf(BoundedRange(self.epsilon), adjacency=self.adjacency)

@@ -31,6 +31,7 @@ from dither.mechanisms.tested_calibration import (
     laplace_textbook,
     laplace_tight,
 )
+from dither.noise.tape import answered
 from dither.unit import Statistic, distance_to_sensitivity
 
 __all__ = ["ProposeTestRelease"]
@@ -187,16 +188,18 @@ class ProposeTestRelease(Mechanism):
         if the test passes: where it has no value, as without any records, neighbours are at distance 0 as well.
         """
         distance = distance_to_sensitivity(self.statistic, value, self.limit)
-        shown = self._noisy(value) if self._passes(distance) else self.no_answer
+        passes = answered(lambda: self._passes(distance), "test", distance, mechanism=self)
+        shown = self._noisy(value, distance) if passes else self.no_answer
         return Release(shown, self.event, ProfileOf(self._pair, adjacency=self.adjacency), self)
 
-    def _noisy(self, data: Any) -> float:
+    def _noisy(self, data: Any, distance: float) -> float:
         """The sensitivities are those of the exact value: a mean that was rounded to a double may move by much more."""
         exact = getattr(self.statistic, "exact_value", self.statistic.value)(data)
         answer = exact if isinstance(exact, int | Fraction) else float(exact)
         if not math.isfinite(answer):
             raise NotANumberError("the statistic must be finite. Give data on which it is.")
-        noisy: float = self._answer._reals.add(answer)
+        reals = self._answer._reals
+        noisy: float = answered(lambda: reals.add(answer), "tested", (distance, answer), mechanism=self)
         return noisy
 
     def _passes(self, distance: float) -> bool:

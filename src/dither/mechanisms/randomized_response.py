@@ -24,6 +24,7 @@ from dither.mechanisms.additive import described
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.noise import Bernoulli, UniformBelow
+from dither.noise.tape import answered
 
 __all__ = ["Frequencies", "RandomizedResponse"]
 
@@ -124,13 +125,16 @@ class RandomizedResponse(Mechanism):
         if isinstance(value, list | np.ndarray):
             values = _array(value)
             codes = self._codes(values)
-            drawn = self._decoded(self._randomized(codes)).reshape(values.shape)
+            drawn = self._decoded(self._answered(codes)).reshape(values.shape)
             return self._released(drawn if isinstance(value, np.ndarray) else drawn.tolist())
-        code = self._randomized(self._codes(_array([value])))
+        code = self._answered(self._codes(_array([value])))
         return self._released(self.answers[int(code[0])])
 
     def _released(self, value: Any) -> Release:
         return Release(value, self.event, self.guarantee, self)
+
+    def _answered(self, codes: _Codes) -> _Codes:
+        return answered(lambda: self._randomized(codes), "response", codes, mechanism=self)
 
     def _randomized(self, codes: _Codes) -> _Codes:
         """An answer moves with probability (d − 1)(1 − p)/d, to each of the d − 1 others alike. In place."""

@@ -29,6 +29,7 @@ from dither.mechanisms.selection_error import (
     worst_quantile,
 )
 from dither.noise.race import NOISES, Numbers, Race, Scores
+from dither.noise.tape import answered
 
 __all__ = ["Exponential", "NoiseName", "NoisyMax", "TopK", "calibrated"]
 
@@ -120,8 +121,11 @@ class _Selecting(Mechanism):
     def _select(self, scores: Scores, candidates: Iterable[Any] | None) -> Release:
         self._check_count(len(scores))
         named = _one_each(candidates, len(scores))
-        winner = Race(self._noise, self.scale).winner(scores)
-        return self._released(named[winner], self.event)
+        return self._released(named[self._winner(scores)], self.event)
+
+    def _winner(self, scores: Scores) -> int:
+        race = Race(self._noise, self.scale)
+        return answered(lambda: race.winner(scores), "selection", scores, mechanism=self)
 
     def _released(self, value: Any, event: Event) -> Release:
         """With Gumbel noise the losses lie in an interval of width ε: less than ε-DP (Dong, Durfee and Rogers 2020)."""
@@ -211,8 +215,10 @@ class Exponential(_Selecting):
         place of the point must be public.
         """
         pieces = Pieces.of(edges, scores, log2_density)
-        winner = Race("gumbel", self.scale).winner(pieces.scores)
-        return self._released(pieces.point_in(winner), self._event(None))
+        race = Race("gumbel", self.scale)
+        given = (edges, scores, log2_density)
+        point = answered(lambda: pieces.point_in(race.winner(pieces.scores)), "point", given, mechanism=self)
+        return self._released(point, self._event(None))
 
     def error_distribution(self, scores: Numbers, *, weights: Numbers | None = None) -> ErrorDistribution:
         """The exact law of q_max − q(Y) for these scores and base `weights`. It tells about them: do not publish it."""
@@ -332,10 +338,9 @@ class TopK(Mechanism):
         return Release([named[i] for i in self._winners(scores)], self.event, self.guarantee, self)
 
     def _winners(self, scores: Scores) -> list[int]:
-        race = Race(self.each.noise, self.each.scale)
         winners: list[int] = []
         for _ in range(self.count):
-            winners.append(race.winner(scores.without(winners)))
+            winners.append(self.each._winner(scores.without(winners)))
         return winners
 
     @property

@@ -20,6 +20,7 @@ from dither.mechanisms.released import Interval, Release
 from dither.mechanisms.smooth_calibration import FLOOR_STEPS, SMALLEST_EPSILON, Scaling, textbook, tight
 from dither.noise import Grid
 from dither.noise.law import SymmetricLaw
+from dither.noise.tape import answered
 from dither.unit import Statistic, smooth_sensitivity
 
 __all__ = ["SmoothSensitivity"]
@@ -166,8 +167,10 @@ class SmoothSensitivity(Mechanism):
         """The statistic of the data `value`, with noise: a float. Bad data is refused before anything is drawn."""
         exact_value = getattr(self.statistic, "exact_value", self.statistic.value)
         answer = _finite(exact_value(value))
-        law = self._law(smooth_sensitivity(self.statistic, value, self.smoothness))
-        return Release(self._grid.add(answer, law), self.event, self.guarantee, self)
+        smooth = smooth_sensitivity(self.statistic, value, self.smoothness)
+        law = self._law(smooth)
+        noisy = answered(lambda: self._grid.add(answer, law), "smooth", (answer, smooth), mechanism=self)
+        return Release(noisy, self.event, self.guarantee, self)
 
     def _law(self, sensitivity: float) -> SymmetricLaw:
         """The noise in steps for S = `sensitivity`, or 2^43 steps if that is more: the maximum is smooth too."""

@@ -22,6 +22,7 @@ from dither.mechanisms.additive import described
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.noise import DiscreteLaplace, Grid
+from dither.noise.tape import answered
 
 __all__ = ["SparseVector", "SparseVectorSession"]
 
@@ -227,7 +228,9 @@ class SparseVectorSession:
         self._above = 0
         self._process = os.getpid()
         self._lock = threading.Lock()
-        self._threshold = _in_steps(mechanism.grid, mechanism.threshold) + mechanism._threshold_noise.sample()
+        threshold = _in_steps(mechanism.grid, mechanism.threshold)
+        noise = answered(mechanism._threshold_noise.sample, "threshold", None, mechanism=mechanism)
+        self._threshold = threshold + noise
 
     @property
     def is_finished(self) -> bool:
@@ -250,11 +253,19 @@ class SparseVectorSession:
         mechanism = self._mechanism
         with self._lock:  # two threads must not both get the last answer
             self._check_open()
-            is_above = steps + mechanism._query_noise.sample() >= self._threshold
+            is_above = answered(lambda: self._is_above(steps), "comparison", steps, mechanism=mechanism)
             self._above += is_above
         if mechanism._answer_noise is None:
             return is_above
-        return mechanism.grid._to_float(steps + mechanism._answer_noise.sample()) if is_above else None
+        return answered(lambda: self._told(steps), "told", steps, mechanism=mechanism) if is_above else None
+
+    def _is_above(self, steps: int) -> bool:
+        return steps + self._mechanism._query_noise.sample() >= self._threshold
+
+    def _told(self, steps: int) -> float:
+        mechanism = self._mechanism
+        assert mechanism._answer_noise is not None
+        return mechanism.grid._to_float(steps + mechanism._answer_noise.sample())
 
     def _check_open(self) -> None:
         if os.getpid() != self._process:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dither.errors import EntropyError
-from dither.noise import entropy
+from dither.noise import entropy, tape
 
-__all__ = ["replaying"]
+__all__ = ["recording", "replaying"]
 
 
 @contextmanager
@@ -31,3 +31,14 @@ def replaying(source: entropy.Source) -> Iterator[None]:
         yield
     finally:
         entropy._stand_in = None
+
+
+@contextmanager
+def recording(source: entropy.Source, laid_in: tape.Tape) -> Iterator[None]:
+    """As `replaying`, and every call that draws is answered by the tape."""
+    with replaying(source):
+        tape._tape = laid_in
+        try:
+            yield
+        finally:
+            tape._tape = None

@@ -1,0 +1,162 @@
+"""The two tapes: one that records every call that draws, and one that answers a second run from the first."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Call", "Difference", "Recorder", "Repeater", "Stream"]
+
+_FREE = ("salt", "keys")
+"""Draws that are not made for a sensitivity: they choose rows, groups and blocks, in the same way on both sides."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One answer: what went in, what it was made for, what came out."""
+
+    kind: str
+    values: Any
+    """The exact values. They are data."""
+    terms: dict[str, Any]
+    """What is public, and must be the same on neighbours."""
+    group: int | None
+    """The group of a table that the call is about, where it is about one."""
+    answer: Any = None
+    is_half: bool = False
+    """Whether a replacement counts twice here: the call was made for a record that is added or removed."""
+
+
+class Difference(BaseException):
+    """Ends a run. (Not an `Exception`: a pipeline that catches those must not hide it.)"""
+
+    def __init__(self, words: str, witness: tuple[Call, Call] | None = None) -> None:
+        super().__init__(words)
+        self.words, self.witness = words, witness
+
+
+@dataclass
+class Stream:
+    """A source of bits for tests, from SHAKE-256 of `seed`, that is shut while no call is open."""
+
+    seed: int
+    open_calls: int = 0
+    word_bits: int = 64
+    _used: int = 0
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """As every source."""
+        return np.frombuffer(self._bytes(8 * count), dtype="<u8").astype(np.uint64)
+
+    def bits(self, count: int) -> int:
+        """As every source."""
+        size = (count + 7) >> 3
+        return int.from_bytes(self._bytes(size), "little") >> (8 * size - count)
+
+    def _bytes(self, size: int) -> bytes:
+        if not self.open_calls:
+            raise Difference(
+                "randomness was drawn outside of any call that says what it is for. Draw inside of "
+                "dither.noise.tape.answered, with the exact values and the terms."
+            )
+        self._used += 1
+        return hashlib.shake_256(f"{self.seed} {self._used}".encode()).digest(size)
+
+
+@dataclass
+class Recorder:
+    """The tape of the first run."""
+
+    stream: Stream
+    calls: list[Call] = field(default_factory=list)
+    _group: int | None = None
+
+    def turn(self, group: int) -> None:
+        """The calls that follow are about this group."""
+        self._group = group
+
+    def answer(self, draw: Callable[[], Any], kind: str, values: Any, terms: dict[str, Any]) -> Any:
+        """Draw, and keep what went in and what came out. A call within another is part of it."""
+        if self.stream.open_calls:
+            return draw()
+        call = Call(kind, copy.deepcopy(values), terms, self._group)
+        answer = self._drawn(draw)
+        self.calls.append(Call(kind, call.values, terms, call.group, copy.deepcopy(answer)))
+        return answer
+
+    def _drawn(self, draw: Callable[[], Any]) -> Any:
+        self.stream.open_calls += 1
+        try:
+            return draw()
+        finally:
+            self.stream.open_calls -= 1
+
+
+@dataclass
+class Repeater(Recorder):
+    """The tape of the second run: it gives the answers of the first, to the same calls in the same order.
+
+    Each call is also drawn, and what is drawn is thrown away: whether that fails must not depend on the data either.
+    """
+
+    first: list[Call] = field(default_factory=list)
+
+    def answer(self, draw: Callable[[], Any], kind: str, values: Any, terms: dict[str, Any]) -> Any:
+        if self.stream.open_calls:
+            return draw()
+        place = len(self.calls)
+        if place >= len(self.first):
+            raise Difference(f"a call more than on the other side, of the kind '{kind}', after {place} calls.")
+        before = self.first[place]
+        call = Call(kind, copy.deepcopy(values), terms, self._group)
+        if before.kind != kind or before.group != self._group:
+            raise Difference(
+                f"call {place + 1} is of the kind '{before.kind}' on one side, and '{kind}' on the other.",
+                (before, call),
+            )
+        own = self._drawn(draw)
+        if kind in _FREE:
+            answer = _continued(before.answer, own)
+        else:
+            _same_terms(place, before, call)
+            _same_form(place, before, call, own)
+            answer = copy.deepcopy(before.answer)
+        self.calls.append(Call(kind, call.values, terms, call.group, answer))
+        return answer
+
+
+def _continued(before: Any, own: Any) -> Any:
+    """The recorded keys of the records, as many as there are now: a record more gets a key of its own."""
+    if not isinstance(own, np.ndarray):
+        return before
+    return np.concatenate([before[: len(own)], own[len(before) :]])
+
+
+def _same_terms(place: int, before: Call, after: Call) -> None:
+    for name in before.terms.keys() | after.terms.keys():
+        if name not in before.terms or name not in after.terms or before.terms[name] != after.terms[name]:
+            raise Difference(
+                f"call {place + 1}, of the kind '{after.kind}', depends on data in what must be public: {name}.",
+                (before, after),
+            )
+
+
+def _same_form(place: int, before: Call, after: Call, own: Any) -> None:
+    """What comes out has the same type, and an array the same shape, unless things are found in the data.
+
+    (Not the same dtype: sums past 2^63 are Python integers, and whether they are follows from the noisy sums alone.)
+    """
+    same = type(before.answer) is type(own)
+    if same and isinstance(own, np.ndarray) and before.kind not in ("groups", "discovered"):
+        same = before.answer.shape == own.shape
+    if not same:
+        raise Difference(
+            f"the answer of call {place + 1}, of the kind '{after.kind}', has another type or shape.",
+            (before, after),
+        )

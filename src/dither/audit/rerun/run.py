@@ -1,0 +1,130 @@
+"""Run a pipeline on two neighbouring inputs, the second time with the answers of the first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dither.audit.rerun.calls import Call, Difference, Recorder, Repeater, Stream
+from dither.audit.rerun.cost import exceeds
+from dither.audit.rerun.rules import RULES
+from dither.audit.rerun.same import same
+from dither.audit.rerun.verdict import Replayed
+from dither.events import Event
+from dither.measures import Guarantee
+from dither.noise._replay import recording
+
+__all__ = ["replay"]
+
+
+def replay(
+    pipeline: Callable[[Any], Any],
+    first: Any,
+    second: Any,
+    *,
+    charged: Guarantee | None = None,
+    seed: int = 0,
+    worlds: Sequence[int] | None = None,
+) -> Replayed:
+    """Whether `pipeline` treats two neighbouring inputs alike, up to what it charges. Deterministic: a test tool.
+
+    The pipeline runs on `first`, and everything it draws is recorded. Then it runs on `second`, and every draw is
+    answered as before. It must make the same calls, in the same order, with the same public terms. The exact values
+    that go into each call may differ by what the call was made for; what these differences cost together, as accounting
+    reads them, must be within `charged` (the `guarantee` of what the pipeline returns unless given). What comes out, a
+    result or an error, must be equal: it is made of the same answers.
+
+    A `Replayed` that passed says this of one pair of inputs and one run of answers (`seed` chooses others), and proves
+    nothing of others: try many. With `worlds`, the world of each group of a table, many pairs are compared in one run:
+    each group belongs to a world, and the worlds are separate pairs of neighbours.
+
+    It needs the test door: start Python with DITHER_TEST_DOOR=open.
+
+    >>> ones = dp.Laplace(sensitivity=1, epsilon=1)  # doctest: +SKIP
+    >>> print(replay(lambda x: ones.release(sum(x)), [1, 0, 1], [1, 0]))  # doctest: +SKIP
+    the same up to what was charged; calls: 1
+    >>> print(replay(lambda x: ones.release(sum(x)), [1, 0, 5], [1, 0]))  # doctest: +SKIP
+    DIFFERENT: in a call of the kind 'added' the values moved by more than the sensitivity 1.
+    """
+    stream = Stream(seed)
+    recorder = Recorder(stream)
+    repeater = Repeater(stream, first=recorder.calls)
+    try:
+        result = _outcome(pipeline, first, recorder)
+        again = _outcome(pipeline, second, repeater)
+        charged = charged if charged is not None else getattr(result, "guarantee", None)
+        _compare(recorder.calls, repeater.calls, charged, worlds)
+        if not same(result, again):
+            raise Difference(_apart(result, again))
+    except Difference as found:
+        return Replayed(False, found.words, len(recorder.calls), charged, None, found.witness)
+    return Replayed(True, None, len(recorder.calls), charged, result)
+
+
+def _outcome(pipeline: Callable[[Any], Any], data: Any, tape: Recorder) -> Any:
+    """The result, or the error: both are seen."""
+    with recording(tape.stream, tape):
+        try:
+            return pipeline(data)
+        except Exception as error:
+            return error
+
+
+def _apart(result: Any, again: Any) -> str:
+    errors = [isinstance(each, Exception) for each in (result, again)]
+    if errors[0] != errors[1]:
+        return "an error is raised on one side only."
+    if errors[0]:
+        return "another error, or another message, is raised on each side."
+    return "the results differ although every answer was the same: something exact is shown."
+
+
+def _compare(
+    before: Sequence[Call], after: Sequence[Call], charged: Guarantee | None, worlds: Sequence[int] | None
+) -> None:
+    if len(before) > len(after):
+        raise Difference(f"{len(before)} calls on one side, and {len(after)} on the other.")
+    spent: dict[Any, list[Event]] = defaultdict(list)
+    signs: dict[Any, set[bool]] = defaultdict(set)
+    for first, second in zip(before, after, strict=True):
+        first = replace(first, is_half=_is_half(first, charged))
+        for world, left, right in _by_world(first, second, worlds):
+            spent[world] += RULES[left.kind](left, right)
+            _one_direction(signs, left, right)
+    for events in spent.values():
+        if charged is not None and exceeds(events, charged):
+            raise Difference(f"the calls cost more than was charged, {charged}.")
+
+
+def _is_half(call: Call, charged: Guarantee | None) -> bool:
+    """Where records are replaced, one may leave and another enter a part: each is paid for as if on its own."""
+    made_for = getattr(call.terms.get("mechanism"), "adjacency", None)
+    if charged is None or charged.adjacency is None or made_for is None:
+        return False
+    return bool(charged.adjacency.change == "replace" and made_for.change == "add or remove")
+
+
+def _one_direction(signs: dict[Any, set[bool]], first: Call, second: Call) -> None:
+    """Values of a monotone sparse vector move in one direction, over all of a session."""
+    if first.kind in ("comparison", "told") and first.terms["mechanism"].monotone and first.values != second.values:
+        directions = signs[first.terms["mechanism"]]
+        directions.add(first.values > second.values)
+        if len(directions) > 1:
+            raise Difference("values that are declared monotone moved both ways.", (first, second))
+
+
+def _by_world(first: Call, second: Call, worlds: Sequence[int] | None) -> list[tuple[Any, Call, Call]]:
+    """The call, or what it holds of each world: rows of an array are groups, one after the other."""
+    if worlds is None or RULES[first.kind] is RULES["salt"]:
+        return [(None, first, second)]
+    if first.group is not None and first.kind != "added":
+        return [(worlds[first.group], first, second)]
+    of = np.asarray(worlds)
+    return [
+        (world, replace(first, values=first.values[of == world]), replace(second, values=second.values[of == world]))
+        for world in np.unique(of).tolist()
+    ]

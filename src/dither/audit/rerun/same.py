@@ -1,0 +1,36 @@
+"""Whether two results are equal in everything that is shown: values, types, shapes, names and order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["same"]
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equal, NaN to NaN; releases by what they show, errors by their type and message."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, BaseException):
+        return str(left) == str(right)
+    if isinstance(left, np.ndarray):
+        return left.dtype == right.dtype and left.shape == right.shape and same(left.tolist(), right.tolist())
+    if isinstance(left, dict):
+        return list(left) == list(right) and all(same(left[name], right[name]) for name in left)
+    if isinstance(left, list | tuple):
+        return len(left) == len(right) and all(map(same, left, right))
+    if hasattr(left, "event") and hasattr(left, "guarantee") and hasattr(left, "value"):
+        return _facts(left) == _facts(right) and same(left.value, right.value)
+    if isinstance(left, pa.Table):
+        return bool(left.schema.equals(right.schema)) and same(left.to_pydict(), right.to_pydict())
+    if isinstance(left, pa.Array):
+        return bool(left.type == right.type) and same(left.to_pylist(), right.to_pylist())
+    return bool(left == right or (left != left and right != right))
+
+
+def _facts(release: Any) -> str:
+    found = {name: getattr(release, name, None) for name in ("event", "guarantee", "split", "found", "covers")}
+    return repr(found)

@@ -1,0 +1,49 @@
+"""The tape of an audit: what goes into every draw, what it was made for, and what comes out.
+
+Whoever draws says so through `answered`, at the one place where exact values meet randomness. Nothing is kept: there is
+no tape unless `dither.audit` laid one in through the test door (`_replay`), which is shut in production.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeVar
+
+__all__ = ["Tape", "answered", "each"]
+
+Answer = TypeVar("Answer")
+Item = TypeVar("Item")
+
+
+class Tape(Protocol):
+    """What an audit lays in."""
+
+    def answer(self, draw: Callable[[], Any], kind: str, values: Any, terms: dict[str, Any]) -> Any:
+        """The answer of a call: drawn now, or recorded before."""
+        ...
+
+    def turn(self, group: int) -> None:
+        """What follows is about this group."""
+        ...
+
+
+_tape: Tape | None = None
+
+
+def answered(draw: Callable[[], Answer], kind: str, values: Any, **terms: Any) -> Answer:
+    """`draw()`: an answer of this `kind` that depends on data through `values` alone; all `terms` are public.
+
+    Calls inside `draw` are part of this one.
+    """
+    if _tape is None:
+        return draw()
+    answer: Answer = _tape.answer(draw, kind, values, terms)
+    return answer
+
+
+def each(groups: Iterable[Item]) -> Iterator[Item]:
+    """The groups one by one; the tape is told when the next one begins."""
+    for place, group in enumerate(groups):
+        if _tape is not None:
+            _tape.turn(place)
+        yield group

@@ -1,0 +1,277 @@
+"""Every mechanism, on values that differ by as much as it was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import dither as dp
+from dither.adaptive.mean import QueryMean
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE
+from dither.mechanisms import Mechanism
+from dither.unit import Median
+from tests.replay import drawing as st
+from tests.replay.case import Case, Run
+from tests.replay.drawing import Draw
+
+__all__ = ["CASES"]
+
+EPSILONS = st.sampled_from(["0.01", "0.5", "1", "7"])
+SIZES = st.one_of(st.integers(-5, 50), st.sampled_from([0, 2**53 + 1, -(2**63), 2**70]))
+_PARTS = 1 << 10
+
+
+@st.composite
+def split(draw: Draw, total: int, most: int) -> list[int]:
+    """Whole moves of `most` coordinates at most, `total` in all at most, both ways."""
+    left, moves = total, []
+    for _ in range(most):
+        size = draw(st.integers(0, left))
+        left -= size
+        moves.append(draw(st.sampled_from([-size, size])))
+    return moves
+
+
+@st.composite
+def added(draw: Draw, make: Callable[..., Mechanism], squared: bool = False, vectors: bool = True) -> Run:
+    """Integers or dyadic reals; in ℓ₁, or in ℓ₂ with one move of 1 in each of Δ² coordinates."""
+    size = draw(st.integers(1, 4)) if vectors else 1
+    sensitivity = draw(st.integers(1, 9))
+    values = draw(st.lists(SIZES, min_size=size, max_size=size))
+    real = draw(st.booleans())
+    if squared:
+        moves = [draw(st.sampled_from([-1, 0, 1])) for _ in values][:sensitivity]
+    else:
+        moves = draw(split(sensitivity * (_PARTS if real else 1), size))
+    moved = [a + b for a, b in zip(values, [*moves, *[0] * size], strict=False)]
+    if real:
+        scale = 1 if squared else _PARTS
+        values = [Fraction(x, scale) for x in values]
+        moved = [a + Fraction(b, scale) for a, b in zip(values, [*moves, *[0] * size], strict=False)]
+    mechanism = make(draw(EPSILONS), sensitivity, size)
+    if size == 1:
+        values, moved = values[0], moved[0]
+    return Run(lambda x: mechanism.release(x), values, moved)
+
+
+@cache
+def laplace(epsilon: str, sensitivity: int, size: int) -> Mechanism:
+    return dp.Laplace(sensitivity=sensitivity, epsilon=epsilon, dimension=size)
+
+
+@cache
+def gaussian(epsilon: str, sensitivity: int, size: int) -> Mechanism:
+    return dp.Gaussian(sensitivity_squared=sensitivity, rho=epsilon, dimension=max(size, 1))
+
+
+@cache
+def calibrated(epsilon: str, sensitivity: int, size: int) -> Mechanism:
+    return dp.Gaussian(sensitivity_squared=sensitivity, epsilon=epsilon, delta="1e-6", dimension=size)
+
+
+@cache
+def staircase(epsilon: str, sensitivity: int, size: int) -> Mechanism:
+    return dp.Staircase(sensitivity=sensitivity, epsilon=epsilon)
+
+
+@st.composite
+def known_bins(draw: Draw) -> Run:
+    replaces, noise = draw(st.booleans()), draw(st.sampled_from(["laplace", "gaussian"]))
+    most, bins = draw(st.integers(1, 3)), draw(st.integers(1, 5))
+    counts = draw(st.lists(st.integers(1, 9), min_size=bins, max_size=bins))
+    mechanism = histogram(draw(EPSILONS), noise, bins, most, replaces)
+    places = st.lists(st.integers(0, bins - 1), max_size=most)
+    out, into = set(draw(places)), set(draw(places)) if replaces else set()
+    other = [count - (at in out) + (at in into) for at, count in enumerate(counts)]
+    return Run(lambda x: mechanism.release(np.array(x)), counts, other)
+
+
+@cache
+def histogram(epsilon: str, noise: str, bins: int | None, most: int, replaces: bool) -> Mechanism:
+    adjacency = REPLACE_ONE if replaces else ADD_REMOVE
+    delta = "1e-6" if noise == "gaussian" or bins is None else None
+    return dp.Histogram(epsilon=epsilon, delta=delta, noise=noise, bins=bins, max_bins=most, adjacency=adjacency)
+
+
+NAMES = st.one_of(st.text(3), st.integers(-3, 3), st.sampled_from([None, 0.5, ("a", 1)]))
+
+
+@st.composite
+def found_bins(draw: Draw) -> Run:
+    """A new bin has one person; others gain one."""
+    most = draw(st.integers(1, 3))
+    counts = draw(st.dictionaries(NAMES, st.integers(0, 40), max_size=6))
+    names = set(draw(st.lists(st.one_of(NAMES, st.sampled_from([*counts, "new"])), max_size=most)))
+    noise = draw(st.sampled_from(["laplace", "gaussian"]))
+    mechanism = histogram(draw(EPSILONS), noise, None, most, False)
+    other = {**counts, **{name: counts.get(name, 0) + 1 for name in names}}
+    first, second = (counts, other) if draw(st.booleans()) else (other, counts)
+    return Run(lambda x: mechanism.release(x), first, second)
+
+
+@st.composite
+def scores(draw: Draw, make: Callable[..., Any], count: int = 1) -> Run:
+    number, sensitivity = draw(st.integers(count, 7)), draw(st.integers(1, 3))
+    values = draw(st.lists(SIZES, min_size=number, max_size=number))
+    monotone = draw(st.booleans())
+    moves = st.integers(0, sensitivity) if monotone else st.integers(-sensitivity, sensitivity)
+    other = [value + draw(moves) for value in values]
+    mechanism = make(sensitivity=sensitivity, epsilon=draw(EPSILONS), monotone=monotone)
+    return Run(lambda x: mechanism.release(x), values, other)
+
+
+@st.composite
+def weighted(draw: Draw) -> Run:
+    run = draw(scores(dp.Exponential))
+    weights = draw(st.lists(st.integers(1, 99), min_size=len(run.first), max_size=len(run.first)))
+    mechanism = dp.Exponential(sensitivity=3, epsilon=1)
+    return Run(lambda x: mechanism.release(x, weights=weights), run.first, run.second)
+
+
+@st.composite
+def medians(draw: Draw) -> Run:
+    """A median by hand: one record more moves every score by one half at most, and there is one piece more."""
+    data = draw(st.lists(st.sampled_from([0.0, 0.25, 1.0, 1.0, 3.0, 9.5, 10.0]), max_size=9))
+    mechanism = dp.Exponential(sensitivity="1/2", epsilon=draw(EPSILONS))
+
+    def median(x: list[float]) -> Any:
+        edges = [0.0, *sorted(x), 10.0]
+        return mechanism.release_interval(edges, [-abs(at - len(x) / 2) for at in range(len(x) + 1)])
+
+    return Run(median, data, [*data, draw(st.sampled_from([0.0, 1.0, 5.0, 10.0]))])
+
+
+@st.composite
+def points(draw: Draw) -> Run:
+    around = draw(st.booleans())
+    line = lambda x, y: abs(x - y)  # noqa: E731
+    ring = lambda x, y: min((x - y) % 9, (y - x) % 9)  # noqa: E731
+    mechanism = dp.MetricExponential(
+        points=range(9), distance=ring if around else line, sensitivity=2, epsilon=draw(EPSILONS)
+    )
+    place, move = draw(st.integers(0, 8)), draw(st.integers(-2, 2))
+    other = (place + move) % 9 if around else min(max(place + move, 0), 8)
+    return Run(lambda x: mechanism.release(x), place, other)
+
+
+@st.composite
+def responses(draw: Draw) -> Run:
+    answers = draw(st.sampled_from([["a", "b"], [1, 2, 3], [True, False], ["x", 2, None]]))
+    given = draw(st.lists(st.sampled_from(answers), min_size=1, max_size=6))
+    at = draw(st.integers(0, len(given) - 1))
+    other = [draw(st.sampled_from(answers)) if place == at else each for place, each in enumerate(given)]
+    mechanism = dp.RandomizedResponse(answers=answers, epsilon=draw(EPSILONS))
+    return Run(lambda x: mechanism.release(x), given, other)
+
+
+@st.composite
+def questions(draw: Draw) -> Run:
+    monotone, sensitivity = draw(st.booleans()), draw(st.integers(1, 3))
+    values = draw(st.lists(st.integers(-20, 20), min_size=1, max_size=8))
+    moves = st.integers(0, sensitivity) if monotone else st.integers(-sensitivity, sensitivity)
+    mechanism = dp.SparseVector(
+        threshold=0, epsilon=draw(EPSILONS), max_above=draw(st.integers(1, 3)), sensitivity=sensitivity,
+        monotone=monotone, answer_epsilon=draw(st.sampled_from([None, 1])),
+    )  # fmt: skip
+    return Run(lambda x: mechanism.release(x), values, [value + draw(moves) for value in values])
+
+
+RECORDS = st.lists(st.sampled_from([0.0, 0.0, 1.0, 5.0, 5.0, 7.25, 99.0, 100.0]), min_size=3, max_size=21)
+
+
+@st.composite
+def records(draw: Draw, make: Callable[[str], Mechanism]) -> Run:
+    data = draw(RECORDS)
+    at = draw(st.integers(0, len(data) - 1))
+    other = [draw(st.sampled_from([0.0, 6.0, 100.0])) if place == at else each for place, each in enumerate(data)]
+    mechanism = make(draw(EPSILONS))
+    return Run(lambda x: mechanism.release(x), data, other)
+
+
+@cache
+def smoothed(delta: str, noise: str) -> Mechanism:
+    return dp.SmoothSensitivity(Median((0, 100)), epsilon="0.5", delta=delta, noise=noise)
+
+
+@cache
+def tested(epsilon: str) -> Mechanism:
+    return dp.ProposeTestRelease(Median(None), limit=5, epsilon=epsilon, delta="1e-3")
+
+
+@st.composite
+def smooth(draw: Draw) -> Run:
+    noise = draw(st.sampled_from(["tight", "polynomial", "laplace", "gaussian"]))
+    delta = "0" if noise in ("tight", "polynomial") else "1e-6"
+    return draw(  # type: ignore[no-any-return]
+        records(lambda e: smoothed(delta, noise))
+    )
+
+
+@st.composite
+def histograms(draw: Draw) -> Run:
+    cells = draw(st.sampled_from([2, 4, 7]))
+    kind = draw(st.sampled_from(["prefix", "all_ranges"]))
+    noise = draw(st.sampled_from(["laplace", "gaussian"]))
+    replaces = draw(st.booleans())
+    mechanism = matrix(kind, cells, noise, replaces)
+    counts = draw(st.lists(st.integers(1, 9), min_size=cells, max_size=cells))
+    out, into = draw(st.integers(0, cells - 1)), draw(st.integers(0, cells - 1)) if replaces else None
+    other = [count - (at == out) + (at == into) for at, count in enumerate(counts)]
+    return Run(lambda x: mechanism.release(np.array(x)), counts, other)
+
+
+@cache
+def matrix(kind: str, cells: int, noise: str, replaces: bool) -> Mechanism:
+    workload, adjacency = getattr(dp.Workload, kind)(cells), REPLACE_ONE if replaces else ADD_REMOVE
+    delta = "1e-6" if noise == "gaussian" else None
+    return dp.MatrixMechanism(workload, epsilon=1, delta=delta, noise=noise, adjacency=adjacency)
+
+
+@cache
+def mean(noise: str, rows: int) -> QueryMean:
+    make = QueryMean.laplace if noise == "laplace" else QueryMean.gaussian
+    return make(rows, "0.1")
+
+
+@st.composite
+def means(draw: Draw) -> Run:
+    values = draw(st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0]), min_size=1, max_size=9))
+    other = [draw(st.sampled_from([0.0, 1.0])), *values[1:]]
+    mechanism = mean(draw(st.sampled_from(["laplace", "gaussian"])), len(values))
+    return Run(lambda x: mechanism.release(x), values, other)
+
+
+def case(name: str, runs: st.Strategy, *covers: str) -> Case:
+    return Case(name, frozenset(covers or (name,)), runs)
+
+
+CASES = [
+    case("Laplace", added(laplace)),
+    case("Gaussian", added(gaussian, squared=True)),
+    case("Gaussian for a budget", added(calibrated, squared=True), "Gaussian"),
+    case("Staircase", added(staircase, vectors=False)),
+    case("Histogram", known_bins()),
+    case("Histogram of found bins", found_bins(), "Histogram"),
+    case("Exponential", scores(dp.Exponential)),
+    case("Exponential with weights", weighted(), "Exponential"),
+    case("Exponential on an interval", medians(), "Exponential"),
+    *(
+        case(f"NoisyMax, {noise}", scores(lambda noise=noise, **o: dp.NoisyMax(noise=noise, **o)), "NoisyMax")
+        for noise in ("exponential", "laplace", "gumbel")
+    ),
+    case("TopK", scores(lambda **options: dp.TopK(count=2, **options), count=2)),
+    case("MetricExponential", points()),
+    case("RandomizedResponse", responses()),
+    case("SparseVector", questions()),
+    case(
+        "ProposeTestRelease",
+        records(tested),
+    ),
+    case("SmoothSensitivity", smooth()),
+    case("MatrixMechanism", histograms(), "MatrixMechanism", "Workload"),
+    case("QueryMean", means()),
+]

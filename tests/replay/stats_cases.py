@@ -1,0 +1,109 @@
+"""Every estimator of dp.stats, on columns with anything in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import dither as dp
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE
+from tests.replay import drawing as st
+from tests.replay.case import Case, Run
+from tests.replay.drawing import Draw
+
+__all__ = ["CASES"]
+
+HUGE = 1.7e308
+ENTRIES = st.one_of(
+    lambda choose: choose.uniform(-50, 50),
+    st.sampled_from([0.0, -0.0, 1.0, 1.0, 7.0, 50.0, -50.0, HUGE, -HUGE, 5e-324, math.nan, math.inf, -math.inf]),
+    st.sampled_from([None, "x", "é", 3, 2**70, True]),
+)
+LABELS = st.one_of(st.sampled_from(["a", "a", "b", "é", "", "漢"]), st.text(2), st.sampled_from([None, 1, math.nan]))
+BOUNDS = st.sampled_from([(-10, 10), (0, 40), (0, 10**9), (5, 6), (-1000, -1)])
+EPSILONS = st.sampled_from(["0.1", "1", "20"])
+
+
+@st.composite
+def columns(draw: Draw, ask: Callable[..., Any], entries: st.Strategy = ENTRIES, most: int = 12) -> Run:
+    """One entry more at the end, or one entry replaced; no entry at all is a column too."""
+    replaces = draw(st.booleans())
+    data = draw(st.lists(entries, min_size=int(replaces), max_size=most))
+    if draw(st.integers(0, 9)) == 0:
+        data = data * 40  # ties, and many of them
+    adjacency = REPLACE_ONE if replaces else ADD_REMOVE
+    options = {"epsilon": draw(EPSILONS), "bounds": draw(BOUNDS), "adjacency": adjacency}
+    at = draw(st.integers(0, max(len(data) - 1, 0)))
+    entry = draw(entries)
+    other = [*data[:at], entry, *data[at + 1 :]] if replaces else [*data, entry]
+    return Run(partial(_asked, ask, options), data, other)
+
+
+def _asked(ask: Callable[..., Any], options: dict[str, Any], data: Any) -> Any:
+    return ask(data, **options)
+
+
+def unbounded(ask: Callable[..., Any], **more: Any) -> Callable[..., Any]:
+    return lambda x, bounds, **options: ask(x, **options, **more)
+
+
+@st.composite
+def pairs(draw: Draw) -> Run:
+    run = draw(columns(None, lambda choose: (ENTRIES(choose), ENTRIES(choose)), 6))
+    options = run.pipeline.args[1] | {"bounds": ((-10, 10), (0, 10**6))}
+
+    def covariance(data: list[Any]) -> Any:
+        return dp.stats.covariance([a for a, _ in data], [b for _, b in data], **options)
+
+    return Run(covariance, run.first, run.second)
+
+
+@st.composite
+def compared(draw: Draw) -> Run:
+    """Means by four estimators, of one record replaced."""
+    data = draw(st.lists(st.sampled_from([0.0, 1.0, 7.5, 40.0]), min_size=5, max_size=12))
+    return Run(_by_all, data, [draw(st.sampled_from([0.0, 40.0])), *data[1:]])
+
+
+def _by_all(data: list[float]) -> Any:
+    return list(dp.stats.compare(data, epsilon=1, delta="1e-6", bounds=(0, 40)).values())
+
+
+def case(
+    name: str, ask: Callable[..., Any], covers: str, entries: st.Strategy = ENTRIES, *, is_long: bool = False
+) -> Case:
+    return Case(name, frozenset({f"stats.{covers}"}), columns(ask, entries), is_long)
+
+
+stats = dp.stats
+
+
+CASES = [
+    case("count", unbounded(stats.count), "count"),
+    case("sum", stats.sum, "sum"),
+    case("mean", stats.mean, "mean"),
+    case("mean without clipping", partial(stats.mean, clip=False), "mean"),
+    case("mean without bounds", unbounded(stats.mean), "mean"),
+    case("variance", stats.variance, "variance"),
+    case("std", stats.std, "std"),
+    Case("covariance", frozenset({"stats.covariance"}), pairs()),
+    case("median", stats.median, "median"),
+    case("median without bounds", unbounded(stats.median), "median"),
+    case("median with interval", partial(stats.median, interval_level=0.9), "median"),
+    case("quantile", lambda x, **options: stats.quantile(x, "1/3", **options), "quantile"),
+    case("four quantiles", lambda x, **options: stats.quantile(x, [0.01, 0.25, 0.5, 0.999], **options), "quantile"),
+    case("min", stats.min, "min"),
+    case("max", stats.max, "max"),
+    case("histogram of known labels", unbounded(stats.histogram, categories=["a", "b", "é"]), "histogram", LABELS),
+    case("histogram of bins", unbounded(stats.histogram, edges=[0, 1, 7, 50]), "histogram"),
+    case("histogram of found labels", unbounded(stats.histogram, delta="1e-4"), "histogram", LABELS),
+    case("mode", unbounded(stats.mode, categories=["a", "b", "é"]), "mode", LABELS),
+    case("mode of found labels", unbounded(stats.mode, delta="1e-4"), "mode", LABELS),
+    case("top", lambda x, bounds, **o: stats.top(x, 2, categories=["a", "b", "é"], **o), "top", LABELS),
+    case("top of found labels", lambda x, bounds, **o: stats.top(x, 2, delta="1e-4", **o), "top", LABELS),
+    case("unbounded_median", unbounded(stats.unbounded_median, delta="1e-4"), "unbounded_median", is_long=True),
+    case("unbounded_mean", unbounded(stats.unbounded_mean, delta="1e-4"), "unbounded_mean", is_long=True),
+    Case("compare", frozenset({"stats.compare"}), compared(), is_long=True),
+]
