@@ -266,6 +266,15 @@ def test_d57_values_of_other_types(path: Path, name: str, value: str) -> None:
     refuses(Ledger(path))
 
 
+def test_d57_a_schema_that_is_no_text(path: Path) -> None:
+    """SQLite quotes the damaged name in its error, and Python cannot read the quotation."""
+    whole = path.read_bytes()
+    assert whole.count(b"CREATE TABLE dither_entries")
+    path.write_bytes(whole.replace(b"tabledither_entriesdither_entries", b"tabledither_entri\xf4sdither_entri\xf4s"))
+    with pytest.raises(LedgerError, match="damaged"):
+        Ledger(path).verify()
+
+
 def damage(path: Path, copy: Path, positions: range) -> int:
     """How often a flipped bit was noticed. If it was not, all entries and balances are what they were."""
     whole = path.read_bytes()

@@ -119,6 +119,8 @@ class SQLiteFile:
 
     def cause(self, error: BaseException) -> str:
         """Why it failed, in words that hold no data."""
+        if isinstance(error, UnicodeDecodeError):  # SQLite's own words, with bytes of a damaged schema in them
+            return _CAUSES[sqlite3.SQLITE_CORRUPT]
         code = getattr(error, "sqlite_errorcode", None)
         return type(error).__name__ if code is None else _CAUSES.get(code & 0xFF, f"SQLite's error {code}")
 

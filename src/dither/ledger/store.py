@@ -149,7 +149,7 @@ class Store:
         """Errors of the database in our words: theirs may hold values and passwords."""
         try:
             yield
-        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        except (SQLAlchemyError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
             original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
             raise LedgerError(
                 f"the ledger {self._place.name} could not be used: {self._place.cause(original)}. No answer was given."
