@@ -164,7 +164,10 @@ def test_any_text_and_any_name_can_be_written_in_quotes(text: str, name: str) ->
         ("std(cost, 0, 1)", "std(cost, bounds=(0, 1))"),
         ("min(cost)", "min(cost, bounds=(0, 200))"),
         ("median(cost, 0, 8)", "quantile(cost, [1/2], bounds=(0, 8))"),
-        ("quantile(cost, [0.25, 0.75], interval=0.9)", "quantile(cost, [1/4, 3/4], bounds=(0, 200))"),
+        (
+            "quantile(cost, [0.25, 0.75], interval=0.9)",
+            "quantile(cost, [1/4, 3/4], bounds=(0, 200), interval_level=9/10)",
+        ),
         ("quantile(cost, 0.1, 0, 8)", "quantile(cost, [1/10], bounds=(0, 8))"),
         ("histogram(age, [0, 18, 99])", "histogram of bins(age, 0, 18, 99)"),
         ("histogram(day, [date '2024-01-01', date '2025-01-01', date '2026-01-01'])", None),

@@ -51,6 +51,12 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "no aggregate": (lambda data: data.agg(n=3), "n must be an aggregate"),
     "one name twice": (lambda data: data.agg(n=dp.count(), n_low=dp.count()), "called 'n_low'"),
     "a reserved name": (lambda data: data.agg(**{"dither n": dp.count()}), "starts with 'dither '"),
+    "a reserved bin": (
+        lambda data: data.group_by(dp.bins("age", [0, 5, 9], name="dither person")),
+        "starts with 'dither ' or 'dither_'",
+    ),
+    "another reserved bin": (lambda data: data.group_by(dp.bins("age", [0, 5, 9], name="Dither_value")), "'dither_'"),
+    "bins by case": (lambda data: data.group_by("city", dp.bins("age", [0, 5, 9], name="CITY")), "upper and lower"),
     "the person replaced": (lambda data: data.with_columns(user=dp.col("age")), "tells persons apart"),
     "the person replaced by case": (lambda data: data.with_columns(USER=dp.col("age")), "upper and lower case"),
     "no expression": (lambda data: data.with_columns(x=3), "takes expressions"),
@@ -105,3 +111,11 @@ def test_a_key_is_charged_once_and_says_the_same(visits: pa.Table, opened: Open)
     fresh = question.release(epsilon="0.001")
     assert fresh.value != first.value  # equal with probability below 1e-5 per group, for three numbers each
     assert data.spent["epsilon"] * 1000 == 2
+
+
+def test_d53_an_interval_of_another_level_is_another_question(visits: pa.Table, opened: Open) -> None:
+    """It costs the same, and is drawn in another way."""
+    data = opened(visits)
+    data.median("spend", BOUNDS, interval_level="0.5", epsilon="0.001", key="monday")
+    with pytest.raises(LedgerError, match="another question"):
+        data.median("spend", BOUNDS, interval_level="0.9", epsilon="0.001", key="monday")

@@ -125,6 +125,33 @@ def test_parquet_by_path_and_by_pattern(tmp_path: Path) -> None:
     assert _found(open_source(str(tmp_path / "part*.parquet"))) == _EXPECTED
 
 
+@pytest.mark.parametrize("other", [pa.array([5]), pa.array(["7"]), pa.array([1.5]), None])
+def test_c39_files_of_one_pattern_have_the_same_types(other: pa.Array | None, tmp_path: Path) -> None:
+    """DuckDB casts to the types of the first file: one value that does not fit would make every question fail."""
+    pq.write_table(pa.table({"who": [1], "x": pa.array([1], pa.int32())}), tmp_path / "a1.parquet")
+    pq.write_table(pa.table({"who": [1], "y" if other is None else "x": other or [1]}), tmp_path / "a2.parquet")
+    with pytest.raises(ParameterError, match="do not have the same columns of the same types"):
+        open_source(str(tmp_path / "a*.parquet"))
+    pq.write_table(pa.table({"x": pa.array([2], pa.int32()), "who": [2]}), tmp_path / "a2.parquet")
+    assert open_source(str(tmp_path / "a*.parquet")).table.columns == ("who", "x")
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("ticks", [2**62, -(2**62), 2**63 - 1, 1 - 2**63, 9_223_372_036_854_776])
+def test_c41_a_garbled_time_of_a_frame_is_no_day(unit: str, zone: str | None, ticks: int) -> None:
+    """DuckDB keeps microseconds, and fails on seconds that are too many of them, when it is opened or asked."""
+    times = pa.array([0, ticks, None]).cast(pa.timestamp(unit, zone))
+    spans = times.cast(pa.int64()).cast(pa.duration("us" if unit == "ns" else unit))
+    source = open_source(pa.table({"day": times, "span": spans}), identity="rows")
+    table = BoundedTable(source.engine, source.table, Rows(), {"day": Column("day")})
+    found = {row["day"]: int(row["n"]) for row in opened(table.totals({"n": RowCount()}, 7))}
+    assert found[date(1970, 1, 1)] == 1
+    assert sum(found.values()) == 3
+    if unit in ("s", "ms"):
+        assert found == {date(1970, 1, 1): 1, None: 2}
+
+
 def test_one_file_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _parquet(tmp_path)
     name = open_source(path).identity
@@ -190,6 +217,20 @@ def test_one_bad_line_of_a_csv_file_hides_no_other(bad: str, tmp_path: Path) -> 
     lines = [f"{number},b\n" for number in range(5000)]
     path.write_bytes("".join(["who,city\n", *lines[:2500], bad, *lines[2500:]]).encode())
     assert _rows_of(path) - 5000 in (0, 1)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize("bad", ["7,a\r", "7,a\r\r", "7,a\r\r\r", "\r\r", '7,"a"\r\r', '7,"\r\r"'])
+def test_returns_change_no_field_of_another_line(bad: str, end: str, tmp_path: Path) -> None:
+    """The next line would begin with what is left of them, and belong to somebody who does not exist."""
+    path = tmp_path / "rows.csv"
+    lines = [f"{number},b" for number in range(100, 200)]
+    path.write_bytes(end.join(["who,city", *lines[:50], bad, *lines[50:], ""]).encode())
+    source = open_source(path)
+    table = BoundedTable(source.engine, source.table, Rows(), {"who": Column("who"), "city": Column("city")})
+    found = {(row["who"], row["city"]) for row in opened(table.totals({"n": RowCount()}, 7))}
+    assert {(str(number), "b") for number in range(100, 200)} <= found
+    assert len(found) <= 101
 
 
 @pytest.mark.parametrize("bad", ['7,"a\n', '"7,a\n', '7,a"\n', '7,"a"b\n', '7,"a""\n', '7,""a"\n'])
@@ -306,6 +347,10 @@ def test_wrong_sources() -> None:
     with pytest.raises(ParameterError, match="values of different types") as caught:
         open_source(pd.DataFrame({"x": [1, "secret"]}), identity="rows")
     assert "secret" not in str(caught.value)
+    with pytest.raises(ParameterError, match="or too large for it"):
+        open_source(pd.DataFrame({"x": [1, 2**70]}), identity="rows")
+    with pytest.raises(EngineError, match="the frame cannot be read"):
+        open_source(pa.table({"x": pa.array([1.0], pa.float16())}), identity="rows")
 
 
 def test_a_database_by_any_spelling(postgres_url: str) -> None:
@@ -402,6 +447,7 @@ def test_spark_by_session_and_by_frame(spark: Any) -> None:
     frame.createOrReplaceTempView("visits")
     source = open_source(spark, "visits")
     assert source.identity == "spark:visits"
+    assert open_source(spark, "VISITS").identity == source.identity
     assert _found(source) == _EXPECTED
     with pytest.raises(EngineError, match="cannot be opened"):
         open_source(spark, "no_such_table")

@@ -80,7 +80,7 @@ class Quantile(_Ranked):
     @property
     def needs(self) -> Mapping[str, Need]:
         need = Ranks(self.of, self.lattice, self.probabilities, self.interval_level)
-        return {f"{self} {self.interval_level}": need}
+        return {str(self): need}
 
     def answer(self, parts: Mapping[str, Noisy]) -> Answer:
         """The places, and behind them the ends of their intervals if these were paid for."""
@@ -91,7 +91,8 @@ class Quantile(_Ranked):
 
     def __str__(self) -> str:
         listed = ", ".join(map(str, self.probabilities))
-        return f"quantile({self.of}, [{listed}], bounds=({self.bounds[0]}, {self.bounds[1]}))"
+        level = "" if self.interval_level is None else f", interval_level={self.interval_level}"
+        return f"quantile({self.of}, [{listed}], bounds=({self.bounds[0]}, {self.bounds[1]}){level})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,6 +30,7 @@ from dither.tables import (
     Lattice,
     Source,
     arrow_table,
+    different,
     filtered,
     joined,
     missing_column,
@@ -139,6 +140,9 @@ class Query(Shortcuts):
         names = [each.name if isinstance(each, Bins) else each for each in columns]
         if not names or len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
             raise ParameterError("group_by takes one or more different column names or bins.")
+        different((), names)
+        for name in names:
+            not_reserved(name)
         binned = [each for each in columns if isinstance(each, Bins)]
         plain = [each for each in columns if isinstance(each, str)]
         if keys is not None and not plain:

@@ -1,7 +1,7 @@
 """The only room that touches rows, and the only one that imports Ibis: dataset → bounded table → exact aggregate."""
 
 from dither.tables.bounded import BoundedTable, ExactAggregate
-from dither.tables.compiled import missing_column, with_values
+from dither.tables.compiled import different, missing_column, with_values
 from dither.tables.expression import Column, Expression, col, if_else
 from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
 from dither.tables.measure import Centred, Measure, People, RowCount, Squares, Sum, Values
@@ -26,6 +26,7 @@ __all__ = [
     "Values",
     "arrow_table",
     "col",
+    "different",
     "filtered",
     "if_else",
     "joined",

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import ibis.expr.types as ir
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dither.errors import EngineError, ParameterError
 from dither.tables.compiled import different
@@ -28,8 +29,10 @@ __all__ = ["Source", "arrow_table", "not_reserved", "open_source"]
 
 _Opened = TypeVar("_Opened")
 
-RESERVED = "dither "
-"""No column of a source may start with this: the names of intermediate columns do."""
+RESERVED = ("dither ", "dither_")
+"""No column of a source may start with these: the names of intermediate columns do."""
+_MICROSECONDS = {"s": 10**6, "ms": 10**3}
+"""How many there are in one tick of a column of times, where it is coarser."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Source:
 def not_reserved(name: str) -> None:
     """Refuse a column name that could be one of ours."""
     if name.casefold().startswith(RESERVED):
-        raise ParameterError(f"no column may have a name that starts with {RESERVED!r}. Rename it.")
+        raise ParameterError("no column may have a name that starts with 'dither ' or 'dither_'. Rename it.")
 
 
 def open_source(source: Any, table: str | None = None, identity: str | None = None) -> Source:
@@ -75,8 +78,11 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
     if _library(source) == "pyspark":
         return _spark(source, table, identity)
     _not_needed(table)
-    own = DuckDB()
-    return Source(own, own.frame(arrow_table(source)), _named(identity))
+    named, frame, own = _named(identity), arrow_table(source), DuckDB()
+    found = _opened(
+        lambda: own.frame(frame), "the frame cannot be read", "Check that DuckDB knows the types of its columns."
+    )
+    return Source(own, found, named)
 
 
 def arrow_table(frame: Any) -> pa.Table:
@@ -108,15 +114,17 @@ def _of_pandas(frame: Any) -> pa.Table:
     for name in frame.columns:
         try:
             columns[name] = pa.array(frame[name], from_pandas=True)
-        except (pa.ArrowException, TypeError, ValueError):  # its words may be data
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):  # its words may be data
             mixed = name
     if mixed:
-        raise ParameterError(f"the column {mixed!r} of the frame holds values of different types. Give it one type.")
+        raise ParameterError(
+            f"the column {mixed!r} of the frame holds values of different types, or too large for it. Give it one type."
+        )
     return pa.table(columns)
 
 
 def _decoded(table: pa.Table) -> pa.Table:
-    """Categories as the texts they stand for: their codes depend on all rows."""
+    """Categories as the texts they stand for: their codes depend on all rows. Times as DuckDB keeps them."""
     if not table.column_names or len(set(table.column_names)) != table.num_columns:
         raise ParameterError("a table has one or more columns, each with a name of its own.")
     different((), table.column_names)
@@ -124,7 +132,19 @@ def _decoded(table: pa.Table) -> pa.Table:
         if pa.types.is_dictionary(field.type):
             plain = table.column(index).cast(field.type.value_type)
             table = table.set_column(index, pa.field(field.name, field.type.value_type), plain)
+        elif getattr(field.type, "unit", None) in _MICROSECONDS and not pa.types.is_time(field.type):
+            table = table.set_column(index, field.name, _in_microseconds(table.column(index)))
     return table
+
+
+def _in_microseconds(times: Any) -> Any:
+    """NULL where there are too many of them: DuckDB would fail on the whole column."""
+    of = times.type
+    most = ((1 << 63) - 1) // _MICROSECONDS[of.unit]
+    ticks = times.cast(pa.int64())
+    inside = pc.and_(pc.less_equal(ticks, most), pc.greater_equal(ticks, -most))
+    finer = pa.timestamp("us", of.tz) if pa.types.is_timestamp(of) else pa.duration("us")
+    return pc.if_else(inside, times, pa.scalar(None, of)).cast(finer)
 
 
 def _files(pattern: str, identity: str | None) -> Source:
@@ -195,12 +215,12 @@ def _spark(source: Any, table: str | None, identity: str | None) -> Source:
     if table is None:
         raise ParameterError("a Spark session needs table=..., the name of a table or view of the session.")
     engine = Spark(source)
-    found = _opened(
-        lambda: engine.plain(engine.backend.table(table)),
+    found, place = _opened(
+        lambda: (engine.plain(engine.backend.table(table)), engine.place(table)),
         f"the table {table!r} of the Spark session cannot be opened",
         "Check that it is a table or a view of this session.",
     )
-    return Source(engine, found, identity or f"spark:{table}")
+    return Source(engine, found, identity or f"spark:{place}")
 
 
 def _engine_of(table: ir.Table) -> Engine:

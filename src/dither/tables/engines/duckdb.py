@@ -44,6 +44,7 @@ class DuckDB(Engine):
         kind = {path.suffix.lower() for path in paths}
         names = [str(path) for path in paths]
         if kind <= {".parquet", ".pq"}:
+            self._check_types(names)
             table = self.backend.read_parquet(names)
         elif kind <= SEPARATED:
             table = self._texts(paths)
@@ -51,6 +52,15 @@ class DuckDB(Engine):
             raise ParameterError("a source is CSV or Parquet files of one kind, by their endings .csv and .parquet.")
         self._seal(names)
         return table
+
+    def _check_types(self, names: Sequence[str]) -> None:
+        """DuckDB would cast all files to the types of the first, and fail on a value that does not fit."""
+        opened = map(self.backend.con.read_parquet, names)
+        if len({frozenset(zip(each.columns, map(str, each.types), strict=True)) for each in opened}) > 1:
+            raise ParameterError(
+                "the files do not have the same columns of the same types. "
+                "Write them alike, or give them as datasets of their own."
+            )
 
     def _texts(self, paths: Sequence[Path]) -> ir.Table:
         """Files of separated values. Only the header line decides how they are read, never the rows.
@@ -70,6 +80,7 @@ class DuckDB(Engine):
             auto_detect=False,
             header=True,
             delim=separator,
+            new_line="\\n",  # "\\r\\n" ends a line too; found in the header, it would make text of a second return
             quote='"',
             escape='"',
             ignore_errors=True,

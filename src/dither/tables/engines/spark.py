@@ -54,6 +54,12 @@ class Spark(Engine):
         """Spark keeps a sum of 64-bit integers in 64 bits, so they become decimals first."""
         return value.cast("decimal(20, 0)").sum().cast("decimal(38, 0)")
 
+    def place(self, name: str) -> str:
+        """Where a table or a view is: catalog and database, if it is in any, in lower case as Spark compares names."""
+        quoted = name.replace("`", "``")
+        found = self.session.catalog.getTable(f"`{quoted}`")
+        return ".".join(filter(None, (found.catalog, *(found.namespace or ()), found.name))).casefold()
+
     def frame(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as a view of this session."""
         name = ibis.util.gen_name("dither_source")
