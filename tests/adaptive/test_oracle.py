@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.adaptive import Answer
+from dither.adaptive import Answer, expressions
 from dither.errors import OverBudget, ParameterError
 from dither.mechanisms import Release
 from tests.contract.entropy_use import nothing_drawn
@@ -202,6 +202,44 @@ def test_null_is_no_value() -> None:
     asked = dp.Oracle(pa.table({"age": [1.0, None] * 1000}), queries=1)
     with pytest.raises(ParameterError, match="between 0 and 1"):
         asked.ask(dp.col("age") * 0.5)
+
+
+def test_a_text_is_no_value_and_is_not_told() -> None:
+    asked = dp.Oracle(pa.table({"name": ["0.5", "secret"] * 1000}), queries=1)
+    with nothing_drawn(), pytest.raises(ParameterError, match="truth values") as caught:
+        asked.ask(dp.col("name"))
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert asked.refused == 1
+
+
+def test_what_an_engine_says_about_rows_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise RuntimeError("row 7 is secret")
+
+    asked = dp.Oracle(pa.table(TABLE), queries=1)
+    monkeypatch.setattr(expressions, "as_function", lambda *_: fail)
+    with nothing_drawn(), pytest.raises(ParameterError, match="made-up rows") as caught:
+        asked.ask(dp.col("age") >= 65)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_what_a_query_writes_into_a_frame_stays_its_own(kind: Any) -> None:
+    """Otherwise later answers would be about other rows, and the frame of whoever made the oracle would change."""
+    frame = kind({"x": np.arange(6000) % 2})
+
+    def overwrites(rows: Any) -> Any:
+        if kind is pd.DataFrame:
+            rows["x"] = 1
+        else:
+            rows.replace_column(0, pl.Series("x", np.ones(len(rows), dtype=np.int64)))
+        return np.asarray(rows["x"])
+
+    asked = dp.Oracle(frame, queries=2, method="rounding")
+    asked.ask(overwrites)
+    assert frame["x"].mean() == 0.5
+    assert asked.ask(lambda rows: np.asarray(rows["x"])).value < 0.9
 
 
 BAD: dict[str, list[Any]] = {

@@ -22,7 +22,7 @@ _LAST_BITS: Final = 1
 class Sample:
     """n independent draws from a population: an array (structured or not), a pandas or polars frame, or an Arrow table.
 
-    Arrays are handed to queries read-only.
+    Arrays are handed to queries read-only, frames as copies that share their values.
     """
 
     data: Any
@@ -83,10 +83,9 @@ class Sample:
     def _asked(self, query: Any) -> Any:
         """What the query says. What goes wrong inside it is forgotten, as it may be about the rows."""
         if not callable(query):
-            expressions = importlib.import_module("dither.adaptive.expressions")  # loads Ibis
-            return expressions.values(self.data, query)
+            query = importlib.import_module("dither.adaptive.expressions").as_function(self.data, query)  # loads Ibis
         try:
-            found = np.asarray(query(self.data))
+            found = np.asarray(query(self._lent()))
         except Exception:
             found = None
         if found is None:  # outside of the handler, so that the error has no context
@@ -94,3 +93,9 @@ class Sample:
                 "the query raised an exception, and what it says may be about the rows. Try it on made-up rows."
             )
         return found
+
+    def _lent(self) -> Any:
+        """The rows for a query. What it writes into a frame is its own; arrays and Arrow tables cannot be written."""
+        if hasattr(self.data, "iloc"):
+            return self.data.copy(deep=False)
+        return self.data.clone() if hasattr(self.data, "clone") else self.data
