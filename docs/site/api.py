@@ -49,17 +49,25 @@ def write(folder: Path) -> None:
 
 
 def _index() -> Iterator[str]:
-    yield "# Reference\n\nWritten from the docstrings. `import dither as dp` gives these names:\n"
-    for name in sorted(dither.__all__, key=str.lower):
-        value = getattr(dither, name)
-        kind = "mod" if inspect.ismodule(value) else "class" if inspect.isclass(value) else "func"
-        target = value.__name__ if kind == "mod" else f"dither.{name}"
-        yield f"- {{py:{kind}}}`dp.{name} <{target}>`: {_first_sentence(value)}"
-    yield "\nThe rooms, each with all its public names:\n\n```{toctree}\n" + "\n".join(rooms()) + "\n```\n"
+    yield "# Reference\n\nWritten from the docstrings: what `import dither as dp` gives.\n"
+    public = {name: getattr(dither, name) for name in sorted(dither.__all__, key=str.lower)}
+    for title, kind in (("Classes", "class"), ("Functions", "func"), ("Modules", "mod")):
+        yield f"\n## {title}\n"
+        for name, value in public.items():
+            if _kind(value) == kind:
+                target = value.__name__ if kind == "mod" else f"dither.{name}"
+                yield f"- {{py:{kind}}}`dp.{name} <{target}>`: {_first_sentence(value)}"
+    yield "\n## Every public name, room by room\n\n```{toctree}\n" + "\n".join(rooms()) + "\n```\n"
+
+
+def _kind(value: Any) -> str:
+    return "mod" if inspect.ismodule(value) else "class" if inspect.isclass(value) else "func"
 
 
 def _first_sentence(value: Any) -> str:
-    return re.split(r"(?<=[.:])\s", " ".join((inspect.getdoc(value) or "").split()))[0]
+    """The first sentence, which may lead to a block below it."""
+    paragraph = (inspect.getdoc(value) or "").partition("\n\n")[0]
+    return re.sub(r"[:,]$", ".", re.split(r"(?<=\.)\s", " ".join(paragraph.split()))[0])
 
 
 def _page(module_name: str, said: set[int]) -> Iterator[str]:
