@@ -22,6 +22,7 @@ from dither.measures import Guarantee
 from dither.mechanisms import Release
 from dither.mechanisms.released import Interval
 from dither.noise import UniformBelow
+from dither.noise.tape import answered
 
 __all__ = ["Answer", "Oracle"]
 
@@ -231,4 +232,5 @@ def _level(level: Number) -> Fraction:
 
 def _shuffled(rows: int) -> NDArray[np.int64]:
     """All rows in an order drawn at random; two keys of 62 bits are hardly ever the same, and nothing rests on it."""
-    return np.argsort(UniformBelow(1 << 62).sample(rows)).astype(np.int64)
+    keys = answered(lambda: UniformBelow(1 << 62).sample(rows), "keys", rows)
+    return np.argsort(keys).astype(np.int64)
