@@ -52,7 +52,8 @@ class ReusableHoldout:
     or the `method` that is named: "sparse vector", whose answers are also differentially private for the rows of the
     holdout (not for those of the training set), or "rounding", which draws no noise and hides nothing.
 
-    The rows of the holdout must be independent draws from the population, and of the training set too.
+    The rows of the holdout must be independent draws from the population, and of the training set too. A query that is
+    refused costs nothing, and as for `Oracle` the promise is not for analysts who ask in order to be refused.
 
     >>> import numpy as np
     >>> train, fresh = np.zeros(1000), np.arange(40000) % 2
