@@ -7,7 +7,8 @@ import pytest
 
 from dither.cli.aggregates import aggregate, group
 from dither.cli.conditions import condition
-from dither.cli.kinds import columns_of_numbers
+from dither.cli.kinds import check_kinds, columns_of_numbers
+from dither.errors import ParameterError
 from tests.cli.world import BUDGET, DESCRIPTION, charges, run
 
 SAID = DESCRIPTION.replace("[unit]", '[columns]\nday = "date"\ncost = "number"\n\n[unit]') + (
@@ -45,6 +46,12 @@ def test_a_new_column_is_made_of_old_ones() -> None:
 
 def test_groups_may_be_of_numbers() -> None:
     assert columns_of_numbers({}, ["city", group("bins(age, [0, 5, 9])")], {}) == {"age": "bins(age, 0, 5, 9)"}
+
+
+def test_the_next_step_can_be_copied() -> None:
+    with pytest.raises(ParameterError, match="holds texts") as caught:
+        check_kinds({"the day": "m = mean(...)"}, {"the day": "text"})
+    assert '--number \'the day\' (in a description: "the day" = "number" in [columns])' in str(caught.value)
 
 
 def test_a_column_that_is_said_to_hold_numbers_is_believed(folder: Path) -> None:

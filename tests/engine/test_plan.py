@@ -119,28 +119,20 @@ def test_each_level_of_several_quantiles_is_paid(number: int) -> None:
 
 
 def test_noise_is_said_in_the_unit_of_the_column() -> None:
-    """One person moves 3 groups by 2 rows: of a sum by 200 each, from the middle by 100, its square centred by 5000."""
+    """A person has 2 rows in 3 groups: 6 rows, in a sum up to 200 each, from the middle 100, its square centred 5000.
+
+    Here are 7 needs, so that each costs ε = 1.
+    """
     plan = plan_of(["n", "s", "m", "v", "h"], dp.Person("u", 3, 2), Price.of("7", None, None))
-    said = {name: noise for name, noise, _, _ in plan.lines()}
-    epsilon = {name: float(7 * share / len(ASKED[name].needs)) for name, share in _shares(plan).items()}
-    moved = {"n": 1, "s": 200, "m": 100, "v": 100, "h": 1}
-    scale = {name: f"{6 * by / epsilon[name]:,.4g}" for name, by in moved.items()}
-    assert said["n"] == said["h"] == f"Laplace, scale {scale['n']}"
-    assert said["s"] == f"Laplace, scale {scale['s']}"
-    assert said["m"] == f"Laplace, scale {scale['n']} (count), {scale['m']} (sum)"
-    assert (
-        said["v"]
-        == f"Laplace, scale {scale['n']} (count), {scale['m']} (sum), {6 * 5000 / epsilon['v']:,.4g} (squares)"
-    )
+    assert {name: noise for name, noise, _, _ in plan.lines()} == {
+        "n": "Laplace, scale 6",
+        "s": "Laplace, scale 1,200",
+        "m": "Laplace, scale 6 (count), 600 (sum)",
+        "v": "Laplace, scale 6 (count), 600 (sum), 30,000 (squares)",
+        "h": "Laplace, scale 6",
+    }
     gaussian = plan_of(["s"], dp.Person("u", 3, 2), Price.of(None, None, "0.5"))
     assert gaussian.lines()[0][1] == f"Gaussian, sigma {3**0.5 * 400:,.4g}"
-
-
-def _shares(plan: Plan) -> dict[str, Fraction]:
-    return {
-        name: sum((plan.parts[key].share for key in aggregate.needs), Fraction(0))
-        for name, aggregate in plan.aggregates.items()
-    }
 
 
 def test_many_columns_make_gaussian_noise_the_better_one() -> None:

@@ -16,7 +16,7 @@ from dither.exact import check, in_words, rational
 from dither.tables.public import PublicColumn
 from dither.unit.contribution import Person
 
-__all__ = ["Draft"]
+__all__ = ["Draft", "toml_key"]
 
 _BARE = re.compile("[A-Za-z0-9_-]+")
 _SHARE = Fraction(1, 10)
@@ -86,7 +86,7 @@ class Draft:
             return []
         return [
             "[columns]  # what stands in texts: number, date, truth or text; names and kinds are taken as public",
-            *(f"{_key(name)} = {_quoted(kind)}" for name, kind in self.kinds.items()),
+            *(f"{toml_key(name)} = {_quoted(kind)}" for name, kind in self.kinds.items()),
             "",
         ]
 
@@ -109,7 +109,7 @@ class Draft:
         ends = {name: both for name, both in self._known_bounds().items() if name != self.person}
         return [
             "[bounds]  # values outside are clamped; bounds must not come from private data",
-            *(f"{_key(name)} = [{_number(low)}, {_number(high)}]" for name, (low, high) in ends.items()),
+            *(f"{toml_key(name)} = [{_number(low)}, {_number(high)}]" for name, (low, high) in ends.items()),
             *([] if ends else ["# cost = [0, 200]"]),
             "",
         ]
@@ -160,7 +160,8 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
-def _key(name: str) -> str:
+def toml_key(name: str) -> str:
+    """A name as a key of TOML, in quotes where it needs them."""
     return name if _BARE.fullmatch(name) else _quoted(name)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dither.engine import Plan
 from dither.engine.order import Quantile
-from dither.exact import in_words
+from dither.exact import in_words, rounded
 from dither.ledger.budget import Amounts, Budget, amounts
 
 __all__ = ["as_dict", "cell", "figures", "rows"]
@@ -36,7 +36,7 @@ def cell(value: Any) -> str:
         return "[" + ", ".join(map(cell, value)) + "]"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) else rounded(value, 6)
 
 
 def rows(table: Any, plan: Plan) -> tuple[list[str], list[list[str]]]:

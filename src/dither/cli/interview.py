@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from dither.cli.aggregates import assigned, bounds
-from dither.cli.draft import Draft
+from dither.cli.draft import Draft, toml_key
 from dither.cli.screen import printable, working
 from dither.cli.toml_file import CHANGES
 from dither.errors import ParameterError
@@ -99,7 +99,7 @@ def _of_numbers(name: str, columns: Mapping[str, str]) -> str:
     if columns[name] in KINDS and columns[name] != "number":
         raise ParameterError(
             f"bounds are those of numbers, and column {name!r} is of the kind {columns[name]}. Leave them out; if it "
-            f'holds numbers all the same, add them to the description, and {name} = "number" to its [columns].'
+            f'holds numbers, add them to the description, and {toml_key(name)} = "number" to its [columns].'
         )
     return name
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Final
 
+from dither.cli.draft import toml_key
 from dither.engine import Bins
 from dither.engine.aggregate import Aggregate, OfColumn
 from dither.engine.order import Spread
@@ -37,7 +39,8 @@ def check_kinds(read_as_numbers: Mapping[str, str], kinds: Mapping[str, str]) ->
         if kinds.get(column, "number") != "number":
             raise ParameterError(
                 f"{asked}: column {column!r} holds {_HOLDS[kinds[column]]}, and numbers are needed here. Choose a "
-                f'column of numbers, or say --number {column} (in a description: {column} = "number" in [columns]) '
+                f"column of numbers, or say --number {shlex.quote(column)} (in a description: "
+                f'{toml_key(column)} = "number" in [columns]) '
                 "if what is no number may count as missing."
             )
 

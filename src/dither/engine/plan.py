@@ -24,7 +24,7 @@ from dither.engine.price import Price
 from dither.engine.ranks import RankNoise
 from dither.errors import ParameterError
 from dither.events import Composed, Event
-from dither.exact import Number, check, in_words, rational
+from dither.exact import Number, check, in_words, rational, rounded
 from dither.ledger.budget import Budget
 from dither.mechanisms import Gaussian, Histogram
 from dither.tables import People
@@ -34,6 +34,7 @@ __all__ = ["Part", "Plan", "planned"]
 _TRIES = 10
 _STEPS = 4
 _SIZES = (100, 1_000, 10_000, 100_000)
+_DIGITS = 4
 _NO_DELTA = (
     "groups and values that are found in the data need delta=..., or make them public: keys=[...], candidates=[...]."
 )
@@ -137,25 +138,27 @@ class Plan:
             part = self.parts[key]
             if not isinstance(part.noise, Added) or not isinstance(part.need, Whole):
                 return str(part.noise)  # of counts, or of a choice; they stand alone
-            size = f"{part.noise.size * float(part.need.measure.unit):,.4g}"
+            size = rounded(part.noise.size * float(part.need.measure.unit), _DIGITS)
             called = f"{size} ({part.need.measure.word})" if len(aggregate.needs) > 1 else size
             sizes.setdefault(part.noise.kind, []).append(called)
         return " | ".join(f"{kind} {', '.join(of)}" for kind, of in sizes.items())
 
     def _said_error(self, name: str) -> str:
-        if self.error(name, _SIZES[0]) is None:
+        errors = [(rows, self.error(name, rows)) for rows in _SIZES]
+        known = [(rows, rounded(error, _DIGITS)) for rows, error in errors if error is not None]
+        if not known:
             (key,) = self.aggregates[name].needs
             return self._chosen_error(self.parts[key].noise)
         if not self.aggregates[name].depends_on_size:
-            return f"±{self.error(name, _SIZES[0]):,.4g}"
-        return ", ".join(f"±{self.error(name, rows):,.4g} of {rows:,} rows" for rows in _SIZES)
+            return f"±{known[0][1]}"
+        return ", ".join(f"±{error} of {rows:,} rows" for rows, error in known)
 
     def _chosen_error(self, noise: Noise) -> str:
         """How far what was chosen is from the best choice."""
         if isinstance(noise, RankNoise):
             return f"±{noise.rank_error(1 - self.level):,} rows in rank"
         if isinstance(noise, BestNoise):
-            return f"{noise.mechanism.error(1 - self.level):,.4g} rows below the best"
+            return f"{rounded(noise.mechanism.error(1 - self.level), _DIGITS)} rows below the best"
         return ""
 
 

@@ -12,7 +12,7 @@ from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
 from dither.exact.numbers import Number, rational, whole
 from dither.exact.once import once
-from dither.exact.words import in_words
+from dither.exact.words import in_words, rounded
 
 __all__ = [
     "Ball",
@@ -26,6 +26,7 @@ __all__ = [
     "once",
     "precision",
     "rational",
+    "rounded",
     "uniform_is_below",
     "upper",
     "whole",
