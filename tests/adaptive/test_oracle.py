@@ -63,6 +63,15 @@ def test_intervals_exist_at_every_level(method: str) -> None:
     assert all(low <= answer.value <= high for low, high in map(answer.sample_interval, levels))
 
 
+def test_levels_beyond_all_floats_are_refused() -> None:
+    """As a fraction a level can be nearer to 1 than noise can be computed for."""
+    level = 1 - Fraction(1, 10**400)
+    with nothing_drawn(), pytest.raises(ParameterError, match="1e-300"):
+        oracle(confidence=level)
+    with pytest.raises(ParameterError, match="1e-300"):
+        oracle(method="laplace").ask(half).interval(level)
+
+
 def test_the_ends_of_an_interval_are_means() -> None:
     answer = oracle().ask(lambda x: x >= 0)
     assert answer.interval()[1] == 1.0

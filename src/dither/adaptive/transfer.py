@@ -23,6 +23,7 @@ from typing import Any, Final, Literal, TypeAlias
 from flint import acb
 from scipy.optimize import brentq, minimize, minimize_scalar
 
+from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision
 from dither.measures import GaussianDP, Guarantee, PureDP
 from dither.measures.certified import above, exactly_above, fraction_above
@@ -42,6 +43,7 @@ Shape: TypeAlias = Literal["gaussian", "laplace"]
 """The law of one noise, in units of its scale (σ, or b)."""
 
 _BITS = 128
+_SMALLEST_BETA = Fraction(1, 10**300)
 _NOTHING = 1e9  # worse than any bound, and finite for the search
 
 
@@ -56,6 +58,8 @@ def expected_shortfall(shape: Shape, count: int, beta: Fraction) -> Fraction:
     the quantile of X the value itself. E[(X − a)₊] = ∫ₐ^∞ 1 − (1 − T(x))^k dx with T(x) = P[|noise| > x] is enclosed
     by flint's certified integration up to b, and by k ∫_b^∞ T beyond.
     """
+    if beta < _SMALLEST_BETA:
+        raise ParameterError("a confidence or level must leave a chance of 1e-300 or more to miss. Give a lower one.")
     law = _LAWS[shape]
     start = Fraction(_quantile(shape, count, beta)).limit_denominator(1 << 20)
     stop = law.far(float(start))
