@@ -4,8 +4,9 @@ Names and types of columns are taken as public. A file of separated values has n
 what a typed table says of itself. Nothing is read otherwise because of it: a text stays a text, and a single value that
 is no number stays missing (written.py). It serves to refuse a question that would be about missing values only.
 
-The look is at rows, and its outcome is outside of every account. It is the kind of the majority, which one row changes
-only where two kinds are level; whoever wants no look at all says the kinds (`[columns]` in a description).
+The look is at rows, and its outcome is outside of every account and has no noise. It is the kind of the majority, which
+one row changes where two kinds are level, and where hardly any line has a value: of a column with a single value it tells
+that there is one, and of which kind. Whoever wants no look at all says the kinds (`[columns]` in a description).
 """
 
 from __future__ import annotations
