@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+import os
 from fractions import Fraction
 from typing import Any
 
@@ -106,6 +107,13 @@ def test_bad_parameters_are_refused(change: dict[str, Any]) -> None:
 def test_a_copy_is_refused() -> None:
     with pytest.raises(ParameterError, match="cannot be copied"):
         copy.copy(holdout())
+
+
+def test_another_process_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = holdout()
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with nothing_drawn(), pytest.raises(ParameterError, match="a holdout belongs to the process"):
+        checked.check(sound)
 
 
 def test_it_says_what_it_promises() -> None:

@@ -26,9 +26,9 @@ MUTATIONS = [
         "adaptive/mean.py", "np.rint(array.astype(np.float64) * _ONE)", "(array > 0.5) * _ONE + np.zeros(rows)", _ORACLE
     ),
     Mutation("adaptive/oracle.py", "        self._asked += len(queries)", "        self._asked += 0", _ORACLE),
-    Mutation("adaptive/oracle.py", "if os.getpid() != self._process:", "if False:", _ORACLE),
+    Mutation("adaptive/turns.py", "if os.getpid() != self._process:", "if False:", _ORACLE),
     Mutation("adaptive/oracle.py", "self._order[number * size : (number + 1) * size]", "self._order[:size]", _ORACLE),
-    Mutation("adaptive/oracle.py", "np.argsort(UniformBelow(1 << 62).sample(rows))", "np.arange(rows)", _ORACLE),
+    Mutation("adaptive/oracle.py", "np.argsort(keys)", "np.arange(rows)", _ORACLE),
     Mutation("adaptive/sample.py", "if (np.abs(values[::-2] - again) > _LAST_BITS).any():", "if False:", _ORACLE),
     Mutation("adaptive/sample.py", "data.flags.writeable = False", "pass", _ORACLE),
     Mutation("adaptive/routes.py", "+ Fraction(1, 2 * self.levels)\n\n    def told", "\n\n    def told", _ROUTES),

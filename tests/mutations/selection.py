@@ -60,7 +60,7 @@ MUTATIONS = [
         _TIGHT,
     ),
     Mutation(_SELECTION_FILE, "epsilon=total / count", "epsilon=total", _SELECTION),
-    Mutation(_SELECTION_FILE, "race.winner(scores.without(winners))", "race.winner(scores)", _SELECTION),
+    Mutation(_SELECTION_FILE, "_winner(scores.without(winners))", "_winner(scores)", _SELECTION),
     Mutation(_SELECTION_FILE, "self.each._error(beta / self.count)", "self.each._error(beta)", _BOUND),
     Mutation(_SELECTION_FILE, "PureDP(self.count * self.each.epsilon", "PureDP(self.each.epsilon", _TIGHT),
     Mutation(_ERROR_FILE, "m[j] - (j == k)) for j", "m[j]) for j", _SELECTION),
@@ -114,7 +114,10 @@ MUTATIONS = [
     Mutation(_SPARSE_FILE, "self.comparison_epsilon + (self.answer_epsilon or 0)", "self.comparison_epsilon", _TIGHT),
     Mutation(_SPARSE_FILE, "if os.getpid() != self._process:", "if False:", _SPARSE),
     Mutation(
-        _SPARSE_FILE, "steps + mechanism._query_noise.sample() >= self._threshold", "steps >= self._threshold", _SPARSE
+        _SPARSE_FILE,
+        "steps + self._mechanism._query_noise.sample() >= self._threshold",
+        "steps >= self._threshold",
+        _SPARSE,
     ),
     Mutation(
         _SPARSE_FILE,

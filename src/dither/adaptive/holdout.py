@@ -8,7 +8,6 @@ answers.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -63,7 +62,7 @@ class ReusableHoldout:
     (True, True, 2)
     """
 
-    __slots__ = ("_checked", "_confidence", "_holdout", "_overfit", "_process", "_session", "_train", "_turns", "rule")
+    __slots__ = ("_checked", "_confidence", "_holdout", "_overfit", "_session", "_train", "_turns", "rule")
 
     rule: Rule
     """What counts as overfitted, and what is promised."""
@@ -97,7 +96,7 @@ class ReusableHoldout:
                 f"max_overfit={max_overfit}. Give more rows or fewer checks."
             )
         self._checked = self._overfit = 0
-        self._process, self._turns = os.getpid(), Turns()
+        self._turns = Turns("a holdout")
         self._session = self.rule.start()
 
     @property
@@ -135,8 +134,6 @@ class ReusableHoldout:
             return Check(self.rule.answer(parts), True, self.rule)
 
     def _check_open(self) -> None:
-        if os.getpid() != self._process:
-            raise ParameterError("a holdout belongs to the process that made it. Make another, of other rows.")
         if not self.left:
             raise OverBudget(
                 f"the holdout is spent: {self._overfit} findings were overfitted, as max_overfit="

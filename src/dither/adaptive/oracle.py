@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -76,7 +75,7 @@ class Oracle:
     have them refused. `refused` counts them.
     """
 
-    __slots__ = ("_asked", "_order", "_process", "_refused", "_sample", "_turns", "promise")
+    __slots__ = ("_asked", "_order", "_refused", "_sample", "_turns", "promise")
 
     promise: Promise
     """What is promised, by which theorem, beside what other ways would promise."""
@@ -102,8 +101,7 @@ class Oracle:
         )
         self._asked = 0
         self._refused = 0
-        self._process = os.getpid()
-        self._turns = Turns()
+        self._turns = Turns("an oracle")
         # Fresh rows are independent only if their order says nothing: a table may be sorted.
         self._order = _shuffled(self.rows) if isinstance(self.promise.route, Splitting) else None
 
@@ -186,8 +184,6 @@ class Oracle:
 
     def _answer(self, queries: list[Any]) -> list[Answer]:
         """All are evaluated, then counted, then drawn."""
-        if os.getpid() != self._process:
-            raise ParameterError("an oracle belongs to the process that made it. Make another, of other rows.")
         if not len(queries) <= self.left:
             raise OverBudget(
                 f"{len(queries)} queries were asked, but only {self.left} of queries={self.promise.queries} are left. "
