@@ -36,9 +36,9 @@ def command(
 ) -> None:
     """Describe a dataset in a commented dither.toml.
 
-    Only the names and types of the columns are looked at, for which the first lines of a CSV file are read; the values
-    are not, unless you say --public. What the flags do not say is asked: who is protected, between which bounds
-    numbers lie, and what may be spent.
+    Only the names and types of the columns are looked at, unless you say --public; a CSV file has no types, so its
+    first lines tell whether a column holds numbers, dates or texts. What the flags do not say is asked: who is
+    protected, between which bounds numbers lie, and what may be spent.
 
     \b
     Example:
