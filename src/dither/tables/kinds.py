@@ -5,8 +5,8 @@ what a typed table says of itself. Nothing is read otherwise because of it: a te
 is no number stays missing (written.py). It serves to refuse a question that would be about missing values only.
 
 The look is at rows, and its outcome is outside of every account and has no noise. It is the kind of the majority, which
-one row changes where two kinds are level, and where hardly any line has a value: of a column with a single value it tells
-that there is one, and of which kind. Whoever wants no look at all says the kinds (`[columns]` in a description).
+one row changes where two kinds are level, and where hardly any line has a value: of a column with a single value it
+tells that there is one, and of which kind. Whoever wants no look at all says the kinds (`[columns]` in a description).
 """
 
 from __future__ import annotations
