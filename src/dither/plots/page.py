@@ -96,9 +96,11 @@ def _section(release: Release, ledger: Ledger | None) -> str:
     if "question" in certificate:
         parts.append(f'<p class="question">{escape(plain(certificate["question"]))}</p>\n')
     parts.append(f'<div class="wide">{release_table(release, _MOST_ROWS)}</div>\n')
-    parts.append(_about_intervals(release))
+    about_intervals = _about_intervals(release)
+    parts.append(about_intervals)
     if _is_drawn(release):
-        parts.append(_picture(answers(release), "Dots and bars are private values; whiskers are their intervals."))
+        whiskers = "; whiskers are their intervals" if about_intervals else ""
+        parts.append(_picture(answers(release), f"Dots and bars are private values{whiskers}."))
     parts.append(_cost(release, certificate, ledger))
     parts.append(_certificate(certificate))
     return f"<section>\n{''.join(parts)}</section>"

@@ -179,7 +179,7 @@ def _ledger(ledger: Ledger, console: Console) -> int:
 
 
 def _pages(folder: Path, releases: dict[str, dp.Release], ledger: Ledger, console: Console) -> None:
-    _heading(console, "To show around: everything here is private already")
+    _heading(console, "To show around: these are private already")
     with working("drawing"):
         picture = save(releases["by_hospital"].plot(), folder / "by_hospital.svg")
         spending = save(dp.plots.budget(ledger), folder / "budget.svg")
