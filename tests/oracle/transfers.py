@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 from scipy.special import ndtri
 
-__all__ = ["World", "largest_noise", "shortfall"]
+__all__ = ["World", "best_attack", "largest_noise", "shortfall"]
 
 Reals = NDArray[np.float64]
 
@@ -87,3 +88,36 @@ def largest_noise(shape: str, count: int, beta: float) -> float:
     if shape == "laplace":
         return float((-np.log(each)).mean())
     return float((-ndtri(each / 2)).mean())
+
+
+def best_attack(population: Reals, epsilon: float, delta: float, chance: float) -> float:
+    """The largest E[1_Π (q_π(S) − q_π(D))] of all (ε, δ)-DP mechanisms on one row, and all events Π of P[Π] = `chance`.
+
+    A linear program: one transcript for each query with values 0 and 1 is enough (the gain is linear in q), and one
+    more for all that is not in Π. Variables: the laws m_x(π), and (m_x − e^ε m_y)₊ at each π for each pair.
+    """
+    points = len(population)
+    queries = np.array(list(itertools.product((0.0, 1.0), repeat=points)))
+    told = len(queries) + 1
+    pairs = list(itertools.permutations(range(points), 2))
+    laws, excesses = points * told, len(pairs) * told
+    gain = np.zeros((points, told))
+    gain[:, :-1] = (population * (queries - (queries @ population)[:, None])).T
+    sums = np.kron(np.eye(points), np.ones(told))
+    inside = np.outer(population, np.append(np.ones(told - 1), 0)).ravel()
+    apart = np.zeros((len(pairs), points))
+    for row, (x, y) in enumerate(pairs):
+        apart[row, x], apart[row, y] = 1, -math.exp(epsilon)
+    found = linprog(
+        -np.concatenate([gain.ravel(), np.zeros(excesses)]),
+        A_ub=np.vstack(
+            [
+                np.hstack([np.kron(apart, np.eye(told)), -np.eye(excesses)]),
+                np.hstack([np.zeros((len(pairs), laws)), np.kron(np.eye(len(pairs)), np.ones(told))]),
+            ]
+        ),
+        b_ub=np.concatenate([np.zeros(excesses), np.full(len(pairs), delta)]),
+        A_eq=np.hstack([np.vstack([sums, inside]), np.zeros((points + 1, excesses))]),
+        b_eq=np.append(np.ones(points), chance),
+    )
+    return -float(found.fun)

@@ -14,7 +14,7 @@ from dither.adaptive.routes import GaussianNoise
 from dither.adaptive.transfer import by_total_variation, expected_shortfall, gap, gap_at, printed
 from dither.measures import GaussianDP, PureDP
 from tests.oracle.lattice_sums import gaussian_profile
-from tests.oracle.transfers import World, largest_noise, shortfall
+from tests.oracle.transfers import World, best_attack, largest_noise, shortfall
 
 BETA = Fraction(1, 20)
 POINTS, TRANSCRIPTS = 3, 4
@@ -91,6 +91,28 @@ def test_the_leak_is_attained_and_a_smaller_one_would_be_seen() -> None:
         odds = 2 / (1 + math.exp(epsilon / 2))
         bound = math.tanh(epsilon / 4) * world.chance(event) + odds * delta  # (ε, δ)-DP for every ε
         assert 0.97 * bound < 2 * world.moved(event) <= bound + 1e-12
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 2**32), st.integers(2, 3), st.sampled_from(EPSILONS), st.sampled_from([0.0, 0.001, 0.1, 0.3]),
+    st.sampled_from([0.02, 0.1, 0.5, 1.0]),
+)  # fmt: skip
+def test_no_mechanism_at_all_beats_the_lemma_on_one_row(
+    seed: int, points: int, epsilon: float, delta: float, chance: float
+) -> None:
+    """The best of all mechanisms, queries and events, from a linear program."""
+    population = np.random.default_rng(seed).dirichlet(np.ones(points))
+    bound = math.tanh(epsilon / 4) * chance + 2 / (1 + math.exp(epsilon / 2)) * delta
+    assert best_attack(population, epsilon, delta, chance) <= bound + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_the_best_mechanism_attains_the_lemma(epsilon: float) -> None:
+    """The linear program finds randomized response, or something as good, where the population suits it."""
+    share = 1 / (1 + math.exp(epsilon / 2))
+    found = best_attack(np.array([1 - share, share]), epsilon, 0.0, 0.1)
+    assert found == pytest.approx(math.tanh(epsilon / 4) * 0.1, rel=1e-7)
 
 
 # ------------------------------------------------------------------------ numbers
