@@ -245,6 +245,38 @@ def means(draw: Draw) -> Run:
     return Run(lambda x: mechanism.release(x), values, other)
 
 
+@st.composite
+def oracles(draw: Draw) -> Run:
+    """Two questions, the second chosen by the first answer."""
+    values = draw(st.lists(st.sampled_from([0, 1, 2]), min_size=40, max_size=40))
+    method = draw(st.sampled_from(["gaussian", "laplace"]))
+
+    def ask(x: list[int]) -> Any:
+        oracle = dp.Oracle(np.array(x), queries=2, method=method)
+        first = oracle.ask(lambda rows: rows == 1)
+        return first, oracle.ask(lambda rows: rows == (2 if first.value > 0.5 else 0))
+
+    return Run(ask, values, [draw(st.sampled_from([0, 1, 2])), *values[1:]])
+
+
+@st.composite
+def holdouts(draw: Draw) -> Run:
+    values = draw(st.lists(st.sampled_from([0, 1]), min_size=40, max_size=40)) * 50
+    train = np.zeros(50)
+
+    def ask(x: list[int]) -> Any:
+        options = {"threshold": "0.4", "checks": 3, "max_overfit": 1, "method": "sparse vector"}
+        holdout = dp.ReusableHoldout(train, np.array(x), **options)  # type: ignore[arg-type]
+        found = []
+        for number in (0, 1, 0):
+            if not holdout.left:
+                break
+            found.append(holdout.check(lambda rows, number=number: rows == number).value)
+        return found
+
+    return Run(ask, values, [1 - values[0], *values[1:]])
+
+
 def case(name: str, runs: st.Strategy, *covers: str) -> Case:
     return Case(name, frozenset(covers or (name,)), runs)
 
@@ -274,4 +306,6 @@ CASES = [
     case("SmoothSensitivity", smooth()),
     case("MatrixMechanism", histograms(), "MatrixMechanism", "Workload"),
     case("QueryMean", means()),
+    Case("Oracle", frozenset({"Oracle"}), oracles(), is_long=True),
+    Case("ReusableHoldout", frozenset({"ReusableHoldout"}), holdouts(), is_long=True),
 ]

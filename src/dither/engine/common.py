@@ -141,12 +141,13 @@ class FoundNoise(Noise):
 
     def draw(self, exact: Values) -> pa.Array:
         """At most `number` values of each group, by noisy count; fewer where few are common enough."""
-        shown = [self._answered(people, values) for people, values in each(exact.groups)]
+        shown = answered(
+            lambda: [self._shown(people, values) for people, values in exact.groups],
+            "discovered",
+            exact.groups,
+            histogram=self.histogram,
+        )
         return pa.array(shown, type=pa.list_(exact.kind))
-
-    def _answered(self, people: Wholes, values: pa.Array) -> list[object]:
-        found = (values, people)
-        return answered(lambda: self._shown(people, values), "discovered", found, histogram=self.histogram)
 
     def _shown(self, people: Wholes, values: pa.Array) -> list[object]:
         threshold = self.histogram.threshold

@@ -17,7 +17,7 @@ from dither.engine.aggregate import PEOPLE
 from dither.engine.groups import Groups, counted
 from dither.engine.needs import Whole
 from dither.engine.plan import Plan
-from dither.noise.tape import answered
+from dither.noise.tape import answered, at_once
 from dither.tables import BoundedTable, ExactAggregate
 
 __all__ = ["Drawing", "part_column"]
@@ -77,20 +77,18 @@ class Drawing:
 
     def _found(self, batches: Iterable[pa.RecordBatch]) -> pa.Table:
         """Groups with enough people. Every group of a batch gets noise before any is left out."""
-        shown = [self._kept(batch) for batch in batches]
-        # In the order of the keys: that of the engine may depend on groups that are not shown.
-        return pa.concat_tables(shown).sort_by([(key, "ascending") for key in self.keys])
-
-    def _kept(self, batch: pa.RecordBatch) -> pa.Table:
-        return answered(
-            lambda: self._shown(batch),
+        found = at_once(batches)
+        shown = answered(
+            lambda: [self._shown(batch) for batch in found],
             "groups",
-            batch,
+            found,
             keys=tuple(self.keys),
             people=self._names[PEOPLE],
             noises={self._names[key]: self.plan.parts[key].noise for key in self._wholes},
             histogram=self.plan.discovery,
         )
+        # In the order of the keys: that of the engine may depend on groups that are not shown.
+        return pa.concat_tables(shown).sort_by([(key, "ascending") for key in self.keys])
 
     def _shown(self, batch: pa.RecordBatch) -> pa.Table:
         assert self.plan.discovery is not None

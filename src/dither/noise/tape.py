@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Tape", "answered", "each"]
+__all__ = ["Tape", "answered", "at_once", "each"]
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
@@ -39,6 +39,11 @@ def answered(draw: Callable[[], Answer], kind: str, values: Any, **terms: Any) -
         return draw()
     answer: Answer = _tape.answer(draw, kind, values, terms)
     return answer
+
+
+def at_once(batches: Iterable[Item]) -> Iterable[Item]:
+    """The batches as they come; for a tape all of them together, as how they are cut is the engine's affair."""
+    return batches if _tape is None else list(batches)
 
 
 def each(groups: Iterable[Item]) -> Iterator[Item]:

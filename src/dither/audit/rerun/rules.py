@@ -227,6 +227,10 @@ def changed(histogram: Any, moved: Sequence[int], pair: Pair) -> None:
 
 
 def _counts(call: Call) -> dict[Any, int]:
+    """The count of each name; in a table, of each group and name."""
+    if isinstance(call.values, list):
+        parts = [_counts(replace(call, values=(values, people))) for people, values in call.values]
+        return {(place, name): count for place, part in enumerate(parts) for name, count in part.items()}
     names, counts = call.values
     listed = names.to_pylist() if hasattr(names, "to_pylist") else names.tolist()
     return {repr(name): int(count) for name, count in zip(listed, counts.tolist(), strict=True) if count}
@@ -254,7 +258,7 @@ def _groups(first: Call, second: Call) -> list[Event]:
 
 def _rows(call: Call) -> dict[str, list[int]]:
     keys, names = call.terms["keys"], list(call.terms["noises"])
-    rows = call.values.to_pylist()
+    rows = [row for batch in call.values for row in batch.to_pylist()]
     return {repr([row[key] for key in keys]): [int(row[name]) for name in names] for row in rows}
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from dither.audit.rerun.calls import Call, Difference, Recorder, Repeater, Stream
 from dither.audit.rerun.cost import exceeds
@@ -40,7 +41,8 @@ def replay(
 
     A `Replayed` that passed says this of one pair of inputs and one run of answers (`seed` chooses others), and proves
     nothing of others: try many. With `worlds`, the world of each group of a table, many pairs are compared in one run:
-    each group belongs to a world, and the worlds are separate pairs of neighbours.
+    each group belongs to a world, and the worlds are separate pairs of neighbours. (Where groups are found in the data,
+    the first of their keys is the world.)
 
     It needs the test door: start Python with DITHER_TEST_DOOR=open.
 
@@ -121,10 +123,25 @@ def _by_world(first: Call, second: Call, worlds: Sequence[int] | None) -> list[t
     """The call, or what it holds of each world: rows of an array are groups, one after the other."""
     if worlds is None or RULES[first.kind] is RULES["salt"]:
         return [(None, first, second)]
-    if first.group is not None and first.kind != "added":
+    if first.group is not None and first.kind in ("point", "selection"):
         return [(worlds[first.group], first, second)]
+    if first.kind == "groups":
+        return _found_by_world(first, second)
     of = np.asarray(worlds)
-    return [
-        (world, replace(first, values=first.values[of == world]), replace(second, values=second.values[of == world]))
-        for world in np.unique(of).tolist()
-    ]
+
+    def part(call: Call, world: int) -> Call:
+        if isinstance(call.values, list):
+            return replace(call, values=[each for each, its in zip(call.values, worlds, strict=True) if its == world])
+        return replace(call, values=call.values[of == world])
+
+    return [(world, part(first, world), part(second, world)) for world in np.unique(of).tolist()]
+
+
+def _found_by_world(first: Call, second: Call) -> list[tuple[Any, Call, Call]]:
+    key = first.terms["keys"][0]
+    seen = {world for call in (first, second) for batch in call.values for world in batch.column(key).to_pylist()}
+
+    def part(call: Call, world: Any) -> Call:
+        return replace(call, values=[batch.filter(pc.equal(batch.column(key), world)) for batch in call.values])
+
+    return [(world, part(first, world), part(second, world)) for world in seen]
