@@ -14,6 +14,8 @@ from selenium.webdriver.common.by import By
 import dither as dp
 from dither.ledger import Ledger
 
+pytestmark = pytest.mark.xdist_group("browser")  # one browser for all
+
 KEYS = ["Paris", "<script>document.title = 'taken'</script>", "<img src=x onerror=\"document.title = 'taken'\">"]
 
 

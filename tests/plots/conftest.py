@@ -15,13 +15,13 @@ from dither.ledger import Ledger
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "$\\frac{1$", "a\nb\u202ec", "名前", "&amp;"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
     with closing(Ledger(tmp_path_factory.mktemp("plots") / "visits.ledger")) as book:
         yield book
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def data(ledger: Ledger) -> Iterator[dp.Dataset]:
     rows = range(600)
     table = pa.table(
@@ -38,7 +38,7 @@ def data(ledger: Ledger) -> Iterator[dp.Dataset]:
         yield opened
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def releases(data: dp.Dataset) -> dict[str, dp.Release]:
     grouped = data.group_by("place", keys=HOSTILE)
     return {
@@ -62,7 +62,7 @@ def releases(data: dp.Dataset) -> dict[str, dp.Release]:
     }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def page(releases: dict[str, dp.Release], ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of all of them."""
     place = tmp_path_factory.mktemp("page") / "report.html"

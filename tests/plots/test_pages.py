@@ -18,6 +18,8 @@ from dither.ledger import Ledger
 from dither.plots.html import release_table
 from tests.plots.conftest import HOSTILE
 
+pytestmark = pytest.mark.xdist_group("plots")  # the releases are made once
+
 VOID = {"meta", "img", "br"}
 ALLOWED = {
     *("html", "head", "meta", "title", "style", "body", "main", "footer", "section", "h1", "h2", "h3", "p", "div"),

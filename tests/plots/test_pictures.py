@@ -18,6 +18,8 @@ from dither.ledger.entry import canonical
 from dither.plots.style import data_uri
 from tests.plots.conftest import HOSTILE
 
+pytestmark = pytest.mark.xdist_group("plots")  # the releases are made once
+
 
 def test_every_release_with_numbers_can_be_drawn(releases: dict[str, dp.Release]) -> None:
     for name, release in releases.items():
