@@ -140,3 +140,12 @@ def test_a_certificate_cannot_say_that_a_ledger_confirmed_it(folder: Path) -> No
     accepted, last = on_a_terminal("verify", "c.json").splitlines()
     assert accepted.startswith("accepted. What it says was done costs at most ")
     assert last.startswith("No ledger was asked")
+
+
+def test_an_export_leaves_the_data_alone(folder: Path) -> None:
+    assert run("release", "dither.toml", "by_city").code == 0
+    before = (folder / "visits.csv").read_bytes()
+    done = run("ledger", "visits.ledger", "--export", "visits.csv")
+    assert done.code == 2
+    assert "exists. Name another file." in done.err
+    assert (folder / "visits.csv").read_bytes() == before

@@ -167,6 +167,8 @@ def _export(rows: list[dict[str, Any]], file: Path, place: str) -> None:
         raise ParameterError(f"--export must end in .csv or .json, got {file.name!r}.")
     if file.resolve() == Path(place).resolve():
         raise ParameterError("--export would overwrite the ledger. Name another file.")
+    if file.exists():  # it may be the data, which a ledger knows by a fingerprint only
+        raise ParameterError(f"--export writes a new file, and {str(file)!r} exists. Name another file.")
     flat = [{**row, "cost": _words(row.get("cost", {})), "budget": _words(row.get("budget", {}))} for row in rows]
     try:
         with file.open("w", encoding="utf-8", newline="") as out:
