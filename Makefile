@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-TOPICS ?= noise accounting mechanisms accuracy groupby adaptive
+TOPICS ?= noise accounting mechanisms accuracy groupby adaptive audit
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
