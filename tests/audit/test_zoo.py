@@ -61,7 +61,7 @@ def test_what_is_right_is_not_accused(specimen: Specimen) -> None:
 
 
 AT_A_TENTH = [s for s in sparse_vectors.specimens(Fraction(1, 10)) if s.is_broken and s.name != "SVT3"]
-"""SVT3 is left out: the search does not find its event reliably at ε = 0.1."""
+"""SVT3 is left out: the search does not find its pair of inputs reliably at ε = 0.1."""
 
 
 @pytest.mark.nightly
