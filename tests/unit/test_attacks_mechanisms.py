@@ -13,9 +13,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dither.adaptive.mean import QueryMean
 from dither.errors import ParameterError
 from dither.events import from_json, to_json
-from dither.mechanisms import Gaussian, Histogram, Laplace, Mechanism, RandomizedResponse, SmoothSensitivity, Staircase
+from dither.mechanisms import (
+    Gaussian,
+    Histogram,
+    Laplace,
+    MatrixMechanism,
+    Mechanism,
+    RandomizedResponse,
+    SmoothSensitivity,
+    Staircase,
+)
 from dither.noise import entropy
 from tests.contract.additive_cases import BAD_NUMBERS
 from tests.contract.entropy_use import nothing_drawn
@@ -180,7 +190,8 @@ def test_a13_every_mechanism_refuses_a_sensitivity_that_is_none(case: Case) -> N
 
 
 def has_one(case: Case) -> int:
-    """Whether the case says a sensitivity: counts, answers of one person and statistics have theirs by definition."""
+    """Whether the case says a sensitivity: counts, answers of one person, statistics and queries have theirs by
+    definition, workloads by computation."""
     kind, given = call_of(case)
     if any(name in given for name in SENSITIVITIES):
         return 1
@@ -190,14 +201,21 @@ def has_one(case: Case) -> int:
             with nothing_drawn(), pytest.raises(ParameterError):
                 kind(**{**given, "sensitivity": value})
     else:
-        assert kind in (Histogram, RandomizedResponse, SmoothSensitivity)
+        assert kind in (Histogram, MatrixMechanism, QueryMean, RandomizedResponse, SmoothSensitivity)
     return 0
 
 
 @every_case
 def test_d47_every_mechanism_refuses_a_budget_that_is_none(case: Case) -> None:
     values = [float("nan"), -5, "1e999", 1e999, -float("inf"), True, "nan", "", 10**400]
-    assert refused(case, BUDGETS, values) >= 1
+    made = case.make()
+    if not isinstance(made, QueryMean):
+        assert refused(case, BUDGETS, values) >= 1
+        return
+    for build in (QueryMean.gaussian, QueryMean.laplace):  # its noise is made for it
+        for value in values:
+            with nothing_drawn(), pytest.raises(ParameterError):
+                build(made.rows, value)
 
 
 @every_case
