@@ -207,7 +207,7 @@ def has_one(case: Case) -> int:
 
 @every_case
 def test_d47_every_mechanism_refuses_a_budget_that_is_none(case: Case) -> None:
-    values = [float("nan"), -5, "1e999", 1e999, -float("inf"), True, "nan", "", 10**400]
+    values: list[Any] = [float("nan"), -5, "1e999", 1e999, -float("inf"), True, "nan", "", 10**400]
     made = case.make()
     if not isinstance(made, QueryMean):
         assert refused(case, BUDGETS, values) >= 1
