@@ -90,7 +90,7 @@ def test_ends_that_rounding_puts_out_of_order_still_count_once_each() -> None:
 @pytest.mark.parametrize("base", [Base((-8.0, 8.0), 0.0), Base((0.0, 1e6), 3e5, spread_bits=6), Base((5.0, 6.0), 5.0)])
 def test_a_record_has_its_least_weight_wherever_it_is(base: Base) -> None:
     """The weight of the places of a record, relative to all, is at least e^{−R}."""
-    edges, density = base.pieces()
+    edges, density = base.pieces
     total = float(np.sum(np.diff(edges) * np.ldexp(1.0, density)))
     low, high = base.bounds
     for record in np.concatenate([np.linspace(low, high, 101), base.origin + np.geomspace(1e-9, 1, 20)]):

@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.estimators.records import Bounds, Floats, is_replace
+from dither.exact import once
 from dither.mechanisms import Exponential, Release
 from dither.noise import Grid
 
@@ -78,18 +79,19 @@ class Base:
         """For searches outwards from the bulk of the data, at `origin`: how far the bounds are hardly matters."""
         return cls(bounds, origin, decay=3, spread_bits=14)
 
-    @property
+    @once
     def _flat(self) -> int:
         """log₂ of the distance within which the density is constant."""
         low, high = self.bounds
         return Grid.for_scale(Fraction(high) - Fraction(low)).exponent + self.spread_bits + 2
 
-    @property
+    @once
     def _octaves(self) -> NDArray[np.int64]:
         low, high = self.bounds
         farthest = max(high - self.origin, self.origin - low)
         return np.arange(self._flat, max(math.frexp(farthest)[1], self._flat + 1), dtype=np.int64)
 
+    @once
     def pieces(self) -> tuple[Floats, NDArray[np.int64]]:
         """The places where the density changes, from bound to bound, and log₂ of the density after each."""
         low, high = self.bounds
@@ -167,7 +169,7 @@ def _scored(values: Floats, base: Base, target: Target, cut: int) -> tuple[Float
     width = base.spread(values)
     # Sorted once more: far from the origin w is rounded more coarsely than x, and ends may be out of order by a digit.
     lows, highs = (np.sort(np.clip(ends, *base.bounds), kind="stable") for ends in (values - width, values + width))
-    fixed, density = base.pieces()
+    fixed, density = base.pieces
     count, units = len(values), target.units
     # Beyond these numbers all losses are 0, or all are T, so that 64 bits hold what matters.
     allowed_above, allowed_below = (min(max(x, -2 * _EXACT), units * count) for x in (target.above, target.below))

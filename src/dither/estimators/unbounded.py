@@ -18,8 +18,10 @@ Missing entries: see `records`; data are clamped to ±2^380.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -31,7 +33,7 @@ from dither.errors import ParameterError
 from dither.estimators.answer import Estimate, budget
 from dither.estimators.records import Floats, checked_adjacency, is_replace, present
 from dither.events import Composed
-from dither.exact import Number, check
+from dither.exact import Number, check, rational
 from dither.measures import ApproxDP
 from dither.mechanisms import NoisyMax, ProposeTestRelease
 from dither.noise import UniformBelow
@@ -105,7 +107,7 @@ def default_blocks(epsilon: Number, delta: Number, noise: str = "laplace", size:
 
     With 6√n blocks the skewness of the data costs about as much as sampling does.
     """
-    least = 8 * _Steps.of(Median(None), None, budget(epsilon), delta, noise, None).target
+    least = 8 * _Steps.of(REPLACE_ONE, None, budget(epsilon), rational(delta, "delta"), noise, None).target
     if size is None and least > _MOST_BLOCKS:
         raise ParameterError(
             f"this epsilon asks for {least:,} blocks, and at most {_MOST_BLOCKS:,} are made unasked. "
@@ -126,8 +128,9 @@ class _Steps:
     """The distance that the scale is to have."""
 
     @classmethod
+    @lru_cache(maxsize=256)
     def of(
-        cls, statistic: Statistic, size: int | None, epsilon: Fraction, delta: Number, noise: str, n: int | None
+        cls, adjacency: Adjacency, size: int | None, epsilon: Fraction, delta: Fraction, noise: str, n: int | None
     ) -> _Steps:
         """The target is the distance at which the test passes with probability 95 %, and what selection may miss it by.
 
@@ -137,8 +140,8 @@ class _Steps:
         on this.
         """
         first = epsilon * _FOR_SCALE
-        select = NoisyMax(sensitivity=1, epsilon=first, candidates=len(_SCALES), adjacency=statistic.adjacency)
-        test = _tested(statistic, 1, epsilon - first, delta, noise, n)
+        select = NoisyMax(sensitivity=1, epsilon=first, candidates=len(_SCALES), adjacency=adjacency)
+        test = _tested(Median(None, adjacency), 1, epsilon - first, delta, noise, n)
         lost = 2 / float(first) * math.log(_NEAR / _MISS)
         others = 2 / float(first) * math.log(len(_SCALES) / _MISS)
         target = math.ceil(max(test.needed_distance(_MISS) + lost, others))
@@ -164,7 +167,9 @@ def _released(
     exact = budget(epsilon)
     if delta is None:
         raise ParameterError(f"the {name} of data without bounds needs a delta above 0. Give delta, or bounds.")
-    steps = _Steps.of(statistic, size, exact, delta, noise, n)
+    if n is not None:
+        check.count(n=n)
+    steps = _Steps.of(statistic.adjacency, size, exact, rational(delta, "delta"), noise, n)
     distances = _distances(statistic.profile(data), 2 * steps.target)  # type: ignore[attr-defined]
     chosen = steps.select.release(_scores(distances, steps.target))
     limit = Fraction(_SCALES[chosen.value])
@@ -202,23 +207,27 @@ def _distances(profile: Profile, most: int) -> NDArray[np.int64]:
 
     d never falls in η, so each search starts where the last one ended.
     """
-    nearest, farthest, d = profile.within(0), profile.within(most - 1), 0
+    within = cache(profile.within)
+    nearest, farthest, d = within(0), within(most - 1), 0
     found = np.zeros(len(_SCALES), dtype=np.int64)
     for i, scale in enumerate(_SCALES.tolist()):
         if farthest <= scale:
             found[i:] = most
             break
         if nearest <= scale:
-            d = _first_above(profile, scale, d, most - 1)
+            d = _first_above(within, scale, d, most - 1)
         found[i] = d
     return found
 
 
-def _first_above(profile: Profile, scale: float, low: int, high: int) -> int:
-    """The smallest t in [low, high] with A^(t) > scale, given that it is so at `high`."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if profile.within(middle) <= scale else (low, middle)
+def _first_above(within: Callable[[int], float], scale: float, low: int, high: int) -> int:
+    """The smallest t in [low, high] with A^(t) > scale, given that it is so at `high`; most often it is `low`."""
+    reach, step = low, 1
+    while reach < high and within(reach) <= scale:
+        low, reach, step = reach + 1, min(reach + step, high), 2 * step
+    while low < reach:
+        middle = (low + reach) // 2
+        low, reach = (middle + 1, reach) if within(middle) <= scale else (low, middle)
     return low
 
 

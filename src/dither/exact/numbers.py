@@ -23,8 +23,8 @@ _RATIO = re.compile(r"[+-]?[0-9]+/[0-9]+")
 _LONGEST_TEXT = 400
 # Same range as an IEEE double, so that a bound rounded outwards is finite and a positive value stays positive.
 _LARGEST_EXPONENT = 308
-_LARGEST = Fraction(10) ** _LARGEST_EXPONENT
-_SMALLEST = 1 / _LARGEST
+_LARGEST = 10**_LARGEST_EXPONENT
+_SMALLEST = Fraction(1, _LARGEST)
 _EXPECTED = "an int, Fraction, Decimal, float or decimal text such as '0.1'"
 
 
@@ -37,7 +37,9 @@ def rational(value: object, name: str = "value") -> Fraction:
     Refused with `NotANumberError`, because they do not mean one finite number: NaN, ±inf, booleans,
     other types, text that is not a decimal, and magnitudes above 1e308 or (unless zero) below 1e-308.
     """
-    number = _parse(value, name)
+    number = value if type(value) is Fraction else _parse(value, name)
+    if abs(number.numerator) <= _LARGEST and number.denominator <= _LARGEST:  # then so is the quotient, and its inverse
+        return number
     if number and not _SMALLEST <= abs(number) <= _LARGEST:
         raise NotANumberError(
             f"{name} must be 0 or between 1e-308 and 1e308 in magnitude. Give a number in that range."
@@ -54,12 +56,16 @@ def whole(value: object, name: str = "value") -> int:
 
     Booleans, floats (even 7.0), text and arrays are refused. The message names the type only: it may be data.
     """
+    if type(value) is int:  # as nearly always, and the question below takes 20 µs
+        return value
     if isinstance(value, SupportsIndex) and not isinstance(value, bool | np.bool_ | np.ndarray | np.timedelta64):
         return operator.index(value)
     raise NotANumberError(f"{name} must be a whole number (an int), got the type {type(value).__name__}.")
 
 
 def _parse(value: object, name: str) -> Fraction:
+    if type(value) is int:
+        return Fraction(value)
     if isinstance(value, bool | np.bool_):
         raise NotANumberError(f"{name} must be a number, got the boolean {value}. Expected {_EXPECTED}.")
     if isinstance(value, str):

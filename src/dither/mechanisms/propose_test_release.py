@@ -11,9 +11,9 @@ from typing import Any
 from dither.adjacency import Adjacency, checked
 from dither.errors import NotANumberError, ParameterError
 from dither.events import GaussianNoise, LaplaceNoise, TestAndRelease
-from dither.exact import Number, ball, check, once, rational
+from dither.exact import Number, check, once, rational
 from dither.measures import ApproxDP, ProfileOf
-from dither.measures.certified import at_most, below, exactly_above
+from dither.measures.certified import below, exactly_above
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.pairs import Gaussian as GaussianPair
 from dither.measures.pairs import Laplace as LaplacePair
@@ -28,6 +28,7 @@ from dither.mechanisms.tested_calibration import (
     Split,
     gaussian_textbook,
     gaussian_tight,
+    keeps,
     laplace_textbook,
     laplace_tight,
 )
@@ -112,7 +113,7 @@ class ProposeTestRelease(Mechanism):
         for name, value in values.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "adjacency", checked(statistic.adjacency))
-        if not at_most(lambda: self._pair.profile(ball(self.epsilon)), self.delta):
+        if not keeps(self._pair, self.epsilon, self.delta):
             raise ParameterError(
                 f"the {threshold} threshold misses (epsilon, delta) on a lattice at epsilon={self.epsilon}, "
                 f'delta={self.delta}. Use threshold="tight", or another budget.'

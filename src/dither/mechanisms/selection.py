@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
 from dither.events import Event, Repeated, Selection
-from dither.exact import Ball, Number, ball, check, rational
+from dither.exact import Ball, Number, ball, check, once, rational
 from dither.measures import Guarantee, ProfileOf, PureDP
 from dither.measures.certified import above
 from dither.measures.pairs import BoundedRange
@@ -97,7 +97,7 @@ class _Selecting(Mechanism):
         """ε = 2Δ/b, or Δ/b for monotone scores."""
         return (1 if self.monotone else 2) * self.sensitivity / self.scale
 
-    @property
+    @once
     def event(self) -> Event:
         """One selection."""
         return self._event(self.candidates)

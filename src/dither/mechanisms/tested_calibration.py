@@ -22,7 +22,7 @@ from dither.measures.pairs import Gaussian
 from dither.measures.tested_pairs import Tested
 from dither.mechanisms.calibration import largest_mu_squared, rounded_up
 
-__all__ = ["Split", "gaussian_textbook", "gaussian_tight", "laplace_textbook", "laplace_tight"]
+__all__ = ["Split", "gaussian_textbook", "gaussian_tight", "keeps", "laplace_textbook", "laplace_tight"]
 
 _LARGEST_THRESHOLD = 10**9
 _HALVINGS = 40
@@ -49,6 +49,7 @@ def laplace_textbook(epsilon: Fraction, delta: Fraction) -> Split:
     return Split(_floor(lambda: 1 + ball(2 / delta).log() / ball(half)), half, half)
 
 
+@lru_cache(maxsize=256)
 def laplace_tight(epsilon: Fraction, delta: Fraction) -> Split:
     """The smallest T that ε₁ = ε/2 allows, the smallest ε₁ that this T allows, and ε₂ = ε − ε₁.
 
@@ -104,7 +105,7 @@ def gaussian_tight(epsilon: Fraction, delta: Fraction) -> Split:
     test, back = DiscreteGaussian(variance), 2.0**-30
     while back < 1:
         answer = rounded_up(Fraction(guess * (1 - back)) * _SHORTER)
-        if _keeps(Tested(test, threshold, Gaussian(answer)), epsilon, delta):
+        if keeps(Tested(test, threshold, Gaussian(answer)), epsilon, delta):
             return Split(threshold, variance, answer * _SHORTER)
         back *= 4
     raise PrecisionError("no test could be certified for this budget. Ask for a larger delta or epsilon.")
@@ -158,7 +159,9 @@ def _smallest(cost: Callable[[int], float], start: int) -> int:
     return min(seen, key=lambda threshold: (seen[threshold], threshold))
 
 
-def _keeps(pair: Tested, epsilon: Fraction, delta: Fraction) -> bool:
+@lru_cache(maxsize=256)
+def keeps(pair: Tested, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether test and answer together are (ε, δ)-DP, certified."""
     return at_most(lambda: pair.profile(ball(epsilon)), delta)
 
 

@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -66,7 +67,7 @@ class Grid:
     @property
     def step(self) -> Fraction:
         """The distance between neighbours, 2^exponent."""
-        return Fraction(2) ** self.exponent
+        return _power_of_two(self.exponent)
 
     def l1_steps(self, sensitivity: Number, coordinates: SupportsIndex = 1) -> int:
         """The ℓ₁ sensitivity in steps after rounding: at most ⌈Δ₁/step⌉ + d − 1, with d = `coordinates`."""
@@ -245,7 +246,12 @@ def _not_finite() -> NotANumberError:
     return NotANumberError("values must be finite: NaN and infinities cannot be released. Clamp or drop them first.")
 
 
+@cache
+def _power_of_two(exponent: int) -> Fraction:
+    return Fraction(2) ** exponent
+
+
 def _floor_log2(value: Fraction) -> int:
     """The largest e with 2^e ≤ value."""
     guess = value.numerator.bit_length() - value.denominator.bit_length()
-    return guess if Fraction(2) ** guess <= value else guess - 1
+    return guess if _power_of_two(guess) <= value else guess - 1

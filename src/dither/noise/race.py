@@ -40,7 +40,8 @@ _MARGIN = 2.0**-20  # what all roundings of a candidate's value are certain to s
 _EDGE_BITS = 28  # double precision speaks of 2^-28 ≤ V ≤ 1 − 2^-28 only
 _LARGEST_GAP = 2.0**20  # and leads the race only with scores less than 2^20 scales below the best
 _CHUNK = 1 << 14  # candidates at a time: all of them stay in the processor's cache
-_LARGEST_EXPONENT = 900
+_LARGEST_SCALE = Fraction(2) ** 900
+_SMALLEST_SCALE = 1 / _LARGEST_SCALE
 _GUARD_BITS = 64
 _EXACT_INTEGERS = 2**53
 
@@ -209,7 +210,7 @@ class Race:
             raise ParameterError(f"noise must be one of {', '.join(NOISES)}; got noise={self.noise!r}.")
         object.__setattr__(self, "scale", rational(self.scale, "scale"))
         check.positive(scale=self.scale)
-        if not Fraction(2) ** -_LARGEST_EXPONENT <= self.scale <= Fraction(2) ** _LARGEST_EXPONENT:
+        if not _SMALLEST_SCALE <= self.scale <= _LARGEST_SCALE:
             raise ParameterError("scale must lie between 2^-900 and 2^900. Measure the scores in another unit.")
 
     def winner(self, scores: Numbers | Scores) -> int:

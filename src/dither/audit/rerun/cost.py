@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
 from dither.accounting import Composition, WideBracket, compose
-from dither.events import Event, GaussianNoise, LaplaceNoise, Repeated, Selection, StaircaseNoise, Stated
+from dither.events import (
+    Composed,
+    Event,
+    GaussianNoise,
+    LaplaceNoise,
+    Repeated,
+    Selection,
+    SparseVector,
+    StaircaseNoise,
+    Stated,
+)
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
 from dither.mechanisms.calibration import rounded_up
 from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
@@ -32,7 +42,7 @@ def exceeds(events: Sequence[Event], charged: Guarantee) -> bool:
     if isinstance(charged, PureDP | ApproxDP):
         pure = [_pure(event) for event in events]
         if None not in pure:
-            epsilon, delta = (sum((each[i] for each in pure if each), Fraction(0)) for i in (0, 1))
+            epsilon, delta = _summed(pure)
             if epsilon <= charged.stated_epsilon and delta <= _delta(charged):
                 return False
             if isinstance(charged, PureDP):
@@ -60,9 +70,8 @@ def _is_hidden(event: Event, charged: GaussianDP) -> bool:
 def _leaves_enough(events: Sequence[Event], charged: PureDP | ApproxDP) -> bool:
     """Whether one event of no known (ε, δ) keeps the charge with the ε that all others leave (basic composition)."""
     first, *more = (event for event in events if _pure(event) is None)
-    known = [each for each in map(_pure, events) if each is not None]
-    epsilon = charged.stated_epsilon - sum((each[0] for each in known), Fraction(0))
-    delta = _delta(charged) - sum((each[1] for each in known), Fraction(0))
+    known = _summed(map(_pure, events))
+    epsilon, delta = charged.stated_epsilon - known[0], _delta(charged) - known[1]
     return not more and epsilon >= 0 and delta >= 0 and _alone(first, epsilon) <= delta * _RELATIVE
 
 
@@ -71,6 +80,11 @@ def _alone(event: Event, epsilon: Fraction) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WideBracket)  # this is the upper end, which holds as well
         return compose([event]).delta(epsilon)
+
+
+def _summed(costs: Iterable[tuple[Fraction, Fraction] | None]) -> tuple[Fraction, Fraction]:
+    known = [each for each in costs if each is not None]
+    return sum((each[0] for each in known), Fraction(0)), sum((each[1] for each in known), Fraction(0))
 
 
 def _delta(charged: PureDP | ApproxDP) -> Fraction:
@@ -82,10 +96,16 @@ def _pure(event: Event) -> tuple[Fraction, Fraction] | None:
     if isinstance(event, Repeated):
         one = _pure(event.event)
         return None if one is None else (event.times * one[0], event.times * one[1])
+    if isinstance(event, Composed):
+        parts = [_pure(part) for part in event.parts]
+        return None if None in parts else _summed(parts)
     if isinstance(event, LaplaceNoise):
         return event.sensitivity / event.scale, Fraction(0)
     if isinstance(event, Selection):
         return (1 if event.monotone else 2) * event.sensitivity / event.scale, Fraction(0)
+    if isinstance(event, SparseVector):
+        answers = (1 if event.monotone else 2) * event.max_above * event.sensitivity / event.query_scale
+        return event.sensitivity / event.threshold_scale + answers, Fraction(0)
     if isinstance(event, StaircaseNoise):
         return event.epsilon, Fraction(0)
     if isinstance(event, Stated) and event.measure == "PureDP":

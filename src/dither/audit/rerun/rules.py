@@ -99,7 +99,7 @@ def _selection(first: Call, second: Call) -> list[Event]:
     weights = [None if each.weights is None else each.weights.tolist() for each in (left, right)]
     if len(left) != len(right) or weights[0] != weights[1]:
         raise _refuse("the number of candidates or their weights depend on data", first, second)
-    pairs = list(zip(left.values.tolist(), right.values.tolist(), strict=True))
+    pairs = set(zip(left.values.tolist(), right.values.tolist(), strict=True))
     if any((a == -math.inf) != (b == -math.inf) for a, b in pairs):
         raise _refuse("who can win depends on data", first, second)
     return _scores([Fraction(a) - Fraction(b) for a, b in pairs if a != -math.inf], first, second)
@@ -114,7 +114,7 @@ def _point(first: Call, second: Call) -> list[Event]:
     at = [np.minimum(np.searchsorted(side[0], places, side="right") - 1, len(side[1]) - 1) for side in (left, right)]
     if (left[2][at[0]] != right[2][at[1]]).any():
         raise _refuse("the base measure depends on data", first, second)
-    pairs = zip(left[1][at[0]].tolist(), right[1][at[1]].tolist(), strict=True)
+    pairs = set(zip(left[1][at[0]].tolist(), right[1][at[1]].tolist(), strict=True))
     return _scores([Fraction(a) - Fraction(b) for a, b in pairs], first, second)
 
 
