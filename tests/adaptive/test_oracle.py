@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.adaptive import Answer, expressions
+from dither.adaptive import Answer
 from dither.errors import OverBudget, ParameterError
 from dither.mechanisms import Release
 from tests.contract.entropy_use import nothing_drawn
@@ -149,88 +149,8 @@ def test_exact_answers_say_that_they_hide_nothing(method: str) -> None:
 # ------------------------------------------------------------------------ refusals
 
 
-class Counter:
-    """A query that keeps state."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def __call__(self, x: Any) -> Any:
-        self.calls += 1
-        return np.full(len(x), self.calls % 2)
-
-
 def fails(x: Any) -> Any:
-    raise RuntimeError(f"row {x[7]} is secret")
-
-
-def writes(x: Any) -> Any:
-    x[:] = 1
-    return np.ones(len(x))
-
-
-BAD_QUERIES: dict[str, Any] = {
-    "above 1": lambda x: x + 0.1,
-    "below 0": lambda x: x - 1e-9,
-    "NaN": lambda x: np.where(np.arange(len(x)) == 3, np.nan, 0.5),
-    "infinite": lambda x: np.full(len(x), np.inf),
-    "too short": lambda x: x[1:],
-    "too long": lambda x: np.append(x, 0),
-    "one number": lambda x: 0.5,
-    "two dimensions": lambda x: np.stack([x, x], axis=1),
-    "text": lambda x: np.full(len(x), "secret"),
-    "objects": lambda x: np.full(len(x), None),
-    "complex": lambda x: np.full(len(x), 1j),
-    "raises": fails,
-    "writes": writes,
-    "nothing": lambda x: None,
-    "state": Counter(),
-    "order": lambda x: np.arange(len(x)) % 2,
-    "other rows": lambda x: np.full(len(x), 1 / len(x)),
-    "random": lambda x: np.random.default_rng().integers(0, 2, len(x)),
-    "no query": 3,
-    "expression without columns": dp.col("a") == 1,
-}
-
-
-@pytest.mark.parametrize("name", BAD_QUERIES)
-@pytest.mark.parametrize("method", ["gaussian", "splitting"])
-def test_a_bad_query_costs_nothing_and_tells_nothing(name: str, method: str) -> None:
-    asked = oracle(method=method)
-    with nothing_drawn(), pytest.raises(ParameterError) as caught:
-        asked.ask(BAD_QUERIES[name])
-    assert "secret" not in str(caught.value)
-    assert caught.value.__cause__ is None
-    assert caught.value.__context__ is None
-    assert (asked.left, asked.refused) == (5, 1)
-    asked.ask(half)
-    assert asked.left == 4
-
-
-def test_null_is_no_value() -> None:
-    asked = dp.Oracle(pa.table({"age": [1.0, None] * 1000}), queries=1)
-    with pytest.raises(ParameterError, match="between 0 and 1"):
-        asked.ask(dp.col("age") * 0.5)
-
-
-def test_a_text_is_no_value_and_is_not_told() -> None:
-    asked = dp.Oracle(pa.table({"name": ["0.5", "secret"] * 1000}), queries=1)
-    with nothing_drawn(), pytest.raises(ParameterError, match="truth values") as caught:
-        asked.ask(dp.col("name"))
-    assert "secret" not in str(caught.value)
-    assert caught.value.__context__ is None
-    assert asked.refused == 1
-
-
-def test_what_an_engine_says_about_rows_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> Any:
-        raise RuntimeError("row 7 is secret")
-
-    asked = dp.Oracle(pa.table(TABLE), queries=1)
-    monkeypatch.setattr(expressions, "as_function", lambda *_: fail)
-    with nothing_drawn(), pytest.raises(ParameterError, match="made-up rows") as caught:
-        asked.ask(dp.col("age") >= 65)
-    assert caught.value.__context__ is None
+    raise RuntimeError("always")
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
@@ -395,16 +315,16 @@ def test_the_best_way_is_used(queries: int, name: str) -> None:
 
 def test_fresh_rows_are_used_once() -> None:
     """A row is its own number: every question must see other rows, all of them n/k."""
-    seen: list[set[int]] = []
+    parts: list[set[int]] = []
 
     def watch(x: Any) -> Any:
-        seen.append(set(x.tolist()))
+        if len(x) > 100:  # before that it is tried on examples
+            parts.append(set(x.tolist()))
         return np.zeros(len(x))
 
     asked = dp.Oracle(np.arange(10_000), queries=4, method="splitting")
     for _ in range(4):
         asked.ask(watch)
-    parts = seen[::2]  # each question is tried on a part of its rows, too
     assert [len(part) for part in parts] == [2500] * 4
     assert len(set().union(*parts)) == 10_000
     assert max(parts[0]) > 9000  # drawn from everywhere: a table may be sorted

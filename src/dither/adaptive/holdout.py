@@ -51,8 +51,9 @@ class ReusableHoldout:
     or the `method` that is named: "sparse vector", whose answers are also differentially private for the rows of the
     holdout (not for those of the training set), or "rounding", which draws no noise and hides nothing.
 
-    The rows of the holdout must be independent draws from the population, and of the training set too. A query that is
-    refused costs nothing, and as for `Oracle` the promise is not for analysts who ask in order to be refused.
+    The rows of the holdout must be independent draws from the population, and of the training set too. A query is
+    refused, free, for what it does on the training set, which the analyst knows; on the holdout nothing is refused, as
+    for `Oracle`.
 
     >>> import numpy as np
     >>> train, fresh = np.zeros(1000), np.arange(40000) % 2
@@ -79,6 +80,8 @@ class ReusableHoldout:
         method: str | None = None,
     ) -> None:
         self._train, self._holdout = Sample.of(train, "train"), Sample.of(holdout, "holdout")
+        if not self._train.is_like(self._holdout):
+            raise ParameterError("train and holdout must be of one kind, with the same columns in the same order.")
         limit, self._confidence = rational(threshold, "threshold"), rational(confidence, "confidence")
         check.between(0, 1, threshold=limit, confidence=self._confidence)
         check.count(checks=checks, max_overfit=max_overfit)
@@ -120,14 +123,17 @@ class ReusableHoldout:
         return self.rule.guarantee
 
     def check(self, query: Any) -> Check:
-        """Whether a finding is overfitted, and what to believe about the population. Queries as for `Oracle.ask`."""
+        """Whether a finding is overfitted, and what to believe about the population.
+
+        Queries as for `Oracle.ask`, with the training set as examples.
+        """
         with self._turns:
             self._check_open()
-            shown = self._train.numerators(query)
-            parts = self._holdout.numerators(query)
-            trained = QueryMean.exact(self._train.rows).drawn(shown)
-            held = QueryMean.exact(self._holdout.rows).drawn(parts)
+            function, shown = self._train.tried(query, "the training set")
             self._checked += 1
+            trained = QueryMean.exact(self._train.rows).drawn(shown)
+            parts = self._holdout.settled(function)
+            held = QueryMean.exact(self._holdout.rows).drawn(parts)
             if not self._session.ask(abs(trained - held)):
                 return Check(float(trained), False, self.rule)
             self._overfit += 1

@@ -19,7 +19,7 @@ from dither.mechanisms import Gaussian, Laplace, Mechanism, Release
 from dither.mechanisms.released import Interval
 from dither.mechanisms.smoothing import dominating_mu_squared
 
-__all__ = ["MOST_ROWS", "ROUNDING", "QueryMean", "numerators", "within_unit"]
+__all__ = ["MOST_ROWS", "ROUNDING", "QueryMean", "clamped", "numerators", "within_unit"]
 
 _ONE: Final = 1 << 30
 """Values are rounded to whole parts of this, so that their sum is an exact integer."""
@@ -30,16 +30,32 @@ ROUNDING: Final = Fraction(1, 1 << 29)
 
 def numerators(values: Any, rows: int) -> NDArray[np.int64]:
     """The values in whole parts of 2^-30; or `ParameterError`, if they are not `rows` numbers between 0 and 1."""
-    array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    array = _numbers(values, rows)
+    if not ((array >= 0) & (array <= 1)).all():  # NaN fails both
+        raise ParameterError("a query must give values between 0 and 1 on every row. Clip or rescale them first.")
+    return _parts_of(array)
+
+
+def clamped(values: Any, rows: int) -> NDArray[np.int64]:
+    """The same for any numbers: what is not above 0 (NaN is not) becomes 0, what is above 1 becomes 1."""
+    array = _numbers(values, rows)
+    return _parts_of(np.where(array > 0, np.minimum(array, 1), 0))
+
+
+def _parts_of(array: NDArray[np.float64]) -> NDArray[np.int64]:
+    parts: NDArray[np.int64] = np.rint(array * _ONE).astype(np.int64)
+    return parts
+
+
+def _numbers(values: Any, rows: int) -> NDArray[np.float64]:
+    array = np.asarray(values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise ParameterError(
             "a query must give truth values, integers or floats of at most 64 bits. Convert them first."
         )
     if array.shape != (rows,):
         raise ParameterError(f"a query must give one value for each of the {rows} rows, in an array of one dimension.")
-    if not ((array >= 0) & (array <= 1)).all():  # NaN fails both
-        raise ParameterError("a query must give values between 0 and 1 on every row. Clip or rescale them first.")
-    return np.rint(array.astype(np.float64) * _ONE).astype(np.int64)
+    return array.astype(np.float64)
 
 
 @dataclass(frozen=True)

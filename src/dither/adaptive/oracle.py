@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from dither.adaptive.examples import Examples
 from dither.adaptive.mean import within_unit
 from dither.adaptive.promise import Promise
 from dither.adaptive.routes import Route, Splitting
@@ -70,12 +71,12 @@ class Oracle:
     >>> Oracle.needed(accuracy=0.05, queries=1000)
     140392
 
-    What a query must not do, and what is checked: see `ask`. A query that is refused costs nothing. That it was
-    refused is still a bit about the sample: the promise is made for analysts who do not ask questions in order to
-    have them refused. `refused` counts them.
+    A query first meets `examples`: rows that anyone may see, such as made-up ones; without them, some of the same
+    columns and types, with numbers from 0 to 1, are made up. What goes wrong there is refused, and costs nothing. What
+    goes wrong on the sample is not: see `ask`. So a refusal says nothing about the sample.
     """
 
-    __slots__ = ("_asked", "_order", "_refused", "_sample", "_turns", "promise")
+    __slots__ = ("_asked", "_examples", "_order", "_sample", "_turns", "promise")
 
     promise: Promise
     """What is promised, by which theorem, beside what other ways would promise."""
@@ -89,8 +90,10 @@ class Oracle:
         confidence: Number = 0.95,
         method: str | None = None,
         adaptive: bool = True,
+        examples: Any = None,
     ) -> None:
         self._sample = Sample.of(sample)
+        self._examples = Examples.of(self._sample, examples)
         self.promise = Promise.best(
             self._sample.rows,
             queries=queries,
@@ -100,7 +103,6 @@ class Oracle:
             adaptive=adaptive,
         )
         self._asked = 0
-        self._refused = 0
         self._turns = Turns("an oracle")
         # Fresh rows are independent only if their order says nothing: a table may be sorted.
         self._order = _shuffled(self.rows) if isinstance(self.promise.route, Splitting) else None
@@ -137,11 +139,6 @@ class Oracle:
         return self.promise.queries - self._asked
 
     @property
-    def refused(self) -> int:
-        """How many questions were refused after they had been tried on the sample."""
-        return self._refused
-
-    @property
     def guarantee(self) -> Guarantee:
         """What all answers together reveal about one row, under replace-one; `guarantee.tv()` is the TV stability."""
         return self.promise.route.guarantee
@@ -159,10 +156,14 @@ class Oracle:
     def ask(self, query: Any) -> Answer:
         """The answer to one question, which may depend on all answers before.
 
-        Refused before anything is drawn or counted, and without a word about the rows: values outside [0, 1], NaN,
-        another number of values than rows, exceptions inside the query, and queries that say something else about a row
-        when they are asked about fewer rows in another order. After `queries` answers everything is refused, and so is
-        a question asked by a query while it is evaluated.
+        Refused before the sample is looked at, and free: what gives values outside [0, 1], NaN or another number of
+        values than rows on the examples, raises there, or says something else about a row when it is asked about it
+        alone or in another order. After `queries` answers everything is refused, and so is a question asked by a
+        query while it is evaluated.
+
+        On the sample nothing is refused. Values are cut to [0, 1]; a row where the query raises or gives no number
+        counts as 0, and so does NaN. The answer is about this query, and what is seen of it depends on the sample
+        through the noisy mean alone.
         """
         if not self.promise.route.is_adaptive:
             raise ParameterError(
@@ -183,28 +184,26 @@ class Oracle:
             return self._answer(listed)
 
     def _answer(self, queries: list[Any]) -> list[Answer]:
-        """All are evaluated, then counted, then drawn."""
+        """All are tried on the examples, then counted (there is no refund once the sample was touched), then drawn."""
         if not len(queries) <= self.left:
             raise OverBudget(
                 f"{len(queries)} queries were asked, but only {self.left} of queries={self.promise.queries} are left. "
                 "Make an oracle of fresh rows."
             )
-        parts = [self._evaluated(query, self._asked + number) for number, query in enumerate(queries)]
+        functions = [self._examples.checked(query) for query in queries]
+        first = self._asked
         self._asked += len(queries)
+        parts = [self._rows_of(first + number).settled(function) for number, function in enumerate(functions)]
         route = self.promise.route
         mean = route.mean
         return [Answer(route.told(mean.drawn(each)), mean.event, mean.guarantee, mean, route) for each in parts]
 
-    def _evaluated(self, query: Any, number: int) -> NDArray[np.int64]:
-        sample = self._sample
-        if self._order is not None:  # the rows of this question, and of no other
-            size = self.promise.route.mean.rows
-            sample = sample.take(self._order[number * size : (number + 1) * size])
-        try:
-            return sample.numerators(query)
-        except ParameterError:
-            self._refused += 1
-            raise
+    def _rows_of(self, number: int) -> Sample:
+        """All rows, or those of this question and of no other."""
+        if self._order is None:
+            return self._sample
+        size = self.promise.route.mean.rows
+        return self._sample.take(self._order[number * size : (number + 1) * size])
 
     def __str__(self) -> str:
         return str(self.promise)

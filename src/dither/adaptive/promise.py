@@ -36,8 +36,8 @@ class Candidate:
 class Promise:
     """`queries` answers from `rows` rows, each within `accuracy` of the mean over the population.
 
-    All at once, except with probability 1 − `confidence` over the sample and the noise, whatever the analyst asks, as
-    long as nothing is refused: refusals tell about the sample what no theorem here accounts for.
+    All at once, except with probability 1 − `confidence` over the sample and the noise, whatever functions of one row
+    the analyst asks about.
     """
 
     rows: int
