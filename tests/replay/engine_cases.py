@@ -1,4 +1,4 @@
-"""Every verb of a query and every aggregate, each world of a table a pair of neighbours."""
+"""Every verb of a query, every aggregate and every shortcut, each world of a table a pair of neighbours."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 import dither as dp
-from tests.replay.tables import CITIES
+from tests.replay.tables import CITIES, UNITS
 
-__all__ = ["CASES", "EngineCase", "keys_of"]
+__all__ = ["APART", "CASES", "EACH_NEED", "ApartCase", "EngineCase"]
 
 AGGREGATES: Mapping[str, Any] = {
     "count": dp.count(),
@@ -31,12 +31,12 @@ AGGREGATES: Mapping[str, Any] = {
 PLACES = pa.table({"city": CITIES, "country": ["FR", "CH", "JP"]})
 
 
-def keys_of(worlds: int) -> pa.Table:
+def _keys_of(worlds: int) -> pa.Table:
     return pa.table({"world": [w for w in range(worlds) for _ in CITIES], "city": CITIES * worlds})
 
 
 def _known(query: Any, worlds: int) -> Any:
-    return query.group_by("world", "city", keys=keys_of(worlds))
+    return query.group_by("world", "city", keys=_keys_of(worlds))
 
 
 def _of_world(query: Any, worlds: int) -> Any:
@@ -56,14 +56,9 @@ def _joined(query: Any, worlds: int) -> Any:
     return query.join(PLACES, on="city").group_by("world", "country", keys=countries)
 
 
-def _per_person(query: Any, worlds: int) -> Any:
-    asked = query.per_person(home=dp.min("world", (0, worlds)), visits=dp.count(), spend=dp.sum("x", (0, 100)))
-    return asked.group_by(dp.bins("home", list(range(worlds + 1))))
-
-
 @dataclass(frozen=True)
 class EngineCase:
-    """A question, what it covers, and how many groups a world has."""
+    """A question whose groups are in a world each, what it covers, and how many groups a world has."""
 
     name: str
     covers: frozenset[str]
@@ -71,8 +66,22 @@ class EngineCase:
     ask: Mapping[str, Any]
     price: Mapping[str, Any] = field(default_factory=lambda: {"epsilon": 1})
     groups: int = 3
-    units: tuple[str, ...] = ("rows", "replaced rows", "persons")
-    worlds: int = 200
+    units: tuple[str, ...] = tuple(UNITS)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class ApartCase:
+    """A question about all rows of a world."""
+
+    name: str
+    covers: frozenset[str]
+    ask: Callable[..., Any]
+    """Of a dataset and a price: the release."""
+    price: Mapping[str, Any] = field(default_factory=lambda: {"epsilon": 1})
+    units: tuple[str, ...] = tuple(UNITS)
 
     def __str__(self) -> str:
         return self.name
@@ -85,7 +94,18 @@ def _aggregate(name: str) -> EngineCase:
 
 
 WHOLES = {name: AGGREGATES[name] for name in ("count", "sum", "mean")}
-DELTA = {"epsilon": 1, "delta": "1e-5"}
+FOUND = {"epsilon": 20, "delta": "0.1"}
+"""So much that some of what is in a small world is shown, and some is not."""
+EACH_NEED = EngineCase(
+    "each need", frozenset({"Query.agg"}),
+    _of_world,
+    {
+        name: AGGREGATES[name]
+        for name in ("count", "count_people", "count_distinct", "sum", "variance", "histogram", "quantile", "top")
+    },
+    groups=1,
+)  # fmt: skip
+"""Every kind of question to an engine, and not every aggregate that is made of the answers."""
 
 CASES = [
     *(_aggregate(name) for name in AGGREGATES),
@@ -106,11 +126,41 @@ CASES = [
         {"sum": dp.sum("y", (0, 9)), "top": dp.top("y", 1, candidates=[0, 7])},
     ),
     EngineCase("join", frozenset({"Query.join"}), _joined, WHOLES),
-    EngineCase(
-        "per_person", frozenset({"Query.per_person"}), _per_person,
-        {"sum": dp.sum("spend", (0, 50)), "median": dp.median("visits", (0, 10))},
-        groups=1, units=("persons",), worlds=25,
+    EACH_NEED,
+    EngineCase("found groups", frozenset({"Query.group_by"}), _found, WHOLES, FOUND),
+    EngineCase("found values", frozenset({"top"}), _known, {"top": dp.top("k", 2)}, FOUND),
+]  # fmt: skip
+
+X, BOUNDS = "x", (0, 100)
+SHORTCUTS: Mapping[str, Callable[..., Any]] = {
+    "count": lambda data, **price: data.count(**price),
+    "count_people": lambda data, **price: data.count_people(**price),
+    "count_distinct": lambda data, **price: data.count_distinct("k", **price),
+    "sum": lambda data, **price: data.sum(X, BOUNDS, **price),
+    "mean": lambda data, **price: data.mean(X, BOUNDS, **price),
+    "variance": lambda data, **price: data.variance(X, BOUNDS, **price),
+    "std": lambda data, **price: data.std(X, BOUNDS, **price),
+    "median": lambda data, **price: data.median(X, BOUNDS, **price),
+    "quantile": lambda data, **price: data.quantile(X, [0.1, 0.5], BOUNDS, **price),
+    "min": lambda data, **price: data.min(X, BOUNDS, **price),
+    "max": lambda data, **price: data.max(X, BOUNDS, **price),
+    "histogram": lambda data, **price: data.histogram(X, [0, 50, 100], **price),
+    "top": lambda data, **price: data.top("k", 1, candidates=[0, 1], **price),
+}
+
+
+def _person_by_person(data: Any, **price: Any) -> Any:
+    persons = data.per_person(visits=dp.count(), spend=dp.sum("x", (0, 100)), best=dp.max("x", (0, 100)))
+    some = persons.group_by(dp.bins("visits", [1, 3, 10]))
+    return some.agg(sum=dp.sum("spend", (0, 50)), median=dp.median("best", (0, 100))).release(**price)
+
+
+APART = [
+    *(ApartCase(f"data.{name}", frozenset({f"Shortcuts.{name}"}), ask) for name, ask in SHORTCUTS.items()),
+    ApartCase("data.top of what is found", frozenset({"top"}), lambda data, **price: data.top("k", 2, **price), FOUND),
+    ApartCase(
+        "data.median by rho", frozenset({"median"}),
+        lambda data, **price: data.median(X, BOUNDS, "0.9", **price), {"rho": 1},
     ),
-    EngineCase("found groups", frozenset({"Query.group_by"}), _found, WHOLES, DELTA),
-    EngineCase("found values", frozenset({"top"}), _known, {"top": dp.top("k", 2)}, DELTA),
+    ApartCase("per_person", frozenset({"Query.per_person"}), _person_by_person, units=("persons",)),
 ]  # fmt: skip

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import dither as dp
 
-__all__ = ["CITIES", "SCHEMA", "UNITS", "neighbours"]
+__all__ = ["CITIES", "SCHEMA", "UNITS", "has_strays", "is_heavy", "neighbours"]
 
 CITIES = ["Paris", "Zürich", "東京"]
 SCHEMA = pa.schema(
@@ -47,11 +47,22 @@ def _row(world: int, choose: random.Random) -> dict[str, Any]:
     }
 
 
-def _world(world: int, choose: random.Random) -> Rows:
-    """A few rows, or none; one world in fifty has a person with a thousand."""
-    rows = [_row(world, choose) for _ in range(choose.randint(0, 9))]
-    if world % 50 == 7:
+def is_heavy(world: int) -> bool:
+    """Whether somebody there has a thousand rows, and is who a neighbour does not have."""
+    return world % 50 == 7
+
+
+def has_strays(world: int) -> bool:
+    """Whether rows of nobody come and go with the person: they are left out, so a neighbour may have any."""
+    return world % 10 == 3
+
+
+def _world(world: int, least: int, choose: random.Random) -> Rows:
+    rows = [_row(world, choose) for _ in range(choose.randint(least, 9))]
+    if is_heavy(world):
         rows += [{**_row(world, choose), "user": f"{world} heavy"} for _ in range(_HEAVY)]
+    if has_strays(world):
+        rows += [{**_row(world, choose), "user": None} for _ in range(3)]
     return rows
 
 
@@ -60,7 +71,7 @@ def neighbours(kind: str, worlds: int, seed: Any) -> tuple[pa.Table, pa.Table]:
     choose = random.Random(f"{kind} {seed}")
     sides: tuple[Rows, Rows] = ([], [])
     for world in range(worlds):
-        rows = _world(world, choose)
+        rows = _world(world, 1 if kind == "replaced rows" else 0, choose)
         pair = [rows, _other(kind, world, rows, choose)]
         if choose.random() < 0.5:
             pair.reverse()
@@ -72,8 +83,10 @@ def neighbours(kind: str, worlds: int, seed: Any) -> tuple[pa.Table, pa.Table]:
 
 def _other(kind: str, world: int, rows: Rows, choose: random.Random) -> Rows:
     if kind == "persons":
-        user = f"{world} heavy" if world % 50 == 7 else f"{world} 0"
-        return [row for row in rows if row["user"] != user]
+        who = f"{world} heavy" if is_heavy(world) else f"{world} 0"
+        if any(row["user"] == who for row in rows):
+            return [row for row in rows if row["user"] not in ((who, None) if has_strays(world) else (who,))]
+        return rows + [{**_row(world, choose), "user": who} for _ in range(choose.randint(1, 5))]
     if kind == "replaced rows":
-        return [_row(world, choose), *rows[1:]] if rows else rows
+        return [_row(world, choose), *rows[1:]]
     return rows[1:] if rows else [_row(world, choose)]

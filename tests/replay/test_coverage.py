@@ -10,13 +10,12 @@ from dither.engine.query import Query
 from dither.engine.shortcuts import Shortcuts
 from dither.mechanisms import Mechanism
 from tests.replay import engine_cases, mechanism_cases, stats_cases
-from tests.replay.test_engine import SHORTCUTS
 
 COVERED = frozenset[str]().union(
     *(case.covers for case in mechanism_cases.CASES),
     *(case.covers for case in stats_cases.CASES),
     *(case.covers for case in engine_cases.CASES),
-    {f"Shortcuts.{name}" for name in SHORTCUTS},
+    *(case.covers for case in engine_cases.APART),
 )
 TOUCH_NO_DATA = {"Dataset", "check_certificate"}
 """Of the engine: what holds questions, and what reads certificates."""

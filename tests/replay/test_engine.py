@@ -1,106 +1,93 @@
-"""Every verb and aggregate of the engine, replayed on many pairs of neighbours in one table."""
+"""Every verb, aggregate and shortcut of the engine, replayed on many pairs of neighbours in one table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.audit.rerun import replay
+from dither.audit.rerun import Replayed, replay
+from dither.ledger.budget import amounts, read_budget
+from tests.replay.apart import caught, replayed
 from tests.replay.case import PAIRS
-from tests.replay.engine_cases import CASES, EngineCase
+from tests.replay.engine_cases import APART, CASES, ApartCase, EngineCase
 from tests.replay.tables import UNITS, neighbours
 
-BUDGET = dp.ApproxDP(1000, "1e-3")
+__all__ = ["chosen", "compared", "in_order"]
+
+WORLDS = min(PAIRS, 2_000)
+"""So many pairs are in one table."""
+
+Opened = Callable[..., dp.Dataset]
 
 
-@pytest.fixture
-def asked(tmp_path: Path) -> Callable[..., Any]:
-    """Open a table under a ledger of its own, release once, and close it."""
-    numbers = count()
-
-    def asked(table: pa.Table, unit: Any, question: Callable[[Any], Any], price: Any) -> Any:
-        budget = dp.ZCDP(1000) if "rho" in price else BUDGET
-        ledger = tmp_path / f"{next(numbers)}.ledger"
-        with dp.Dataset(table, unit=unit, budget=budget, ledger=ledger, identity="data") as data:
-            released = question(data).release(**price)
-            assert {name: amount for name, amount in data.spent.items() if amount} == {
-                name: Fraction(amount) for name, amount in price.items()
-            }
-            return released
-
-    return asked
-
-
-def chosen() -> list[Any]:
-    """Each case with one unit on every commit, with all units at night; all aggregates at once only at night."""
+def chosen(cases: Sequence[Any], usual: Callable[[Any], bool] = lambda case: True) -> list[Any]:
+    """Each case with one unit on every commit, and with all units at night."""
     found = []
-    for number, case in enumerate(CASES):
+    for number, case in enumerate(cases):
         for kind in case.units:
-            usual = kind == case.units[number % len(case.units)] and len(case.ask) < 10
-            marks = () if usual else (pytest.mark.nightly,)
+            is_usual = usual(case) and kind == case.units[number % len(case.units)]
+            marks = () if is_usual else (pytest.mark.nightly,)
             found.append(pytest.param(case, kind, marks=marks, id=f"{case.name}, {kind}"))
     return found
 
 
-@pytest.mark.parametrize(("case", "kind"), chosen())
+def check_paid(data: dp.Dataset, released: Any, price: Mapping[str, Any]) -> None:
+    """The price, the ledger, its entry and the guarantee say the same."""
+    spent = {name: amount for name, amount in data.spent.items() if amount}
+    assert spent == {name: Fraction(amount) for name, amount in price.items()}
+    assert spent == {name: amount for name, amount in amounts(released.guarantee).items() if amount}
+    assert read_budget(released.entry.content["cost"]) == released.guarantee
+
+
+def compared(
+    case: EngineCase, kind: str, worlds: int, round_: int, opened: Opened, place: Callable[[pa.Table], Any]
+) -> Replayed:
+    """A case on two tables of so many worlds, each put where the engine finds it."""
+
+    def asked(source: Any) -> Any:
+        with opened(source, UNITS[kind], case.price) as data:
+            released = case.group(data, worlds).agg(**case.ask).release(**case.price)
+            check_paid(data, released, case.price)
+            return released
+
+    first, second = map(place, neighbours(kind, worlds, f"{case.name} {round_}"))
+    groups = [world for world in range(worlds) for _ in range(case.groups)]
+    return replay(asked, first, second, seed=round_, worlds=groups)
+
+
+@pytest.mark.parametrize(("case", "kind"), chosen(CASES, lambda case: len(case.ask) < 5))
 def test_neighbours_differ_by_what_was_paid_for(
-    case: EngineCase, kind: str, asked: Callable[..., Any], record_property: Any
+    case: EngineCase, kind: str, opened: Opened, record_property: Any
 ) -> None:
-    worlds = [world for world in range(case.worlds) for _ in range(case.groups)]
-    rounds = -(-PAIRS // case.worlds) if PAIRS > 200 else max(1, case.worlds // 200)  # smaller worlds are slower
-    for round_ in range(rounds):
-        first, second = neighbours(kind, case.worlds, f"{case.name} {round_}")
-        verdict = replay(
-            lambda table: asked(table, UNITS[kind], lambda q: case.group(q, case.worlds).agg(**case.ask), case.price),
-            first,
-            second,
-            seed=round_,
-            worlds=worlds,
-        )
+    for round_ in range(PAIRS // WORLDS):
+        verdict = compared(case, kind, WORLDS, round_, opened, lambda table: table)
         assert verdict.passed, verdict.difference
         assert not isinstance(verdict.result, Exception), verdict.result
-    record_property("replayed pairs", rounds * case.worlds)
+    record_property("replayed pairs", PAIRS)
 
 
-X, BOUNDS = "x", (0, 100)
-SHORTCUTS: dict[str, Callable[..., Any]] = {
-    "count": lambda data, **price: data.count(**price),
-    "count_people": lambda data, **price: data.count_people(**price),
-    "count_distinct": lambda data, **price: data.count_distinct("k", **price),
-    "sum": lambda data, **price: data.sum(X, BOUNDS, **price),
-    "mean": lambda data, **price: data.mean(X, BOUNDS, **price),
-    "variance": lambda data, **price: data.variance(X, BOUNDS, **price),
-    "std": lambda data, **price: data.std(X, BOUNDS, **price),
-    "median": lambda data, **price: data.median(X, BOUNDS, **price),
-    "quantile": lambda data, **price: data.quantile(X, [0.1, 0.5], BOUNDS, **price),
-    "min": lambda data, **price: data.min(X, BOUNDS, **price),
-    "max": lambda data, **price: data.max(X, BOUNDS, **price),
-    "histogram": lambda data, **price: data.histogram(X, [0, 50, 100], **price),
-    "top": lambda data, **price: data.top("k", 1, candidates=[0, 1], **price),
-}
+@pytest.mark.parametrize(("case", "kind"), chosen(APART))
+def test_questions_about_all_rows(case: ApartCase, kind: str, opened: Opened, record_property: Any) -> None:
+    for round_ in range(PAIRS // WORLDS):
+        in_order(case, kind, round_, opened)
+    record_property("replayed pairs", PAIRS)
 
 
-@pytest.mark.parametrize("name", SHORTCUTS)
-def test_questions_about_all_rows(name: str, tmp_path: Path, record_property: Any) -> None:
-    """The same aggregates without groups, where a neighbour is in one group: a few pairs, as each is two releases."""
-    kinds, numbers = list(UNITS), count()
-
-    def pipeline(table: pa.Table) -> Any:
-        ledger = tmp_path / f"{next(numbers)}.ledger"
-        with dp.Dataset(table, unit=UNITS[kind], budget=BUDGET, ledger=ledger, identity="data") as data:
-            return SHORTCUTS[name](data, epsilon=1)
-
-    rounds = max(3, PAIRS // 100)
-    for round_ in range(rounds):
-        kind = kinds[round_ % len(kinds)]
-        verdict = replay(pipeline, *neighbours(kind, 1, f"{name} {round_}"), seed=round_)
-        assert verdict.passed, verdict.difference
+def in_order(case: ApartCase, kind: str, round_: int, opened: Opened) -> None:
+    """Each world of two tables is a pair: the case is asked of each by itself."""
+    sides = []
+    for table in neighbours(kind, WORLDS, f"{case.name} {round_}"):
+        with opened(table, UNITS[kind], case.price) as data:
+            side = caught(data, lambda rows: case.ask(rows, **case.price), WORLDS, round_)
+            check_paid(data, side.released, case.price)
+            sides.append(side)
+    first, second = sides
+    for world in range(WORLDS):
+        verdict = replayed(first, second, world, first.released.guarantee)
+        assert verdict.passed, f"world {world}: {verdict.difference}"
         assert not isinstance(verdict.result, Exception), verdict.result
-    record_property("replayed pairs", rounds)

@@ -147,16 +147,18 @@ class FoundNoise(Noise):
             exact.groups,
             histogram=self.histogram,
         )
-        return pa.array(shown, type=pa.list_(exact.kind))
+        best = [[value for _, value in group[: self.need.number]] for group in shown]
+        return pa.array(best, type=pa.list_(exact.kind))
 
-    def _shown(self, people: Wholes, values: pa.Array) -> list[object]:
+    def _shown(self, people: Wholes, values: pa.Array) -> list[tuple[int, object]]:
+        """The noisy counts that reach the threshold and their values, the largest first."""
         threshold = self.histogram.threshold
         assert threshold is not None
         noisy = np.asarray(self.histogram.mechanism.release(people).value)
         enough = np.flatnonzero(noisy >= threshold)
         # Equal noisy counts by the values themselves: the order of the engine would show.
         pairs = sorted((-int(noisy[at]), values[at].as_py()) for at in enough)
-        return [value for _, value in pairs[: self.need.number]]
+        return [(-negative, value) for negative, value in pairs]
 
     def __str__(self) -> str:
         return f"discovery, from {self.histogram.threshold} people on"

@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pyarrow.compute as pc
+import pyarrow as pa
 
 from dither.audit.rerun.calls import Call, Difference, Recorder, Repeater, Stream
 from dither.audit.rerun.cost import exceeds
 from dither.audit.rerun.rules import RULES
 from dither.audit.rerun.same import same
+from dither.audit.rerun.shown import check_shown
 from dither.audit.rerun.verdict import Replayed
+from dither.errors import ParameterError
 from dither.events import Event
 from dither.measures import Guarantee
 from dither.noise._replay import recording
@@ -93,6 +94,7 @@ def _compare(
     spent: dict[Any, list[Event]] = defaultdict(list)
     signs: dict[Any, set[bool]] = defaultdict(set)
     for first, second in zip(before, after, strict=True):
+        check_shown(first)
         first = replace(first, is_half=_is_half(first, charged))
         for world, left, right in _by_world(first, second, worlds):
             spent[world] += RULES[left.kind](left, right)
@@ -127,21 +129,35 @@ def _by_world(first: Call, second: Call, worlds: Sequence[int] | None) -> list[t
         return [(worlds[first.group], first, second)]
     if first.kind == "groups":
         return _found_by_world(first, second)
-    of = np.asarray(worlds)
+    for call in (first, second):
+        if len(call.values) != len(worlds):
+            raise ParameterError("worlds must name the world of each group, in the order of the groups.")
+    return [(world, _part(first, places), _part(second, places)) for world, places in _places(worlds)]
 
-    def part(call: Call, world: int) -> Call:
-        if isinstance(call.values, list):
-            return replace(call, values=[each for each, its in zip(call.values, worlds, strict=True) if its == world])
-        return replace(call, values=call.values[of == world])
 
-    return [(world, part(first, world), part(second, world)) for world in np.unique(of).tolist()]
+def _places(worlds: Sequence[int]) -> list[tuple[int, list[int]]]:
+    found: dict[int, list[int]] = defaultdict(list)
+    for place, world in enumerate(worlds):
+        found[world].append(place)
+    return list(found.items())
+
+
+def _part(call: Call, places: list[int]) -> Call:
+    values = call.values
+    return replace(call, values=[values[at] for at in places] if isinstance(values, list) else values[places])
 
 
 def _found_by_world(first: Call, second: Call) -> list[tuple[Any, Call, Call]]:
-    key = first.terms["keys"][0]
-    seen = {world for call in (first, second) for batch in call.values for world in batch.column(key).to_pylist()}
+    left, right = (_batches_by_world(call) for call in (first, second))
+    return [
+        (world, replace(first, values=left[world]), replace(second, values=right[world]))
+        for world in left.keys() | right.keys()
+    ]
 
-    def part(call: Call, world: Any) -> Call:
-        return replace(call, values=[batch.filter(pc.equal(batch.column(key), world)) for batch in call.values])
 
-    return [(world, part(first, world), part(second, world)) for world in seen]
+def _batches_by_world(call: Call) -> dict[Any, list[pa.RecordBatch]]:
+    found: dict[Any, list[pa.RecordBatch]] = defaultdict(list)
+    for batch in call.values:
+        for world, places in _places(batch.column(call.terms["keys"][0]).to_pylist()):
+            found[world].append(batch.take(pa.array(places)))
+    return found
