@@ -32,7 +32,7 @@ MUTATIONS = [
     # Additive
     Mutation("mechanisms/additive.py", "self.law.quantile(1 - miss / 2)", "self.law.quantile(1 - miss)", _ADDITIVE),
     Mutation(
-        "mechanisms/additive.py", "self._error(_per_coordinate(exact, self.dimension))", "self._error(exact)", _ADDITIVE
+        "mechanisms/additive.py", "self._error(per_coordinate(exact, self.dimension))", "self._error(exact)", _ADDITIVE
     ),
     Mutation("mechanisms/additive.py", "if _size(clean) > self.dimension:", "if False:", _ADDITIVE),
     Mutation("mechanisms/additive.py", "np.array(value, dtype=object)", "np.asarray(value)", _ADDITIVE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -115,3 +116,18 @@ def test_the_best_is_the_first_of_the_comparison() -> None:
         chosen = MatrixMechanism(workload, epsilon=1, delta=1e-6)
         assert (chosen.strategy, chosen.noise) == (best.strategy, best.noise)
         assert chosen.mean_squared_error == best.mean_squared_error
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("strategy", ["answers", "cells", "tree of 2"])
+def test_any_chance_to_fail_below_1_gives_a_bound(strategy: str, noise: str) -> None:
+    """A fraction below 1 may be 1 as a float; bounds fall with the chance to fail, and none is missing."""
+    mechanism = MatrixMechanism(
+        Workload.prefix(6), epsilon=1, delta="1e-6" if noise == "gaussian" else None, strategy=strategy, noise=noise
+    )
+    chances = [Fraction(1, 10**300), Fraction(1, 20), Fraction(9, 10), *(1 - Fraction(1, 10**k) for k in (15, 20, 400))]
+    bounds = [mechanism.max_error(chance) for chance in chances]
+    assert bounds == sorted(bounds, reverse=True)
+    assert all(0 <= bound < np.inf for bound in bounds)
+    quiet = MatrixMechanism(Workload.prefix(6), epsilon="1e-9", delta="1e-9", strategy=strategy, noise="gaussian")
+    assert quiet.max_error(1 - Fraction(1, 10**20)) > 0  # so much noise that the lattice does not count at all

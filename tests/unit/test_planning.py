@@ -140,6 +140,23 @@ def test_a_number_of_records_that_makes_delta_too_large_is_refused() -> None:
     assert plan(100, epsilon=1, accuracy=0.1, delta="1e-6").n * 1e-6 < 1
 
 
+@pytest.mark.parametrize("known", [{"n": 1000}, {"accuracy": "0.1"}], ids=str)
+def test_the_error_about_delta_names_no_option_that_there_is_not(known: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=r"Give a smaller delta\.$"):
+        plan(10, epsilon=1, delta="0.1", **known)
+
+
+@pytest.mark.parametrize("power", [5, 16, 20, 100])
+def test_a_confidence_near_1_is_kept_exactly(power: int) -> None:
+    """As a float it may be 1; what follows from it is computed from the fraction."""
+    found = plan(10, n=1000, epsilon=1, confidence=1 - Fraction(1, 10**power))
+    assert found.confidence < 1
+    assert found.miss == Fraction(1, 10**power)
+    assert found.accuracies(1)["laplace"] == found.accuracy
+    assert f"with probability 1 − 1e-{power:02}" in str(found)
+    assert f"probability {found.chance}." in str(found.plot().get_label())
+
+
 def test_what_cannot_be_kept_is_refused() -> None:
     with pytest.raises(ParameterError, match="ask too much"):
         plan(10**6, n=10, epsilon=1e-6, accuracy=0.01, confidence=None)

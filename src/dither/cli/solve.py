@@ -71,7 +71,7 @@ def _as_dict(found: Plan) -> dict[str, Any]:
 def _print(found: Plan) -> None:
     typer.echo(
         f"{found.queries} queries, {found.n} records, epsilon {float(found.epsilon):.6g}: every error at most "
-        f"{found.accuracy:.4g} of n ({found.accuracy * found.n:.4g} records) with probability {found.confidence:.6g}."
+        f"{found.accuracy:.4g} of n ({found.accuracy * found.n:.4g} records) with probability {found.chance}."
     )
     solved = found.solved_for
     rows = [

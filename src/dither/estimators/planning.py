@@ -30,6 +30,8 @@ _MISSING = ("n", "epsilon", "accuracy", "confidence", "queries")
 _SMALLEST_EPSILON, _LARGEST_EPSILON = Fraction(1, 10**9), 10**6
 _APPROACHES = 6
 _SMALLEST_BETA = 1e-15
+_SMALL = Fraction(1, 10**5)
+"""What six digits of a probability would not show."""
 _MOST = 1 << 40
 _HALVINGS = 60
 
@@ -60,9 +62,20 @@ class Plan:
     epsilon: Fraction
     delta: Fraction | None
     accuracy: float
-    confidence: float
+    miss: Fraction
+    """β, with which the promise may fail; exactly, where `confidence` is a float."""
     solved_for: str
     options: tuple[Option, ...]
+
+    @property
+    def confidence(self) -> float:
+        """1 − β, below 1."""
+        return min(float(1 - self.miss), math.nextafter(1, 0))
+
+    @property
+    def chance(self) -> str:
+        """The same in words; near 1 it says how far from it."""
+        return f"{self.confidence:.6g}" if self.miss > _SMALL else f"1 − {float(self.miss):.3g}"
 
     @property
     def noise(self) -> str:
@@ -83,13 +96,13 @@ class Plan:
         """The accuracy of each noise at another ε, the rest being equal.
 
         >>> at_half = plan(10, n=1000, epsilon=1).accuracies(0.5)
-        >>> at_half["laplace"]
+        >>> round(at_half["laplace"], 6)
         0.106
         """
         exact = rational(epsilon, "epsilon")
         check.positive(epsilon=exact)
-        miss = 1 - rational(self.confidence, "confidence")
-        return {each.noise: each.reach(self.queries, exact, miss) / self.n for each in self.options}
+        reaches = {each.noise: each.reach(self.queries, exact, self.miss) for each in self.options}
+        return {noise: _share(far, self.n) for noise, far in reaches.items()}
 
     def trade_off(self) -> list[tuple[float, dict[str, float]]]:
         """ε from a quarter to four times that of the plan, with the accuracies there."""
@@ -102,7 +115,7 @@ class Plan:
             "n": f"{self.n} records",
             "epsilon": f"ε = {in_words(self.epsilon)}",
             "accuracy": f"every error at most {self.accuracy:.4g} of n",
-            "confidence": f"with probability {self.confidence:.6g}",
+            "confidence": f"with probability {self.chance}",
         }
         share = "" if self.delta is None else f", δ = {in_words(self.delta)}"
         lines = [", ".join(given.values()) + share + f". Solved for {self.solved_for}."]
@@ -154,7 +167,7 @@ def plan(
         found = ", ".join(missing) or "none"
         raise ParameterError(f"exactly one of {', '.join(_MISSING)} must be left out (None); left out: {found}.")
     known = _Known.checked(queries, n, epsilon, accuracy, confidence)
-    share = failure(delta, known.n or None, False)
+    share = failure(delta, known.n or None, None)
     kinds = ["laplace"] if share is None else ["laplace", "gaussian"]
     tried = [_option(kind, missing[0], known, queries, share, adjacency) for kind in kinds]
     options = [option for option in tried if option is not None]
@@ -166,14 +179,14 @@ def plan(
     most_is_best = missing[0] in ("confidence", "queries")
     ranked = sorted(options, key=lambda option: -option.value if most_is_best else option.value)
     full = known.with_value(missing[0], ranked[0].value)
-    failure(share, full.n, False)  # also for an n that was just found
+    failure(share, full.n, None)  # also for an n that was just found
     return Plan(
         queries=full.queries,
         n=full.n,
         epsilon=full.epsilon,
         delta=share,
         accuracy=exactly_above(full.accuracy),
-        confidence=float(1 - full.miss),
+        miss=full.miss,
         solved_for=missing[0],
         options=tuple(ranked),
     )
@@ -288,7 +301,12 @@ def _solved(missing: str, known: _Known, reach: Reach) -> float | None:
     far = reach(k, epsilon, miss)
     if not far < math.inf:
         return None
-    return math.ceil(Fraction(far) / known.accuracy) if missing == "n" else exactly_above(Fraction(far) / n)
+    return math.ceil(Fraction(far) / known.accuracy) if missing == "n" else _share(far, n)
+
+
+def _share(far: float, n: int) -> float:
+    """An error in counts as a share of n records, rounded up."""
+    return exactly_above(Fraction(far) / n) if far < math.inf else math.inf
 
 
 def _smallest_epsilon(reach: Callable[[Fraction], float], goal: Fraction) -> float | None:

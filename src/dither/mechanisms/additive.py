@@ -144,7 +144,7 @@ class Additive(Mechanism):
         """
         exact = rational(beta, "beta")
         check.between(0, 1, beta=exact)
-        return self._error(_per_coordinate(exact, self.dimension))
+        return self._error(per_coordinate(exact, self.dimension))
 
     def _interval(self, value: Any, level: Fraction) -> Interval:
         """Noise is symmetric, so the bounds lie at equal distances; a float was rounded when it was shown."""
@@ -178,8 +178,8 @@ def moved(values: NDArray[Any], by: int) -> NDArray[Any]:
     return integer_array([x + by for x in values.ravel().tolist()]).reshape(values.shape)
 
 
-def _per_coordinate(beta: Fraction, dimension: int) -> Fraction:
-    """1 − (1 − β)^{1/d}, rounded down."""
+def per_coordinate(beta: Fraction, dimension: int) -> Fraction:
+    """1 − (1 − β)^{1/d}, rounded down: d independent errors, each missed so often, are all kept except with β."""
     if dimension == 1:
         return beta
     with precision(128):
@@ -270,8 +270,11 @@ def _written(value: object) -> str:
     return repr(words) if "/" in words else words
 
 
-def failure(delta: Number | None, n: int | None, allow_large: bool) -> Fraction | None:
-    """δ, exactly, strictly between 0 and 1, and below 1/n for the public number n of people (claim C26)."""
+def failure(delta: Number | None, n: int | None, allow_large: bool | None) -> Fraction | None:
+    """δ, exactly, strictly between 0 and 1, and below 1/n for the public number n of people (claim C26).
+
+    `allow_large` is None where the caller has no such option.
+    """
     if n is not None:
         check.count(n=n)
     if delta is None:
@@ -281,7 +284,7 @@ def failure(delta: Number | None, n: int | None, allow_large: bool) -> Fraction 
     if n is not None and not exact * int(n) < 1 and allow_large is not True:
         raise ParameterError(
             f"delta must be far below 1/n, got delta={exact} for n={n}: publishing a random record would be allowed. "
-            "Give a smaller delta, or allow_large_delta=True."
+            f"Give a smaller delta{'' if allow_large is None else ', or allow_large_delta=True'}."
         )
     return exact
 

@@ -18,7 +18,8 @@ from dither.errors import ParameterError
 from dither.events import Event
 from dither.exact import Number, check, once, rational
 from dither.measures import Guarantee
-from dither.mechanisms.additive import Noising, described, failure
+from dither.measures.certified import exactly_below
+from dither.mechanisms.additive import Noising, described, failure, per_coordinate
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.mechanism import Mechanism
@@ -78,7 +79,7 @@ class MatrixMechanism(Mechanism):
             raise ParameterError(f"workload must be a dither.Workload, got the type {type(workload).__name__}.")
         exact = rational(epsilon, "epsilon")
         check.positive(epsilon=exact)
-        share = failure(delta, None, False)
+        share = failure(delta, None, None)
         is_replaced(adjacency)
         object.__setattr__(self, "workload", workload)
         object.__setattr__(self, "epsilon", exact)
@@ -219,11 +220,11 @@ class MatrixMechanism(Mechanism):
         if self.noise == "laplace" and not self._strategy.is_direct:
             return self._error(exact / self.workload.count)
         if self.noise == "laplace":
-            return self._error(Fraction(-math.expm1(math.log1p(-float(exact)) / self.workload.count) / _OUTWARDS))
+            return self._error(per_coordinate(exact, self.workload.count))
         if not self._excess < math.inf:
             return math.inf
         deviation = math.sqrt(self._variance)
-        wanted = math.log1p(-float(exact) / self._excess)
+        wanted = math.log1p(-exactly_below(exact) / self._excess)
         low, high = 0.0, 1.0
         while _all_within(self._lengths, high) < wanted:
             low, high = high, 2 * high
@@ -241,7 +242,9 @@ class MatrixMechanism(Mechanism):
         assert isinstance(law, DiscreteLaplace)
         if self._strategy.is_direct:
             return self._lengths * (float(law.quantile(1 - miss / 2)) * _OUTWARDS)
-        return self._chernoff(math.log(2) - math.log(miss)) * (float(law.scale) * _OUTWARDS)
+        return self._chernoff(math.log(2 * miss.denominator) - math.log(miss.numerator)) * (
+            float(law.scale) * _OUTWARDS
+        )
 
     def _chernoff(self, safety: float) -> Floats:
         """For sums of Laplace noise of scale 1: t with ln P[|c·Z| > t] ≤ ln 2 − `safety`.
@@ -326,7 +329,7 @@ def compare(
     exact = rational(epsilon, "epsilon")
     check.positive(epsilon=exact)
     is_replaced(adjacency)
-    return Comparison(tuple(_predictions(workload, exact, failure(delta, None, False), adjacency, None)))
+    return Comparison(tuple(_predictions(workload, exact, failure(delta, None, None), adjacency, None)))
 
 
 def _predictions(

@@ -30,6 +30,6 @@ def trade_off(plan: Plan) -> Figure:
     axes.legend(fontsize=8, frameon=False)
     figure.set_label(
         f"The largest error of {plan.queries} queries falls with ε; at ε = {float(plan.epsilon):.4g} it is "
-        f"{plan.accuracy:.3g} of n with probability {plan.confidence:.4g}."
+        f"{plan.accuracy:.3g} of n with probability {plan.chance}."
     )
     return figure
