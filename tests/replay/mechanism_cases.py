@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -20,7 +21,9 @@ from tests.replay.drawing import Draw
 
 __all__ = ["CASES"]
 
-EPSILONS = st.sampled_from(["0.01", "0.5", "1", "7"])
+EPSILONS = st.sampled_from(["1", "0.01", "0.5", "7"])
+SENSITIVITIES = st.sampled_from([1, 2, 9])
+"""Few of both: each calibration is made once."""
 SIZES = st.one_of(st.integers(-5, 50), st.sampled_from([0, 2**53 + 1, -(2**63), 2**70]))
 _PARTS = 1 << 10
 
@@ -39,8 +42,8 @@ def split(draw: Draw, total: int, most: int) -> list[int]:
 @st.composite
 def added(draw: Draw, make: Callable[..., Mechanism], squared: bool = False, vectors: bool = True) -> Run:
     """Integers or dyadic reals; in ℓ₁, or in ℓ₂ with one move of 1 in each of Δ² coordinates."""
-    size = draw(st.integers(1, 4)) if vectors else 1
-    sensitivity = draw(st.integers(1, 9))
+    size = draw(st.sampled_from([1, 2, 4])) if vectors else 1
+    sensitivity = draw(SENSITIVITIES)
     values = draw(st.lists(SIZES, min_size=size, max_size=size))
     real = draw(st.booleans())
     if squared:
@@ -148,14 +151,17 @@ def medians(draw: Draw) -> Run:
 @st.composite
 def points(draw: Draw) -> Run:
     around = draw(st.booleans())
-    line = lambda x, y: abs(x - y)  # noqa: E731
-    ring = lambda x, y: min((x - y) % 9, (y - x) % 9)  # noqa: E731
-    mechanism = dp.MetricExponential(
-        points=range(9), distance=ring if around else line, sensitivity=2, epsilon=draw(EPSILONS)
-    )
+    mechanism = metric(around, draw(EPSILONS))
     place, move = draw(st.integers(0, 8)), draw(st.integers(-2, 2))
     other = (place + move) % 9 if around else min(max(place + move, 0), 8)
     return Run(lambda x: mechanism.release(x), place, other)
+
+
+@cache
+def metric(around: bool, epsilon: str) -> dp.MetricExponential:
+    """Points on a line, or on a ring."""
+    distance = (lambda x, y: min((x - y) % 9, (y - x) % 9)) if around else (lambda x, y: abs(x - y))
+    return dp.MetricExponential(points=range(9), distance=distance, sensitivity=2, epsilon=epsilon)
 
 
 @st.composite
@@ -180,15 +186,16 @@ def questions(draw: Draw) -> Run:
     return Run(lambda x: mechanism.release(x), values, [value + draw(moves) for value in values])
 
 
-RECORDS = st.lists(st.sampled_from([0.0, 0.0, 1.0, 5.0, 5.0, 7.25, 99.0, 100.0]), min_size=3, max_size=21)
+RECORDS = st.lists(st.sampled_from([0.0, -0.0, 1.0, 5.0, 5.0, 7.25, 100.0, 1e300]), min_size=3, max_size=21)
 
 
 @st.composite
-def records(draw: Draw, make: Callable[[str], Mechanism]) -> Run:
+def records(draw: Draw, mechanism: Mechanism) -> Run:
     data = draw(RECORDS)
     at = draw(st.integers(0, len(data) - 1))
-    other = [draw(st.sampled_from([0.0, 6.0, 100.0])) if place == at else each for place, each in enumerate(data)]
-    mechanism = make(draw(EPSILONS))
+    other = [
+        draw(st.sampled_from([0.0, 6.0, 100.0, -1e300])) if place == at else each for place, each in enumerate(data)
+    ]
     return Run(lambda x: mechanism.release(x), data, other)
 
 
@@ -203,18 +210,22 @@ def tested(epsilon: str) -> Mechanism:
 
 
 @st.composite
+def proposals(draw: Draw) -> Run:
+    run: Run = draw(records(tested(draw(st.sampled_from(["1", "7"])))))
+    return run
+
+
+@st.composite
 def smooth(draw: Draw) -> Run:
     noise = draw(st.sampled_from(["tight", "polynomial", "laplace", "gaussian"]))
     delta = "0" if noise in ("tight", "polynomial") else "1e-6"
-    return draw(  # type: ignore[no-any-return]
-        records(lambda e: smoothed(delta, noise))
-    )
+    run: Run = draw(records(smoothed(delta, noise)))
+    return run
 
 
 @st.composite
 def histograms(draw: Draw) -> Run:
-    cells = draw(st.sampled_from([2, 4, 7]))
-    kind = draw(st.sampled_from(["prefix", "all_ranges"]))
+    kind, cells = draw(st.sampled_from([("prefix", 7), ("all_ranges", 3)]))
     noise = draw(st.sampled_from(["laplace", "gaussian"]))
     replaces = draw(st.booleans())
     mechanism = matrix(kind, cells, noise, replaces)
@@ -245,16 +256,27 @@ def means(draw: Draw) -> Run:
     return Run(lambda x: mechanism.release(x), values, other)
 
 
+@dataclass(frozen=True)
+class Session:
+    """All answers of a session, and what it says they cost."""
+
+    answers: list[Any]
+    guarantee: dp.measures.Guarantee
+
+
 @st.composite
 def oracles(draw: Draw) -> Run:
-    """Two questions, the second chosen by the first answer."""
+    """Up to three questions, each chosen by the answers before, and the account of those that were asked."""
     values = draw(st.lists(st.sampled_from([0, 1, 2]), min_size=40, max_size=40))
-    method = draw(st.sampled_from(["gaussian", "laplace"]))
+    method, asked = draw(st.sampled_from(["gaussian", "laplace"])), draw(st.integers(1, 3))
 
-    def ask(x: list[int]) -> Any:
-        oracle = dp.Oracle(np.array(x), queries=2, method=method)
-        first = oracle.ask(lambda rows: rows == 1)
-        return first, oracle.ask(lambda rows: rows == (2 if first.value > 0.5 else 0))
+    def ask(x: list[int]) -> Session:
+        oracle = dp.Oracle(np.array(x), queries=3, method=method)
+        answers: list[float] = []
+        for _ in range(asked):
+            row = 1 if not answers or answers[-1] > 0.5 else 2
+            answers.append(oracle.ask(lambda rows, row=row: rows == row).value)
+        return Session(answers, oracle.spent)
 
     return Run(ask, values, [draw(st.sampled_from([0, 1, 2])), *values[1:]])
 
@@ -264,15 +286,13 @@ def holdouts(draw: Draw) -> Run:
     values = draw(st.lists(st.sampled_from([0, 1]), min_size=40, max_size=40)) * 50
     train = np.zeros(50)
 
-    def ask(x: list[int]) -> Any:
-        options = {"threshold": "0.4", "checks": 3, "max_overfit": 1, "method": "sparse vector"}
-        holdout = dp.ReusableHoldout(train, np.array(x), **options)  # type: ignore[arg-type]
-        found = []
+    def ask(x: list[int]) -> Session:
+        options: dict[str, Any] = {"threshold": "0.4", "checks": 3, "max_overfit": 1, "method": "sparse vector"}
+        holdout, answers = dp.ReusableHoldout(train, np.array(x), **options), []
         for number in (0, 1, 0):
-            if not holdout.left:
-                break
-            found.append(holdout.check(lambda rows, number=number: rows == number).value)
-        return found
+            if holdout.left:
+                answers.append(holdout.check(lambda rows, number=number: rows == number).value)
+        return Session(answers, holdout.guarantee)
 
     return Run(ask, values, [1 - values[0], *values[1:]])
 
@@ -299,13 +319,10 @@ CASES = [
     case("MetricExponential", points()),
     case("RandomizedResponse", responses()),
     case("SparseVector", questions()),
-    case(
-        "ProposeTestRelease",
-        records(tested),
-    ),
+    case("ProposeTestRelease", proposals()),
     case("SmoothSensitivity", smooth()),
     case("MatrixMechanism", histograms(), "MatrixMechanism", "Workload"),
     case("QueryMean", means()),
-    Case("Oracle", frozenset({"Oracle"}), oracles(), is_long=True),
-    Case("ReusableHoldout", frozenset({"ReusableHoldout"}), holdouts(), is_long=True),
+    case("Oracle", oracles()),
+    case("ReusableHoldout", holdouts()),
 ]

@@ -93,6 +93,103 @@ def narrow(x: list[float]) -> Any:
     return tape.answered(lambda: value + law.sample(), "added", value, event=noising.event, law=law, grid=None)
 
 
+def in_order(x: list[float]) -> list[int]:
+    """The same two calls, the order by data."""
+    coarse, fine = dp.Laplace(sensitivity=1, epsilon=1), dp.Laplace(sensitivity=1, epsilon=2)
+    order = [coarse, fine] if len(x) > 3 else [fine, coarse]
+    return [each.release(len(x)).value for each in order]
+
+
+def spread_by_data(x: list[float]) -> Release:
+    """Noise for the range that the data has, as if that were public."""
+    return dp.Laplace(sensitivity=max(x) - min(x), epsilon=1).release(sum(x))
+
+
+def exact_keys(x: list[float]) -> dict[float, Any]:
+    """A group for each value that there is, one noisy count in each."""
+    return {value: ONE.release(x.count(value)).value for value in sorted(set(x))}
+
+
+def named_in_order(x: list[float]) -> dict[str, Any]:
+    """The same names in an order that depends on data."""
+    names = ["few", "many"] if len(x) > 3 else ["many", "few"]
+    noisy = dp.Histogram(epsilon=1, bins=2).release([len(x), 0]).value
+    return dict(zip(names, sorted(noisy.tolist()), strict=True))
+
+
+def telling_first(x: list[float]) -> Release:
+    """Refused before anything is drawn, with data in the message."""
+    if len(x) < 100:
+        raise ValueError(f"at least 100 records are needed, got {len(x)}")
+    return ONE.release(len(x))
+
+
+def swallowed(x: list[float]) -> Any:
+    """An error that depends on data, caught: a value stands for it."""
+    try:
+        if len(x) > 3:
+            raise ValueError("too many")
+        return ONE.release(len(x)).value
+    except ValueError:
+        return None
+
+
+def swallowed_after(x: list[float]) -> Any:
+    """The draw is made on both sides, and what fails after it is caught."""
+    noisy = ONE.release(len(x)).value
+    try:
+        return noisy / (len(x) - 3)
+    except ZeroDivisionError:
+        return 0.0
+
+
+def undercharged_noise(x: list[float]) -> Release:
+    """Charged a tenth less than was drawn for."""
+    made = ONE.release(len(x))
+    return Release(made.value, made.event, dp.PureDP("0.9"), ONE)
+
+
+def undercharged_gaussian(x: list[float]) -> Release:
+    """ρ a tenth too small."""
+    mechanism = dp.Gaussian(sensitivity=1, rho="0.5")
+    made = mechanism.release(len(x))
+    return Release(made.value, made.event, dp.ZCDP("0.45"), mechanism)
+
+
+def overdrawn_session(x: list[float]) -> Any:
+    """Three answers of an oracle, and the account of two."""
+    oracle = dp.Oracle(np.array(x[:3] * 20 + x[3:] + [0.0] * (4 - len(x))) > 5, queries=3, method="laplace")
+    two = [oracle.ask(lambda rows: rows) for _ in range(2)]
+    spent = oracle.spent
+    oracle.ask(lambda rows: rows)
+    return Release([each.value for each in two], two[0].event, spent, two[0].mechanism)
+
+
+class Counter:
+    """A generator of its own, as `random` or NumPy have, that goes on from run to run."""
+
+    def __init__(self) -> None:
+        self.drawn = 0
+
+    def __call__(self, x: list[float]) -> Any:
+        self.drawn += 1
+        return ONE.release(len(x)).value + self.drawn
+
+
+def emptied(x: list[float]) -> Release:
+    """The records are used up: whoever holds the same list sees none afterwards."""
+    total = 0.0
+    while x:
+        total += min(x.pop(), 10.0)
+    return dp.Laplace(sensitivity=10, epsilon=1).release(total)
+
+
+def clamped_in_place(x: list[Any]) -> Release:
+    """A view of the records is clamped, and stays so for the next question."""
+    np.clip(x[0], 0.0, 5.0, out=x[0])
+    return dp.Laplace(sensitivity=5, epsilon=1).release(float(x[0].sum()))
+
+
 def caught(x: list[float]) -> int:
     """A draw that nobody knows of, where errors are swallowed."""
     try:
@@ -117,13 +214,25 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a draw that is not said": (unsaid, "outside of any call"),
     "a draw behind a wide except": (caught, "outside of any call"),
     "noise that is too narrow": (narrow, "narrower than the event says"),
+    "the order of calls by data": (in_order, "what must be public"),
+    "a range taken for public": (spread_by_data, "what must be public"),
+    "a group for each value": (exact_keys, "calls on one side"),
+    "names in another order": (named_in_order, "the results differ"),
+    "a refusal that tells": (telling_first, "another message"),
+    "an error that is swallowed": (swallowed, "call"),
+    "an error that is swallowed after the draw": (swallowed_after, "something exact is shown"),
+    "a charge that is a tenth too small": (undercharged_noise, "cost more than was charged"),
+    "a rho that is a tenth too small": (undercharged_gaussian, "cost more than was charged"),
+    "a session that forgets an answer": (overdrawn_session, "cost more than was charged"),
+    "randomness of its own": (Counter(), "something exact is shown"),
+    "records that are used up": (emptied, "changed its input"),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_mistake_is_found(name: str) -> None:
     pipeline, words = WRONG[name]
-    verdict = replay(pipeline, MORE, LESS)
+    verdict = replay(pipeline, MORE.copy(), LESS.copy())
     assert not verdict.passed
     assert verdict.difference is not None
     assert words in verdict.difference or (name == "an error on one side" and "calls" in verdict.difference)
@@ -136,6 +245,12 @@ def test_the_same_without_the_mistake_passes() -> None:
     assert verdict.calls == 1
     assert str(verdict) == "the same up to what was charged; calls: 1"
     assert verdict.charged == dp.PureDP(1)
+
+
+def test_data_inside_of_data_must_not_change_either() -> None:
+    verdict = replay(clamped_in_place, [np.array(MORE)], [np.array(LESS)])
+    assert verdict.difference is not None
+    assert "changed its input" in verdict.difference
 
 
 def test_no_data_is_shown_unless_asked_for() -> None:

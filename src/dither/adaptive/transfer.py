@@ -157,6 +157,7 @@ def _gaussian_delta(mu: float, epsilon: float) -> float:
 # ------------------------------------------------------------------ the best noise
 
 
+@lru_cache(maxsize=1024)
 def gaussian_mu(shortfall: float, beta: float) -> float:
     """The μ of the whole conversation that makes `shortfall`/μ + gap(μ) smallest; a choice, not a bound.
 
@@ -170,6 +171,7 @@ def gaussian_mu(shortfall: float, beta: float) -> float:
     return math.exp(_lowest(error))
 
 
+@lru_cache(maxsize=1024)
 def laplace_epsilon(shortfall: float) -> float:
     """The ε of the whole conversation that makes `shortfall`/ε + tanh(ε/4) smallest; a choice, not a bound."""
     return math.exp(_lowest(lambda log: shortfall / math.exp(log) + math.tanh(math.exp(log) / 4)))

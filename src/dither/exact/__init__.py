@@ -11,7 +11,7 @@ from dither.exact import check
 from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
 from dither.exact.numbers import Number, rational, whole
-from dither.exact.once import once
+from dither.exact.once import once, shared
 from dither.exact.words import in_words, rounded
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "precision",
     "rational",
     "rounded",
+    "shared",
     "uniform_is_below",
     "upper",
     "whole",

@@ -1,11 +1,12 @@
-"""A property that is computed once and kept."""
+"""Properties that are computed once and kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-__all__ = ["once"]
+__all__ = ["once", "shared"]
 
 Value = TypeVar("Value")
 
@@ -28,3 +29,13 @@ class once(Generic[Value]):  # noqa: N801  (used like a decorator)
         # Not reached again for this instance: its own attribute comes first from now on.
         value: Value = instance.__dict__.setdefault(self._name, self._compute(instance))
         return value
+
+
+class shared(once[Value]):  # noqa: N801  (used like a decorator)
+    """As `once`, for all instances that are equal: a calibration that was made needs not be made again.
+
+    The value must follow from what instances are compared by, and be the same for ever. The last 512 are kept.
+    """
+
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        super().__init__(lru_cache(maxsize=512)(compute))

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision
@@ -53,6 +54,7 @@ class Discovery:
     threshold: int
 
     @classmethod
+    @lru_cache(maxsize=256)
     def of(cls, mechanism: Laplace | Gaussian, epsilon: Fraction, delta: Fraction, max_bins: int) -> Discovery:
         """The smallest threshold for this noise and budget: doubled until it is enough, then halved."""
         noising = mechanism._integers

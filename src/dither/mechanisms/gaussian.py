@@ -10,7 +10,7 @@ from typing import Any
 from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Event, GaussianNoise, Stated
-from dither.exact import Ball, Number, ball, check, in_words, once, rational
+from dither.exact import Ball, Number, ball, check, in_words, once, rational, shared
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, ProfileOf
 from dither.measures.certified import above, sqrt
 from dither.measures.moment_pairs import Concentrated
@@ -213,7 +213,7 @@ class Gaussian(Additive):
         event = self._continuous(part.mu_squared)
         return Noising(DiscreteGaussian(part.variance), self._grid, event, part.guarantee(self.adjacency))
 
-    @once
+    @shared
     def _on_integers(self) -> _OnLattice | None:
         """Noise on ℤ. Integers move by ⌊Δ₂²⌋ at most, in squared length; on the line the exact pair is known."""
         square = math.floor(self.sensitivity_squared)
@@ -232,7 +232,7 @@ class Gaussian(Additive):
     def _grid(self) -> Grid:
         return Grid.for_scale(self.sigma)
 
-    @once
+    @shared
     def _on_grid(self) -> _OnLattice:
         """Noise on the grid of real numbers, with the rounding of each coordinate in its sensitivity."""
         grid = self._grid

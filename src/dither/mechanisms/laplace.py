@@ -9,7 +9,7 @@ from typing import Any
 
 from dither.adjacency import Adjacency, checked
 from dither.events import Event, LaplaceNoise
-from dither.exact import Ball, Number, ball, check, once, rational
+from dither.exact import Ball, Number, ball, check, rational, shared
 from dither.measures import PureDP
 from dither.mechanisms.additive import Additive, Noising, described, exactly_one
 from dither.noise import DiscreteLaplace, Grid
@@ -78,7 +78,7 @@ class Laplace(Additive):
         """ε-DP, whatever is released."""
         return PureDP(self._loss, adjacency=self.adjacency)
 
-    @once
+    @shared
     def event(self) -> Event:
         """Noise on the coarsest lattice that is used; it covers the finer one too.
 
@@ -92,7 +92,7 @@ class Laplace(Additive):
         whole = Fraction(math.floor(self.sensitivity))
         return LaplaceNoise(whole / self._loss, whole, whole / self._common, self.adjacency)
 
-    @once
+    @shared
     def _common(self) -> int:
         """m: the largest divisor of ⌊Δ⌋ to a multiple of which K can be rounded at no cost to speak of."""
         whole = max(math.floor(self.sensitivity), 1)
@@ -105,7 +105,7 @@ class Laplace(Additive):
         promises = (noising.guarantee for noising in self._noisings)
         return max(promise.stated_epsilon for promise in promises if isinstance(promise, PureDP))
 
-    @once
+    @shared
     def _integers(self) -> Noising | None:
         steps = math.floor(self.sensitivity)
         if not steps:
@@ -114,7 +114,7 @@ class Laplace(Additive):
         event = LaplaceNoise(scale, Fraction(steps), Fraction(1), self.adjacency)
         return Noising(DiscreteLaplace(scale), None, event, PureDP(steps / scale, adjacency=self.adjacency))
 
-    @once
+    @shared
     def _reals(self) -> Noising:
         """Noise of scale t on the grid, in steps. Its event is continuous noise, which dominates it.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from dither.audit.rerun.calls import Call, Difference, Recorder, Repeater, Stream
@@ -69,12 +71,16 @@ def replay(
 
 
 def _outcome(pipeline: Callable[[Any], Any], data: Any, tape: Recorder) -> Any:
-    """The result, or the error: both are seen."""
+    """The result, or the error: both are seen. Data that can be changed in place must be as they were."""
+    before = copy.deepcopy(data) if isinstance(data, list | dict | np.ndarray) else data
     with recording(tape.stream, tape):
         try:
-            return pipeline(data)
+            outcome = pipeline(data)
         except Exception as error:
-            return error
+            outcome = error
+    if before is not data and not same(before, data):
+        raise Difference("the pipeline changed its input, and what runs next sees other data. Work on a copy.")
+    return outcome
 
 
 def _apart(result: Any, again: Any) -> str:

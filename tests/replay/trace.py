@@ -1,0 +1,68 @@
+"""Which public things a run enters, seen by Python's own profiler: what a case says it covers, it must call."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+import dither as dp
+from dither.adaptive.mean import QueryMean
+from dither.engine.query import Query
+from dither.engine.shortcuts import Shortcuts
+from dither.mechanisms import Mechanism
+
+__all__ = ["entered"]
+
+_DOES = frozenset({"release", "release_interval", "ask", "ask_all", "check"})
+"""What a mechanism, an oracle or a holdout does with data. Its other methods only speak of it."""
+
+
+def _functions() -> dict[CodeType, str]:
+    """The public functions and verbs, by the code that runs when they are called."""
+    found = {name: getattr(dp.stats, name) for name in dp.stats.__all__}
+    named = {f"stats.{name}": value for name, value in found.items()}
+    named |= {name: getattr(dp, name) for name, home in dp._HOMES.items() if home == "engine"}
+    for owner in (Query, Shortcuts):
+        named |= {f"{owner.__name__}.{name}": value for name, value in vars(owner).items() if inspect.isfunction(value)}
+    return {inspect.unwrap(value).__code__: name for name, value in named.items() if inspect.isfunction(value)}
+
+
+def _classes() -> dict[type, str]:
+    public = {name: getattr(dp, name) for name in dp.__all__}
+    kinds = {name: value for name, value in public.items() if isinstance(value, type) and issubclass(value, Mechanism)}
+    named = (
+        kinds | {name: public[name] for name in ("Oracle", "ReusableHoldout", "Workload")} | {"QueryMean": QueryMean}
+    )
+    return {value: name for name, value in named.items()}
+
+
+@contextmanager
+def _watched(seen: Callable[[FrameType], None]) -> Iterator[None]:
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, _: seen(frame) if event == "call" else None)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+def entered(pipeline: Callable[[], Any]) -> set[str]:
+    """The names, as cases declare them, of what `pipeline()` calls."""
+    functions, classes, found = _functions(), _classes(), set[str]()
+
+    def seen(frame: FrameType) -> None:
+        code = frame.f_code
+        if code in functions:
+            found.add(functions[code])
+        elif code.co_varnames[:1] == ("self",):
+            kind = type(frame.f_locals["self"])
+            if kind in classes and (code.co_name in _DOES or classes[kind] == "Workload"):
+                found.add(classes[kind])
+
+    with _watched(seen):
+        pipeline()
+    return found
