@@ -8,6 +8,7 @@ __all__ = ["MUTATIONS"]
 
 _NUMBERS = ("tests/property/test_transfer.py",)
 _ORACLE = ("tests/adaptive/test_oracle.py",)
+_REFUSALS = ("tests/adaptive/test_refusals.py",)
 _ROUTES = ("tests/adaptive/test_attacks.py", "tests/adaptive/test_oracle.py")
 _HOLDOUT = ("tests/adaptive/test_holdout.py",)
 
@@ -20,17 +21,24 @@ MUTATIONS = [
     Mutation("adaptive/mean.py", "GaussianDP.from_square(times * squared", "GaussianDP.from_square(squared", _ORACLE),
     Mutation("adaptive/mean.py", "PureDP(times * Fraction(_ONE)", "PureDP(Fraction(_ONE)", _ORACLE),
     Mutation(
-        "adaptive/mean.py", "((array >= 0) & (array <= 1)).all()", "not ((array < 0) | (array > 1)).any()", _ORACLE
+        "adaptive/mean.py", "((array >= 0) & (array <= 1)).all()", "not ((array < 0) | (array > 1)).any()", _REFUSALS
     ),
-    Mutation(
-        "adaptive/mean.py", "np.rint(array.astype(np.float64) * _ONE)", "(array > 0.5) * _ONE + np.zeros(rows)", _ORACLE
-    ),
+    Mutation("adaptive/mean.py", "np.where(array > 0, np.minimum(array, 1), 0)", "np.minimum(array, 1)", _REFUSALS),
+    Mutation("adaptive/mean.py", "np.rint(array * _ONE)", "(np.rint(array) * _ONE)", _ORACLE),
     Mutation("adaptive/oracle.py", "        self._asked += len(queries)", "        self._asked += 0", _ORACLE),
     Mutation("adaptive/turns.py", "if os.getpid() != self._process:", "if False:", _ORACLE),
     Mutation("adaptive/oracle.py", "self._order[number * size : (number + 1) * size]", "self._order[:size]", _ORACLE),
     Mutation("adaptive/oracle.py", "np.argsort(keys)", "np.arange(rows)", _ORACLE),
-    Mutation("adaptive/sample.py", "if (np.abs(values[::-2] - again) > _LAST_BITS).any():", "if False:", _ORACLE),
-    Mutation("adaptive/sample.py", "data.flags.writeable = False", "pass", _ORACLE),
+    Mutation("adaptive/oracle.py", "self._examples.checked(query) for", "query for", _REFUSALS),
+    Mutation(
+        "adaptive/oracle.py", "Examples.of(self._sample, examples)", "Examples.of(self._sample, sample)", _REFUSALS
+    ),
+    Mutation("adaptive/sample.py", "(np.abs(values - backwards) > _LAST_BITS).any() or", "", _REFUSALS),
+    Mutation("adaptive/sample.py", "or (np.abs(values[:_ALONE] - alone) > _LAST_BITS).any()", "", _REFUSALS),
+    Mutation("adaptive/sample.py", "data.flags.writeable = False", "pass", _REFUSALS),
+    Mutation("adaptive/sample.py", "        except BaseException:", "        except Exception:", _REFUSALS),
+    Mutation("adaptive/sample.py", "[(start, middle), (middle, stop)]", "[(start, middle)]", _REFUSALS),
+    Mutation("adaptive/holdout.py", "self._holdout.settled(function)", "self._holdout.tried(query, '')[1]", _REFUSALS),
     Mutation("adaptive/routes.py", "+ Fraction(1, 2 * self.levels)\n\n    def told", "\n\n    def told", _ROUTES),
     Mutation(
         "adaptive/rules.py",
