@@ -85,6 +85,8 @@ def test_scores_move_by_at_most_one(data: list[float], other: float, place: int,
         statistic = Median(None, adjacency)
         here, there = (_distances(statistic.profile(x), 2 * target) for x in (data, neighbour))
         assert np.abs(_scores(here, target) - _scores(there, target)).max() <= 1
+        within = [statistic.profile(data).within(distance) for distance in range(2 * target)]
+        assert here.tolist() == [sum(each <= scale for each in within) for scale in _SCALES]
         for i in (0, 200, 257, 511):
             exact = distance_to_sensitivity(statistic, data, Fraction(_SCALES[i]))
             assert here[i] == min(exact, 2 * target)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from dither.audit.rerun.calls import Call, Difference, Recorder, Repeater, Stream
 from dither.audit.rerun.cost import exceeds
 from dither.audit.rerun.rules import RULES
-from dither.audit.rerun.same import same
+from dither.audit.rerun.same import is_kept, kept, same
 from dither.audit.rerun.shown import check_shown
 from dither.audit.rerun.verdict import Replayed
 from dither.errors import ParameterError
@@ -72,13 +70,13 @@ def replay(
 
 def _outcome(pipeline: Callable[[Any], Any], data: Any, tape: Recorder) -> Any:
     """The result, or the error: both are seen. Data that can be changed in place must be as they were."""
-    before = copy.deepcopy(data) if isinstance(data, list | dict | np.ndarray) else data
+    before = kept(data)
     with recording(tape.stream, tape):
         try:
             outcome = pipeline(data)
         except Exception as error:
             outcome = error
-    if before is not data and not same(before, data):
+    if not is_kept(before, data):
         raise Difference("the pipeline changed its input, and what runs next sees other data. Work on a copy.")
     return outcome
 

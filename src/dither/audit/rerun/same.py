@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["same"]
+__all__ = ["is_kept", "kept", "same"]
 
 
 def same(left: Any, right: Any) -> bool:
@@ -34,3 +34,23 @@ def same(left: Any, right: Any) -> bool:
 def _facts(release: Any) -> str:
     found = {name: getattr(release, name, None) for name in ("event", "guarantee", "split", "found", "covers")}
     return repr(found)
+
+
+def kept(data: Any) -> Any:
+    """Lists, dictionaries and arrays as they are now; all else as it is."""
+    if isinstance(data, list):
+        return [kept(each) for each in data]
+    if isinstance(data, dict):
+        return {name: kept(each) for name, each in data.items()}
+    return data.copy() if isinstance(data, np.ndarray) else data
+
+
+def is_kept(before: Any, data: Any) -> bool:
+    """Whether nothing was put into the place of anything since `before = kept(data)`."""
+    if isinstance(data, list):
+        return len(before) == len(data) and all(map(is_kept, before, data))
+    if isinstance(data, dict):
+        return list(before) == list(data) and all(map(is_kept, before.values(), data.values()))
+    if isinstance(data, np.ndarray):
+        return bool(before.shape == data.shape and before.tobytes() == data.tobytes())
+    return before is data
