@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import runpy
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dither as dp
-from tests.replay import mechanism_cases, stats_cases
+from tests.replay import engine_cases, mechanism_cases, stats_cases
 from tests.replay.case import Case
 from tests.replay.drawing import Choices
-from tests.replay.trace import entered
+from tests.replay.tables import UNITS, neighbours
+from tests.replay.trace import entered, made
 
 _SIMPLEST = b""
 
@@ -24,6 +26,36 @@ def test_a_case_calls_what_it_says_it_covers(case: Case) -> None:
         run.pipeline(run.first)
 
     assert case.covers <= entered(made_and_run)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dp.Dataset]:
+    table, _ = neighbours("persons", 2, "traced")
+    budget, ledger = dp.ApproxDP(1000, "0.9"), tmp_path_factory.mktemp("traced") / "ledger"
+    with dp.Dataset(table, unit=UNITS["persons"], budget=budget, ledger=ledger, identity="data") as data:
+        yield data
+
+
+NAMESPACE, MAKER = made(lambda: runpy.run_path(engine_cases.__file__))
+"""The cases of the engine once more, made while it was watched which function makes which aggregate."""
+
+
+@pytest.mark.parametrize("case", NAMESPACE["CASES"], ids=str)
+def test_a_question_asks_what_it_says_it_covers(case: Any, data: dp.Dataset) -> None:
+    aggregates = {MAKER(each) for each in case.ask.values()}
+    name, one = next(iter(case.ask.items()))
+    assert case.covers <= aggregates | entered(lambda: case.group(data, 2).agg(**{name: one}))
+
+
+@pytest.mark.parametrize("case", engine_cases.APART, ids=str)
+def test_a_question_about_all_rows_asks_what_it_says_it_covers(case: engine_cases.ApartCase, data: dp.Dataset) -> None:
+    price = {"epsilon": 1, **({"delta": "1e-3"} if "delta" in case.price else {})}
+    assert case.covers <= entered(lambda: case.ask(data, **price))
+
+
+def test_who_made_an_aggregate_is_known() -> None:
+    (one, two), maker = made(lambda: (dp.count(), dp.count_people()))
+    assert (maker(one), maker(two)) == ("count", "count_people")
 
 
 WRONG: dict[str, Callable[[], Any]] = {

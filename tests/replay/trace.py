@@ -1,13 +1,12 @@
-"""Which public things a run enters, seen by Python's own profiler: what a case says it covers, it must call."""
+"""Which public things a run enters, seen by Python's own tracing: what a case says it covers, it must call."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import dither as dp
 from dither.adaptive.mean import QueryMean
@@ -15,7 +14,9 @@ from dither.engine.query import Query
 from dither.engine.shortcuts import Shortcuts
 from dither.mechanisms import Mechanism
 
-__all__ = ["entered"]
+__all__ = ["entered", "made"]
+
+Result = TypeVar("Result")
 
 _DOES = frozenset({"release", "release_interval", "ask", "ask_all", "check"})
 """What a mechanism, an oracle or a holdout does with data. Its other methods only speak of it."""
@@ -40,21 +41,11 @@ def _classes() -> dict[type, str]:
     return {value: name for name, value in named.items()}
 
 
-@contextmanager
-def _watched(seen: Callable[[FrameType], None]) -> Iterator[None]:
-    before = sys.getprofile()
-    sys.setprofile(lambda frame, event, _: seen(frame) if event == "call" else None)
-    try:
-        yield
-    finally:
-        sys.setprofile(before)
-
-
 def entered(pipeline: Callable[[], Any]) -> set[str]:
     """The names, as cases declare them, of what `pipeline()` calls."""
     functions, classes, found = _functions(), _classes(), set[str]()
 
-    def seen(frame: FrameType) -> None:
+    def seen(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         if code in functions:
             found.add(functions[code])
@@ -63,6 +54,27 @@ def entered(pipeline: Callable[[], Any]) -> set[str]:
             if kind in classes and (code.co_name in _DOES or classes[kind] == "Workload"):
                 found.add(classes[kind])
 
-    with _watched(seen):
+    before = sys.gettrace()
+    sys.settrace(seen)  # called at calls alone, as it asks for no more
+    try:
         pipeline()
+    finally:
+        sys.settrace(before)
     return found
+
+
+def made(make: Callable[[], Result]) -> tuple[Result, Callable[[Any], str]]:
+    """What `make()` gives, and the name of the public function that made each thing in it."""
+    functions, found = _functions(), dict[int, tuple[Any, str]]()
+
+    def seen(frame: FrameType, event: str, value: Any) -> None:
+        if event == "return" and frame.f_code in functions:
+            found[id(value)] = value, functions[frame.f_code]  # kept alive, so that no other gets its id
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        result = make()
+    finally:
+        sys.setprofile(before)
+    return result, lambda thing: found[id(thing)][1]
