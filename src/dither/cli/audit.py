@@ -1,9 +1,7 @@
-"""`dither audit`: try to prove a mechanism wrong."""
+"""`dither audit`: try to prove a mechanism, or all questions of a project, wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +9,8 @@ import typer
 
 from dither.cli import options
 from dither.cli.failures import SHOWN_WRONG
-from dither.cli.screen import print_json, print_table
+from dither.cli.screen import bar, print_json, print_table
+from dither.cli.verdicts import claimed, draw
 
 if TYPE_CHECKING:
     from dither.audit import Verdict
@@ -20,13 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _CONTROL_SAMPLES = 2_000
-_DRAWN = 20_000
+_SAMPLES = 300_000
+_PAIRS = 24
 
 
 def command(
     target: Annotated[
         str | None,
-        typer.Argument(metavar="TARGET", help="A mechanism of dither by its name, or your own as module:function."),
+        typer.Argument(
+            metavar="TARGET", help="A mechanism of dither by its name, your own as module:function, or a dither.toml."
+        ),
+    ] = None,
+    questions: Annotated[
+        list[str] | None, typer.Argument(metavar="QUESTION", help="Questions of the description; all unless given.")
     ] = None,
     zoo: Annotated[bool, typer.Option("--zoo", help="All broken mechanisms that are known, and right ones.")] = False,
     epsilon: options.EPSILON = None,
@@ -35,7 +40,16 @@ def command(
         str | None,
         typer.Option(metavar="FAMILY", help="number, real, answers, counts, 'add or remove' or 'replace'."),
     ] = None,
-    samples: Annotated[int, typer.Option(metavar="NUMBER", help="Runs a side, at most.")] = 300_000,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", help="Runs a side, at most: 300,000, and fewer of a question that draws slowly."
+        ),
+    ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Neighbouring tables to replay for each question: 24 unless given."),
+    ] = None,
     alpha: Annotated[
         str, typer.Option(metavar="NUMBER", help="The chance that a private mechanism is accused.")
     ] = "1e-6",
@@ -44,25 +58,44 @@ def command(
     ] = None,
     json: options.JSON = False,
 ) -> None:
-    """Try to prove a mechanism wrong, by its answers.
+    """Try to prove a mechanism or a project wrong, by its answers.
 
     It is run on pairs of inputs that differ by one record. Events that tell the two apart are searched on some runs and
     tested on others. A violation is proved, up to alpha; that none is found proves nothing. Your own function
     takes one input and answers at random; --neighbours says what its inputs are. Ends with 1 on a violation.
 
+    Of a dither.toml every question is asked of neighbouring tables that are made up from what the file says: no data is
+    read and nothing is charged. The whole way from table to answer is replayed with recorded chance, which certainly
+    shows what differs by more than is paid for; then its answers are attacked.
+
     \b
     Example:
       dither audit Laplace --epsilon 1
       dither audit mymodule:noisy_count --epsilon 0.5 --neighbours number
+      dither audit dither.toml by_city
       dither audit --zoo
     """
     if zoo == (target is not None):
         raise typer.BadParameter("give either a TARGET or --zoo.")
     if zoo:
         _zoo(alpha, json)
+        return
+    assert target is not None
+    is_project = Path(target).suffix.lower() == ".toml"
+    _check_flags(is_project, questions, pairs, epsilon, delta, neighbours)
+    if is_project:
+        from dither.cli.project import audited
+
+        audited(Path(target), questions or [], _PAIRS if pairs is None else pairs, samples, alpha, plot, json)
     else:
-        assert target is not None
-        _one(target, epsilon, delta, neighbours, samples, alpha, plot, json)
+        _one(target, epsilon, delta, neighbours, _SAMPLES if samples is None else samples, alpha, plot, json)
+
+
+def _check_flags(is_project: bool, questions: list[str] | None, pairs: int | None, *of_a_mechanism: str | None) -> None:
+    if is_project and any(flag is not None for flag in of_a_mechanism):
+        raise typer.BadParameter("--epsilon, --delta and --neighbours are said by the description. Change them there.")
+    if (questions or pairs is not None) and not is_project:
+        raise typer.BadParameter("QUESTION and --pairs go with a dither.toml. Leave them out for a mechanism.")
 
 
 # ----------------------------------------------------------------- one target
@@ -88,10 +121,10 @@ def _one(
 
         known = control(name)
         hunted, pairs, stated = known.make(epsilon or "1", delta or "1e-6"), neighbours or known.neighbours, (None, "0")
-    with _bar(name) as progress:
+    with bar(name) as progress:
         verdict = attack(hunted, pairs, *stated, samples=samples, alpha=alpha, progress=progress)
     if plot is not None:
-        _draw(hunted, verdict, plot)
+        draw(hunted, verdict, plot)
     print_json(verdict.as_dict()) if json else typer.echo(_in_words(verdict))
     if verdict.violated:
         raise typer.Exit(SHOWN_WRONG)
@@ -123,20 +156,6 @@ def _in_words(verdict: Verdict) -> str:
     return f"{verdict}\n{after}"
 
 
-def _draw(hunted: Any, verdict: Verdict, file: Path) -> None:
-    from dither.audit.target import as_target
-    from dither.plots.histograms import histograms
-    from dither.plots.style import save
-
-    event, runs = verdict.witness.event, as_target(hunted)
-    inputs = {"likelier input": verdict.witness.likelier, "other input": verdict.witness.other}
-    answers = {name: event.scores(runs.rows(data, _DRAWN)) for name, data in inputs.items()}
-    try:
-        save(histograms(answers, verdict.target, event.threshold), file)
-    except OSError as error:
-        raise typer.BadParameter(f"the picture cannot be written: {error}", param_hint="--plot") from None
-
-
 # -------------------------------------------------------------------- the zoo
 
 
@@ -149,7 +168,7 @@ def _zoo(alpha: str, json: bool) -> None:
 
     share = rational(alpha, "alpha") / (len(SPECIMENS) + len(CONTROLS))
     rows: list[tuple[Any, bool, Verdict]] = []
-    with _bar("the zoo") as progress:
+    with bar("the zoo") as progress:
         for specimen in SPECIMENS:
             found = attack(specimen, samples=specimen.samples, alpha=share)
             rows.append((specimen, specimen.is_broken, found))
@@ -174,7 +193,7 @@ def _print_zoo(rows: list[tuple[Any, bool, Verdict]]) -> None:
         [
             [
                 str(what),
-                _claimed(found),
+                claimed(found.claim),
                 _truth(what) if isinstance(what, Specimen) else "as claimed",
                 f"ε ≥ {found.lower_bound:.3g}",
                 f"{found.samples:,}",
@@ -191,22 +210,5 @@ def _print_zoo(rows: list[tuple[Any, bool, Verdict]]) -> None:
     typer.echo(f"{caught} of {broken_ones} broken mechanisms caught, {accused} of {right_ones} right ones accused.")
 
 
-def _claimed(found: Verdict) -> str:
-    text = repr(found.claim)
-    return text if len(text) <= 48 else f"{type(found.claim).__name__}(…)"
-
-
 def _truth(specimen: Specimen) -> str:
     return "∞" if specimen.truth == float("inf") else f"ε = {specimen.truth:g}"
-
-
-@contextmanager
-def _bar(what: str) -> Iterator[Callable[[float], object]]:
-    """A bar on stderr that grows with the share of the work done, if somebody can see it."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=1.0)
-        yield lambda share: progress.update(task, completed=share)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dither.cli.kinds import check_kinds, columns_of_numbers
-from dither.engine import Bins, Dataset, Plan, Question
+from dither.engine import Bins, Dataset, Plan, Query, Question
 from dither.engine.aggregate import Aggregate
 from dither.errors import LedgerError, ParameterError
 from dither.ledger import Account, Ledger
@@ -39,7 +39,7 @@ class Asked:
     key: str | None = None
     """The idempotency key."""
 
-    def of(self, data: Dataset) -> Question:
+    def of(self, data: Query) -> Question:
         """The question to a dataset; what cannot be asked is refused here, before anything is spent."""
         query = data.with_columns(**self.columns) if self.columns else data
         query = query.where(*self.where) if self.where else query
@@ -52,7 +52,7 @@ class Asked:
                     query.agg(**{name: aggregate})
             raise
 
-    def planned(self, data: Dataset) -> Plan:
+    def planned(self, data: Query) -> Plan:
         """The plan of this question. Without a price it is refused in the words of the command line."""
         if not self.price.keys() & {"epsilon", "rho"}:
             raise ParameterError("the question has no price. Say what it may cost, such as --epsilon 0.5.")

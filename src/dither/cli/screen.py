@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 
-__all__ = ["finite", "print_json", "print_table", "printable", "working"]
+__all__ = ["bar", "finite", "print_json", "print_table", "printable", "working"]
 
 _PATIENCE = 1.0
 """Seconds after which work is long."""
@@ -81,3 +81,15 @@ def working(on: str) -> Iterator[None]:
         with gate:
             done.set()
             sign.stop()
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Callable[[float], object]]:
+    """A bar on stderr that grows with the share of the work done, if somebody can see it."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=1.0)
+        yield lambda share: progress.update(task, completed=share)

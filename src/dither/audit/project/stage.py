@@ -1,0 +1,212 @@
+"""One question on a stage: the real engine on made-up tables, with a ledger that is thrown away.
+
+A release goes all the way: it is charged, opened at the door, noised and shaped. The door of the stage keeps the exact
+numbers that it opened, so that their noise can be drawn again and again by the code that drew it the first time: runs
+are one more key of the table, and the groups of a table get noise of their own. What the engine computes once for all
+runs depends on the chance by which rows of a person are left out; both sides of a pair get the same chance, and privacy
+is promised for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from dither.audit.outcomes import as_rows, fitted
+from dither.audit.project.mentioned import Inquiry
+from dither.audit.project.tables import Side
+from dither.audit.rerun.calls import Difference
+from dither.engine import Dataset, Plan, Query, Question, TableRelease
+from dither.engine.common import Best, FoundValues
+from dither.engine.drawing import Drawing, part_column
+from dither.engine.groups import Groups
+from dither.engine.needs import Need
+from dither.events import Event
+from dither.ledger import Entry, Ledger
+from dither.ledger.budget import Budget, amounts
+from dither.measures import PureDP
+from dither.release import Batches, Door
+from dither.tables import ExactAggregate
+from dither.unit.contribution import TableUnit
+
+__all__ = ["Stage", "staged"]
+
+_RUN = "dither run"
+_MOST_ROWS = 200_000
+
+Exact = list[list[pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class _Keeping(Door):
+    """A door that keeps what it opened. Behind it there is no data but what was made up here."""
+
+    kept: Exact = field(default_factory=list)
+
+    def release(
+        self,
+        event: Event,
+        cost: Budget,
+        question: str,
+        exact: Sequence[ExactAggregate],
+        draw: Callable[[Sequence[Batches]], pa.Table],
+        *,
+        key: str | None = None,
+        by: str = "",
+    ) -> tuple[pa.Table, Entry]:
+        def keeping(answers: Sequence[Batches]) -> pa.Table:
+            self.kept.extend(list(each) for each in answers)
+            return draw([iter(each) for each in self.kept])
+
+        return super().release(event, cost, question, exact, keeping, key=key, by=by)
+
+
+@contextmanager
+def staged(asked: Inquiry, unit: TableUnit, empty: pa.Table, folder: Path, *, written: bool) -> Iterator[Stage]:
+    """The question in an empty folder, before tables with the columns of `empty`."""
+    file = folder / ("table.csv" if written else "table.parquet")
+    _write(empty, file)
+    ledger = Ledger(folder / "stage.ledger")
+    try:
+        with Dataset(file, unit=unit, budget=PureDP(1), ledger=ledger, identity="stage") as data:
+            plan = asked.planned(data)
+            open_query = Query(data.origin, data._table)  # a query that can be copied with another door
+            yield Stage(asked.of(open_query), plan, asked.price, file, ledger)
+    finally:
+        ledger.close()
+
+
+def _write(table: pa.Table, file: Path) -> None:
+    if file.suffix == ".csv":
+        pa.csv.write_csv(table, file)
+    else:
+        pa.parquet.write_table(table, file)
+
+
+@dataclass
+class Stage:
+    """A question, its plan, and what was opened so far."""
+
+    question: Question
+    plan: Plan
+    price: Mapping[str, Any]
+    file: Path
+    ledger: Ledger
+    labels: list[str] = field(default_factory=list)
+    """What each number of an answer is; known after the first run."""
+    _kept: dict[Side, Exact] = field(default_factory=dict)
+    _releases: int = 0
+
+    def release(self, side: Side) -> TableRelease:
+        """One release of this table, from the file to the answer, under an account with just this much to spend."""
+        _write(side.table, self.file)
+        self._releases += 1
+        account, query = f"release {self._releases}", self.question.query
+        self.ledger.open_account(account, self.plan.cost)
+        door = _Keeping(self.ledger, account)
+        self._kept[side] = door.kept
+        behind = replace(self.question, query=replace(query, origin=replace(query.origin, door=door)))
+        released = behind.release(**self.price)
+        if self.ledger.account(account).spent != amounts(released.plan.cost):
+            raise Difference("the ledger was not charged what the release says it costs.")
+        return released
+
+    def is_open(self, side: Side) -> bool:
+        """Whether a release of this table came as far as to its exact numbers."""
+        return bool(self._kept.get(side))
+
+    # ------------------------------------------------------------ many runs
+
+    def many(self, side: Side, runs: int) -> NDArray[np.float64]:
+        """The noisy parts of so many independent releases, a row for each; what is not shown is NaN."""
+        rows = 1 + sum(batch.num_rows for batches in self._kept[side] for batch in batches)
+        size = max(1, _MOST_ROWS // max(rows, len(self._groups)))
+        found = [self._at_once(side, min(size, runs - done)) for done in range(0, max(runs, 1), size)]
+        return np.concatenate(found)
+
+    def _at_once(self, side: Side, runs: int) -> NDArray[np.float64]:
+        """The runs as one more key, whose groups are noised each on its own."""
+        query, keys = self.question.query, list(self.question.query.keys)
+        public = query.public_keys
+        if public is None and not keys:
+            numbered: pa.Table | None = pa.table({_RUN: np.arange(runs)})
+        else:
+            numbered = None if public is None else _repeated(public, runs)
+        exact = [[_repeated(batch, runs) for batch in batches] for batches in self._kept[side]]
+        parts = Drawing(self.plan, [_RUN, *keys], numbered).draw([iter(batches) for batches in exact])
+        return self._aligned(parts, runs)
+
+    def _aligned(self, parts: pa.Table, runs: int) -> NDArray[np.float64]:
+        """The same number of the same group always at the same place."""
+        groups, keys = self._groups, list(self.question.query.keys)
+        place = np.asarray(parts.column(_RUN)) * len(groups)
+        for batch in parts.select(keys).combine_chunks().to_batches() if keys else ():
+            place = place + groups.places(batch)
+        columns = [
+            _numbers(parts.column(part_column(at)), part.need) for at, part in enumerate(self.plan.parts.values())
+        ]
+        if not self.labels:
+            self.labels += self._named([each.shape[1] for each in columns])
+        found = np.full((runs * len(groups), sum(each.shape[1] for each in columns)), np.nan)
+        found[place] = np.hstack(columns)
+        rows = found.reshape(runs, len(groups) * found.shape[1])
+        if not self._finds_groups:
+            return rows
+        return np.hstack([np.bincount(parts.column(_RUN), minlength=runs)[:, None], rows])
+
+    @property
+    def _finds_groups(self) -> bool:
+        return bool(self.question.query.keys) and self.question.query.public_keys is None
+
+    @property
+    def _groups(self) -> Groups:
+        """The public ones, or all that are in the tables of the stage."""
+        query = self.question.query
+        if not self._finds_groups:
+            return Groups(query.public_keys if query.public_keys is not None else pa.table({}))
+        first = [batch.select(list(query.keys)) for kept in self._kept.values() for batch in kept[0]]
+        together = pa.Table.from_batches(first).group_by(list(query.keys)).aggregate([])
+        return Groups(together.sort_by([(key, "ascending") for key in query.keys]))
+
+    def _named(self, widths: Sequence[int]) -> list[str]:
+        groups = self._groups.keys.to_pylist() or [{}]
+        return (["the number of groups"] if self._finds_groups else []) + [
+            f"{part}{f' [{at + 1}]' if width > 1 else ''}{f' of {_said(group)}' if group else ''}"
+            for group in groups
+            for part, width in zip(self.plan.parts, widths, strict=True)
+            for at in range(width)
+        ]
+
+
+def _said(group: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value!r}" for name, value in group.items())
+
+
+def _repeated(rows: Any, runs: int) -> Any:
+    """A table or a batch so many times, with the number of the run."""
+    each = np.arange(rows.num_rows)
+    many = rows.take(pa.array(np.tile(each, runs)))
+    run = pa.array(np.repeat(np.arange(runs), len(each)))
+    columns = {_RUN: run, **dict(zip(many.schema.names, many.columns, strict=True))}
+    return type(rows).from_pydict(columns)
+
+
+def _numbers(column: Any, need: Need) -> NDArray[np.float64]:
+    """A row for each entry: its number, or the numbers of its list."""
+    whole = column.combine_chunks()
+    is_list = pa.types.is_fixed_size_list(whole.type)
+    inner, width = (whole.flatten(), whole.type.list_size) if is_list else (whole, 1)
+    if pa.types.is_integer(inner.type) or pa.types.is_floating(inner.type):
+        found: NDArray[np.float64] = inner.to_numpy().astype(np.float64).reshape(len(whole), width)
+        return found
+    assert isinstance(need, Best | FoundValues)
+    return fitted(as_rows(whole.to_pylist()), 1 + need.number)  # a list is preceded by its length

@@ -1,0 +1,38 @@
+"""What an audit found, for a terminal and as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from dither.audit import Verdict
+    from dither.measures import Guarantee
+
+__all__ = ["claimed", "draw"]
+
+_DRAWN = 20_000
+_MOST_SIGNS = 48
+
+
+def claimed(claim: Guarantee) -> str:
+    """A claim in a cell of a table."""
+    text = repr(claim)
+    return text if len(text) <= _MOST_SIGNS else f"{type(claim).__name__}(…)"
+
+
+def draw(hunted: Any, verdict: Verdict, file: Path) -> None:
+    """The answers on both inputs of the witness, as histograms of the score by which they were told apart."""
+    from dither.audit.target import as_target
+    from dither.plots.histograms import histograms
+    from dither.plots.style import save
+
+    event, target, runs = verdict.witness.event, as_target(hunted), min(_DRAWN, verdict.samples)
+    inputs = {"likelier input": verdict.witness.likelier, "other input": verdict.witness.other}
+    answers = {name: event.scores(target.rows(data, runs)) for name, data in inputs.items()}
+    try:
+        save(histograms(answers, verdict.target, event.threshold), file)
+    except OSError as error:
+        raise typer.BadParameter(f"the picture cannot be written: {error}", param_hint="--plot") from None

@@ -1,0 +1,284 @@
+"""`dither audit dither.toml`: right projects pass, broken engines are found, and nothing of the project is touched.
+
+False alarms. Each right project is attacked at alpha = 1e-11, fewer than ten times; a replay has none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dither.engine import needs
+from dither.engine.drawing import Drawing
+from dither.noise import DiscreteLaplace, add_integers, entropy
+from dither.tables import lattice, measure
+from dither.tables.bounded import BoundedTable
+from tests.cli.world import Done, run, write_visits
+
+WRITTEN = """\
+[dataset]
+source = "visits.csv"
+
+[columns]
+age = "number"
+cost = "number"
+day = "date"
+
+[unit]
+person = "user_id"
+max_groups = 2
+max_rows_per_group = 2
+
+[bounds]
+cost = [0, 200]
+age = [0, 120]
+
+[budget]
+epsilon = 100
+delta = 1e-3
+ledger = "visits.ledger"
+
+[questions.counts]
+where = ["age >= 18", "member = 'true' and not (city is null)"]
+group_by = "city"
+keys = ["Paris", "Lyon"]
+agg = { visits = "count", people = "count_people", shops = "count_distinct(shop)" }
+epsilon = 1
+
+[questions.numbers]
+columns = { doubled = "cost * 2 + coalesce(age, 0)" }
+group_by = "bins(age, [0, 18, 65, 120])"
+agg = { spend = "sum(doubled, 0, 500)", mean = "mean(cost)", variance = "variance(cost)", std = "std(cost)" }
+epsilon = 1
+weights = { spend = 2 }
+
+[questions.places]
+agg = { q = "quantile(cost, [0.25, 0.75])", m = "median(cost, interval=0.9)", low = "min(cost)", high = "max(cost)" }
+epsilon = 2
+
+[questions.common]
+columns = { weekday = "weekday(day)" }
+group_by = ["city", "weekday"]
+keys = { city = ["Paris", "Lyon"], weekday = [0, 6] }
+agg = { h = "histogram(cost, [0, 10, 200])", t = "top(shop, 1, ['a', 'b', 'c'])" }
+rho = 0.5
+
+[questions.found]
+group_by = "city"
+agg = { visits = "count", spend = "sum(cost)" }
+epsilon = 2
+delta = 1e-5
+
+[questions.found_values]
+agg = { t = "top(shop, 2)" }
+epsilon = 2
+delta = 1e-5
+key = "asked once"
+
+[questions.gaussian]
+where = "day >= date '2024-01-31'"
+agg = { visits = "count", spend = "sum(cost)" }
+epsilon = 1
+delta = 1e-6
+noise = "gaussian"
+"""
+"""Every verb and aggregate that a description can say, of a file of separated values."""
+TYPED = (
+    WRITTEN.replace("visits.csv", "visits.parquet")
+    .replace("member = 'true'", "member")
+    .replace('person = "user_id"\nmax_groups = 2\nmax_rows_per_group = 2', 'rows = "replace"')
+)
+"""The same of a table with types, where rows are replaced."""
+QUESTIONS = ("counts", "numbers", "places", "common", "found", "found_values", "gaussian")
+RUNS = "--samples=4000"
+
+
+@pytest.fixture
+def door(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open, so that the command audits in this process."""
+    monkeypatch.setattr(entropy, "DOOR_MAY_OPEN", True)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with descriptions and no data: what they name is not there."""
+    (tmp_path / "written.toml").write_text(WRITTEN, encoding="utf-8")
+    (tmp_path / "typed.toml").write_text(TYPED, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def audit(*flags: str) -> Done:
+    return run("audit", *flags, "--alpha=1e-11")
+
+
+# ------------------------------------------------------------- right projects
+
+
+@pytest.mark.usefixtures("project", "door")
+@pytest.mark.parametrize(("file", "questions"), [("written.toml", ["counts"]), ("typed.toml", ["found", "gaussian"])])
+def test_right_questions_stand(file: str, questions: list[str]) -> None:
+    done = audit(file, *questions, "--pairs=2", RUNS)
+    assert done.code == 0, done.out + done.err
+    assert done.out.count("not refuted") == len(questions)
+    assert "No data was read and nothing was charged" in done.out
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("project", "door")
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("file", ["written.toml", "typed.toml"])
+def test_every_question_stands_on_many_tables(file: str, question: str) -> None:
+    done = audit(file, question, "--pairs=60")
+    assert done.code == 0, done.out + done.err
+
+
+def test_a_first_description_stands_in_a_process_of_its_own_and_nothing_is_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The door is shut here, so that the command starts itself; a module of the folder does not take our place."""
+    monkeypatch.chdir(tmp_path)
+    write_visits(tmp_path)
+    bounds = ("--bounds", "cost=0,200", "--public", "--budget-epsilon", "10")
+    assert run("init", "visits.csv", "--person", "user_id", "--max-groups", "2", *bounds).code == 0
+    assert run("release", "dither.toml", "people").code == 0
+    (tmp_path / "dither.py").write_text("raise SystemExit(99)\n", encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    (tmp_path / "visits.csv").chmod(0)
+    done = audit("dither.toml", "people", "groups", "--pairs=1", RUNS, "--json")
+    assert done.code == 0, done.err
+    assert not entropy.DOOR_MAY_OPEN
+    assert [found["question"] for found in json.loads(done.out)] == ["people", "groups"]
+    assert all(found["replayed_pairs"] == 1 for found in json.loads(done.out))
+    (tmp_path / "visits.csv").chmod(0o600)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.usefixtures("project", "door")
+def test_a_picture_is_drawn() -> None:
+    done = audit("written.toml", "gaussian", "--pairs=1", RUNS, "--plot", "both.svg")
+    assert done.code == 0, done.err
+    assert Path("both.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
+
+
+# ------------------------------------------------------------ broken engines
+
+
+def clamp_left_out(patch: pytest.MonkeyPatch) -> None:
+    """Of a value, and of what a person's rows add up to."""
+    for module in (lattice, measure):
+        patch.setattr(module, "between", lambda value, low, high: value)
+
+
+def groups_not_bounded(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(BoundedTable, "_few_groups", lambda self, each, salt: each)
+
+
+def noise_halved(patch: pytest.MonkeyPatch) -> None:
+    """Where no tape sees it: the law that is said is the right one."""
+    patch.setattr(needs, "add_integers", lambda values, law: add_integers(values, DiscreteLaplace(law.scale / 2)))
+
+
+def all_groups_shown(patch: pytest.MonkeyPatch) -> None:
+    """Whoever is alone in a group is seen."""
+
+    class Everyone:
+        threshold = -(10**9)
+
+    shown = Drawing._shown
+
+    def without_threshold(self: Drawing, batch: Any) -> Any:
+        object.__setattr__(self.plan, "discovery", Everyone())
+        return shown(self, batch)
+
+    patch.setattr(Drawing, "_shown", without_threshold)
+
+
+ONE = """\
+[dataset]
+source = "visits.csv"
+[unit]
+person = "user_id"
+max_groups = 2
+[budget]
+epsilon = 100
+ledger = "visits.ledger"
+[questions.{name}]
+{question}
+"""
+SUMS = 'group_by = "city"\nkeys = ["Paris", "Lyon", "Nice"]\nagg = { spend = "sum(cost, 0, 200)" }\nepsilon = 1'
+FOUND = 'group_by = "city"\nagg = { visits = "count" }\nepsilon = 1\ndelta = 1e-5'
+
+
+@pytest.mark.usefixtures("project", "door")
+@pytest.mark.parametrize(
+    ("fault", "question", "by", "flags"),
+    [
+        (clamp_left_out, SUMS, "Replayed, certainly", (RUNS,)),
+        (groups_not_bounded, SUMS, "moved by more than the sensitivity", (RUNS,)),
+        (noise_halved, SUMS, "Attacked: ε ≥ 1.", ("--samples=40000", "--pairs=3")),
+        (all_groups_shown, FOUND, "Attacked: ε ≥ ", (RUNS, "--pairs=3")),
+    ],
+    ids=["clamp left out", "groups not bounded", "noise halved", "all groups shown"],
+)
+def test_a_broken_engine_is_found_and_named(
+    fault: Callable[[pytest.MonkeyPatch], None],
+    question: str,
+    by: str,
+    flags: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path("broken.toml").write_text(ONE.replace("{name}", "spending").replace("{question}", question), encoding="utf-8")
+    fault(monkeypatch)
+    done = audit("broken.toml", *flags)
+    assert done.code == 1, done.out + done.err
+    assert "spending: " in done.out
+    assert "is VIOLATED" in done.out
+    assert by in done.out
+    assert "One table: " in done.out
+    assert "and one more with" in done.out
+
+
+# ------------------------------------------------------------------ bad usage
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("missing.toml",), "cannot be read"),
+        (("written.toml", "nothing"), "Existing questions: counts"),
+        (("written.toml", "--epsilon", "1"), "said by the description"),
+        (("written.toml", "--neighbours", "number"), "said by the description"),
+        (("written.toml", "--zoo"), "either"),
+        (("Laplace", "counts"), "go with a dither.toml"),
+        (("Laplace", "--pairs", "3"), "go with a dither.toml"),
+    ],
+)
+def test_bad_usage_ends_with_two(flags: tuple[str, ...], says: str) -> None:
+    done = audit(*flags)
+    assert done.code == 2
+    assert says in " ".join(done.err.split())
+    assert not done.out
+
+
+@pytest.mark.usefixtures("project", "door")
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("max_groups = 2", "max_groups = 0", "line 11"),
+        ("epsilon = 1\n\n[questions.numbers]", "\n[questions.numbers]", "counts: the question has no price"),
+        ("agg = { visits", "agg = { visits = 'cuont', v", "cuont"),
+    ],
+    ids=["a bound", "no price", "a word"],
+)
+def test_a_bad_description_ends_with_two(old: str, new: str, says: str) -> None:
+    assert old in WRITTEN
+    Path("bad.toml").write_text(WRITTEN.replace(old, new, 1), encoding="utf-8")
+    done = audit("bad.toml", "--pairs=1", RUNS)
+    assert done.code == 2, done.out
+    assert says in " ".join(done.err.split())
