@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from tests.mutations.mutation import Mutation
 
-_TESTS = ("tests/unit/test_workload.py", "tests/unit/test_matrix_mechanism.py")
+_TESTS = (
+    "tests/property/test_laplace_sums.py",
+    "tests/unit/test_workload.py",
+    "tests/unit/test_matrix_mechanism.py",
+)
 
 MUTATIONS = [
     Mutation(f"mechanisms/{file}", before, after, _TESTS)
     for file, before, after in [
         ("matrix.py", "longest if self.workload.has_unseen_cells else 0", "0"),
         ("matrix.py", "max(self._strategy.largest_distance(power), longest", "max(longest, longest"),
-        ("matrix.py", "safety - parts * math.log1p", "safety - 0 * parts * math.log1p"),
+        ("laplace_sums.py", "-(squares / peaks**2) * math.log1p", "-(squares / peaks) * math.log1p"),
+        ("laplace_sums.py", "-np.log1p(-parts).sum(axis=1)", "-np.log1p(-parts / 2).sum(axis=1)"),
+        ("laplace_sums.py", "/ (1 - parts) ** 2)", "/ (1 - parts) ** 4)"),
+        ("laplace_sums.py", "logsumexp(tails) <= wanted", "tails.max() <= wanted"),
+        ("matrix.py", "far(miss, 0.5)", "far(miss, 2)"),
+        ("matrix.py", "+ _SHIFT * lengths", "- _SHIFT * lengths"),
         ("strategies/direct.py", "return 2 * self._scale**power", "return self._scale**power"),
         ("strategies/tree.py", "return 2 * sum(int(weight**power)", "return sum(int(weight**power)"),
         ("strategies/tree.py", "for weight in self._weights[:-1]", "for weight in self._weights[:-2]"),

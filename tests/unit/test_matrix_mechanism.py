@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -127,7 +127,7 @@ def test_any_chance_to_fail_below_1_gives_a_bound(strategy: str, noise: str) -> 
     )
     chances = [Fraction(1, 10**300), Fraction(1, 20), Fraction(9, 10), *(1 - Fraction(1, 10**k) for k in (15, 20, 400))]
     bounds = [mechanism.max_error(chance) for chance in chances]
-    assert bounds == sorted(bounds, reverse=True)
     assert all(0 <= bound < np.inf for bound in bounds)
+    assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(bounds))
     quiet = MatrixMechanism(Workload.prefix(6), epsilon="1e-9", delta="1e-9", strategy=strategy, noise="gaussian")
     assert quiet.max_error(1 - Fraction(1, 10**20)) > 0  # so much noise that the lattice does not count at all

@@ -6,6 +6,7 @@ Proofs of privacy and of the error bounds: matrix.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -22,6 +23,7 @@ from dither.measures.certified import exactly_below
 from dither.mechanisms.additive import Noising, described, failure, per_coordinate
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.laplace_sums import sums_of
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.mechanisms.strategies import Strategy, named, names
@@ -33,7 +35,8 @@ __all__ = ["Comparison", "MatrixMechanism", "Prediction", "compare"]
 
 _OUTWARDS = 1 + 2.0**-30
 """Bounds on errors are computed in floats, and made wider by this: far more than their rounding."""
-_TILTS = tuple(np.geomspace(0.02, 0.98, 40))
+_SHIFT, _UNSEEN = 6, Fraction(1, 1 << 20)
+"""Between lattice and continuous noise lie 6‖c‖, except with probability e^{−18}, which is less than 2^-20."""
 _HALVINGS = 60
 
 
@@ -213,12 +216,12 @@ class MatrixMechanism(Mechanism):
         """A bound on the largest error of all answers that holds with probability 1 − `beta` or more.
 
         For Gaussian noise P[all |e_q| ≤ t] ≥ ∏ P[|e_q| ≤ t], with equality if the errors are independent (Šidák 1967),
-        as they are for Laplace noise on each answer. Only sums of Laplace noise need a union bound.
+        as they are for Laplace noise on each answer. For sums of Laplace noise it is Σ P[|e_q| > t] ≤ β.
         """
         exact = rational(beta, "beta")
         check.between(0, 1, beta=exact)
         if self.noise == "laplace" and not self._strategy.is_direct:
-            return self._error(exact / self.workload.count)
+            return float(self._of_sums(exact, sums_of(self._strategy).reach_of_all, self._lengths.max()))
         if self.noise == "laplace":
             return self._error(per_coordinate(exact, self.workload.count))
         if not self._excess < math.inf:
@@ -242,23 +245,14 @@ class MatrixMechanism(Mechanism):
         assert isinstance(law, DiscreteLaplace)
         if self._strategy.is_direct:
             return self._lengths * (float(law.quantile(1 - miss / 2)) * _OUTWARDS)
-        return self._chernoff(math.log(2 * miss.denominator) - math.log(miss.numerator)) * (
-            float(law.scale) * _OUTWARDS
-        )
+        return np.asarray(self._of_sums(miss, sums_of(self._strategy).reaches, self._lengths))
 
-    def _chernoff(self, safety: float) -> Floats:
-        """For sums of Laplace noise of scale 1: t with ln P[|c·Z| > t] ≤ ln 2 − `safety`.
-
-        ln E e^{θ c·Z} ≤ −r ln(1 − θ²p²) with the peak p ≥ |c_i| and r = ‖c‖²/p², for every θ < 1/p (matrix.md).
-        """
-        parts = (self._lengths / self._peaks) ** 2
-        bounds = [(safety - parts * math.log1p(-(tilt**2))) / tilt for tilt in _TILTS]
-        reaches: Floats = self._peaks * np.min(bounds, axis=0)
-        return reaches
-
-    @once
-    def _peaks(self) -> Floats:
-        return np.maximum(self._strategy.row_peaks() / self.workload.denominator, 1e-300)
+    def _of_sums(self, miss: Fraction, far: Callable[[Fraction, float], Any], lengths: Any) -> Any:
+        """The better of two ways from continuous noise, of which `far` tells, to that of the lattice (matrix.md)."""
+        law = self._noising.law
+        assert isinstance(law, DiscreteLaplace)
+        scale = float(law.scale) / self.workload.denominator
+        return np.minimum(scale * far(miss, 0.5), scale * far(miss * (1 - _UNSEEN), 1) + _SHIFT * lengths) * _OUTWARDS
 
     @property
     def _excess(self) -> float:
