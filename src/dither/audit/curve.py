@@ -10,6 +10,7 @@ Sides: `beta` is never above the truth, so what is called excess exceeds what wa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,12 +19,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.audit.events import Objective
 from dither.exact import ball
 from dither.measures import ApproxDP, Guarantee, PureDP
 from dither.measures.certified import at_most, below
 
-__all__ = ["Allowed", "epsilon_at_least"]
+__all__ = ["Allowed", "Floats", "epsilon_at_least"]
+
+Floats = NDArray[np.float64]
 
 _GRID = np.concatenate([np.geomspace(1e-7, 0.5, 60), np.linspace(0.55, 1.0, 10)])
 _CURVE_BANDS = (0.003, 0.03, 0.2, 0.5, 1.0)
@@ -45,6 +47,11 @@ class Allowed:
         return None
 
     @property
+    def is_pure(self) -> bool:
+        """Whether all that is claimed is one ε, with δ = 0."""
+        return self._point is not None and not self._point[1]
+
+    @property
     def bands(self) -> Sequence[float]:
         """Where to look: one event for a point, and one in each of several places of a curve."""
         return _CURVE_BANDS if self._point is None else (1.0,)
@@ -56,24 +63,27 @@ class Allowed:
         epsilon, delta = self._point
         return at_most(lambda: ball(epsilon).exp() * ball(at_most_other) + ball(delta), at_least)
 
-    def objective(self) -> Objective:
+    # ---------------------------------------------- for the search, in floats
+
+    def beyond(self, low: Floats, high: Floats) -> Floats:
         """How far beyond the claim two chances are, about: positive beyond it, in units of ε for a point."""
         if self._point is None:
-            return self._beyond_curve
+            missed = np.maximum(np.interp(high, _GRID, self._curve), 1e-12)
+            odds = np.log(missed / np.maximum(1 - low, 1e-12)) + np.log(np.maximum(low, 1e-12) / (1 - missed))
+            return np.asarray(odds)
         epsilon, delta = (float(x) for x in self._point)
+        return np.asarray(np.log(np.maximum(low - delta, 1e-300) / np.maximum(high, 1e-300)) - epsilon)
 
-        def beyond(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.log(np.maximum(low - delta, 1e-300) / np.maximum(high, 1e-300)) - epsilon
-
-        return beyond
+    def most(self, other: Floats) -> Floats:
+        """The largest chance that is allowed on one input, about, for chances on the other."""
+        if self._point is None:
+            return np.asarray(1 - np.interp(other, _GRID, self._curve))
+        epsilon, delta = (float(x) for x in self._point)
+        return np.asarray(math.exp(epsilon) * other + delta)
 
     @cached_property
-    def _curve(self) -> NDArray[np.float64]:
+    def _curve(self) -> Floats:
         return np.array([self.claim.beta(float(alpha)) for alpha in _GRID])
-
-    def _beyond_curve(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
-        missed = np.maximum(np.interp(high, _GRID, self._curve), 1e-12)
-        return np.asarray(np.log(missed / np.maximum(1 - low, 1e-12)) + np.log(np.maximum(low, 1e-12) / (1 - missed)))
 
 
 def epsilon_at_least(at_least: Fraction, at_most_other: Fraction, delta: Fraction) -> float:

@@ -1,20 +1,27 @@
 """A lower bound on ε from samples alone, or the proof that a claim is false.
 
 The protocol. Pairs of neighbours are screened with few runs; the better ones get more, the best one gets most. Then
-come three rounds. In each, events are proposed from all runs so far; where there are runs enough, the more promising
-ones race on fresh runs, by which they were not chosen; and the winners are tested on fresh runs again, so that an event
-never meets runs by which it was chosen. The test is exact: a lower bound on its chance on one input and an upper bound
-on the other, each wrong with its share of `alpha` (`binomial`).
+come three rounds. In each, events are proposed from the runs so far; where there are many runs, the better ones race on
+fresh runs, by which they were not chosen; and the winners are tested on fresh runs again, so that an event never meets
+runs by which it was chosen.
 
-Confidence. Let round r test m events, at 2 bounds each, and let each bound fail with probability at most α_r/(2m), with
-α₁ + α₂ + α₃ = α. Given everything before the round, this holds for any events, so all bounds of all rounds hold
-together with probability 1 − α or more, although the search looked at everything and stops when it has found enough.
-A true claim is thus called violated with probability at most α; the lower bound on ε is above the truth as rarely.
+The test. A fair coin decides for each run which of both inputs it gets. Let the event have the chance P on one and Q on
+the other. Given that it happens, the input was the first one with probability P/(P + Q), for each run independently; so
+of all hits those on the first input are binomial, and a lower bound r on that probability (`binomial`) proves
+P ≥ r/(1 − r)·Q, that is ε ≥ ln(r/(1 − r)). This is for claims with δ = 0. Other claims are tested by a lower bound on
+P and an upper bound on Q at once, each wrong with half of what the test may miss: given the coins, both counts are
+binomial.
+
+Confidence. Let round r test m events, each wrong with probability at most α_r/m, with α₁ + α₂ + α₃ = α. Given
+everything before the round, this holds for any events, so all bounds of all rounds hold together with probability 1 − α
+or more, although the search looked at everything and stops when it has found enough. A true claim is thus called
+violated with probability at most α; the lower bound on ε is above the truth as rarely.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -24,7 +31,7 @@ from numpy.typing import NDArray
 
 from dither.audit.binomial import at_least, at_most
 from dither.audit.curve import Allowed, epsilon_at_least
-from dither.audit.events import Proposal, hits, propose, race
+from dither.audit.events import Proposal, best, hits, judged_again, propose
 from dither.audit.neighbours import Pair, candidates
 from dither.audit.outcomes import Rows, fitted
 from dither.audit.target import Target, as_target
@@ -32,27 +39,28 @@ from dither.audit.verdict import Verdict, Witness
 from dither.errors import ParameterError
 from dither.exact import Number, check, rational
 from dither.measures import ApproxDP, Guarantee, PureDP
+from dither.noise import entropy
 
 __all__ = ["attack"]
 
-_SCREENING, _FIRST_LOOK = Fraction(1, 4), Fraction(1, 20)
+_SCREENING, _FIRST_LOOK = Fraction(3, 10), Fraction(1, 20)
 """Of all runs, what the choice of a pair may take; and what comes before the first round where there is no choice."""
 _KEPT = 4
 """One in so many pairs stays for the next screening, with so many times the runs."""
+_FINALISTS = 3
+"""So many pairs are left when the rounds begin."""
 _FEW_RUNS, _FEWEST_RUNS = 60, 4
 """What a pair gets in a screening at least, if a quarter of what is left allows it; and in any case."""
 _ROUNDS = (
-    (Fraction(1, 20), Fraction(1, 10), 3),
+    (Fraction(1, 20), Fraction(1, 10), _FINALISTS),
     (Fraction(1, 5), Fraction(1, 5), 2),
     (Fraction(1), Fraction(7, 10), 1),
 )
 """For each round: its share of the runs that are left, its share of alpha, and how many pairs are still in it."""
 _MOST_REMEMBERED, _REMEMBERED_SHARE = 40_000, 50
 """Runs of a pair that the search looks at: so many, or one in so many of all."""
-_RACERS, _RACE_SHARE = 48, Fraction(1, 4)
-"""How many events race for each pair, and their share of the runs of a round that has more than the search looks at."""
-_FIRST_RACE = 3
-"""The first race, which chooses between pairs, has so many times the runs by which its events were found."""
+_RACERS, _RACED = 96, Fraction(1, 4)
+"""How many events race for each pair, about, and their share of the runs of a stage that has many."""
 _MOST_NUMBERS_AT_ONCE = 4_000_000
 _FEWEST_SAMPLES, _FEWEST_FOR_A_PAIR = 400, 20
 
@@ -127,6 +135,12 @@ def _runs(target: Target, pair: Pair) -> bool:
         return False
 
 
+def _fewer(pairs: int) -> Iterator[int]:
+    """How many pairs are left after each screening but the last."""
+    while (pairs := pairs // _KEPT) > _FINALISTS:
+        yield pairs
+
+
 @dataclass
 class _Trail:
     """One pair of neighbours, and what the target answered so far."""
@@ -135,24 +149,23 @@ class _Trail:
     rows: list[list[Rows]] = field(default_factory=lambda: [[], []])
     runs: int = 0
     proposals: list[Proposal] = field(default_factory=list)
-    winners: list[Proposal] = field(default_factory=list)
-    """Of the last race: they run again in the next."""
 
     @property
-    def promise(self) -> float:
-        return max((proposal.promise for proposal in self.proposals), default=-np.inf)
+    def surety(self) -> float:
+        return max((proposal.surety for proposal in self.proposals), default=-np.inf)
 
-    def keep_the_best(self) -> None:
-        """One proposal of each order and band, the most promising."""
-        best = {(each.on_left, each.band): each for each in sorted(self.proposals, key=lambda each: each.promise)}
-        self.proposals = list(best.values())
+    @property
+    def winners(self) -> list[Proposal]:
+        """Of races so far: they run again in the next, and what was counted is kept."""
+        return [proposal for proposal in self.proposals if proposal.seen]
 
     def remember(self, new: Sequence[Rows], most: int) -> None:
         """Keep new answers for the next search, until there are `most`; what is beyond is only counted."""
+        size = min(map(len, new))
         if self.runs < most:
             for kept, rows in zip(self.rows, new, strict=True):
-                kept.append(rows[: most - self.runs])
-        self.runs += len(new[0])
+                kept.append(rows[: min(size, most - self.runs)])
+        self.runs += size
 
     def both(self) -> tuple[Rows, Rows]:
         width = max(rows.shape[1] for kept in self.rows for rows in kept)
@@ -174,7 +187,7 @@ class _Hunt:
         trails = self._screened([_Trail(pair) for pair in pairs])
         best: tuple[bool, float, Witness] | None = None
         for share, alpha, finalists in _ROUNDS:
-            trails = sorted(trails, key=lambda trail: -trail.promise)[:finalists]
+            trails = sorted(trails, key=lambda trail: -trail.surety)[:finalists]
             for found in self._round(trails, int(share * (self.samples - self.used)), alpha * self.alpha):
                 if best is None or found[:2] > best[:2]:
                     best = found
@@ -199,28 +212,17 @@ class _Hunt:
 
     def _screened(self, trails: list[_Trail]) -> list[_Trail]:
         """Every pair gets few runs, the better ones more, until three are left."""
-        stages = 1
-        while len(trails) > 3 * _KEPT ** (stages - 1):
-            stages += 1
-        share = _SCREENING if stages > 1 else _FIRST_LOOK
-        while True:
+        share = _SCREENING if len(trails) > _FINALISTS else _FIRST_LOOK
+        stages = 1 + sum(1 for _ in _fewer(len(trails)))
+        for left in (*_fewer(len(trails)), _FINALISTS):
             few = max(_FEWEST_RUNS, min(_FEW_RUNS, (self.samples - self.used) // (4 * len(trails))))
             runs = max(few, int(share * self.samples) // (stages * len(trails)))
+            raced = int(_RACED * runs) if self._is_large(runs) else 0
             for trail in trails:
-                if trail.proposals and self._is_large(runs):
-                    self._race(trail, runs, self.samples // 2)
-                    continue
-                self._run(trail, runs)
-                self._search(trail, self.samples // 2)
-                if len(trails) > 3 and self._is_large(2 * _FIRST_RACE * runs):
-                    self._race(trail, _FIRST_RACE * runs, self.samples // 2)
-            if len(trails) <= 3:
-                return trails
-            trails = sorted(trails, key=lambda trail: -trail.promise)[: max(3, len(trails) // _KEPT)]
-
-    def _search(self, trail: _Trail, runs: int) -> None:
-        for_race = self._is_large(self.samples // 20)
-        trail.proposals = propose(*trail.both(), self.allowed.objective(), runs, self.allowed.bands, for_race=for_race)
+                self._run(trail, runs - raced, runs - raced)
+                self._search(trail, raced, self.samples // 2)
+            trails = sorted(trails, key=lambda trail: -trail.surety)[:left]
+        return trails
 
     @property
     def _most_remembered(self) -> int:
@@ -228,32 +230,37 @@ class _Hunt:
 
     def _is_large(self, runs: int) -> bool:
         """Whether so many runs say more of an event than those by which it was found."""
-        return runs > self._most_remembered
+        return runs > _MOST_REMEMBERED
 
-    def _race(self, trail: _Trail, seen: int, runs: int) -> None:
-        """Leave the proposal of each order and band that does best in `seen` fresh runs, for a test with `runs`."""
-        contenders = [*trail.winners, *trail.proposals[:_RACERS]]
-        counts = self._counts(trail, contenders, seen)
-        trail.proposals = trail.winners = race(contenders, counts, seen, self.allowed.objective(), runs)
+    def _search(self, trail: _Trail, raced: int, runs: int) -> None:
+        """Leave the best events for a test with `runs` runs, after a race on `raced` fresh ones."""
+        found = propose(*trail.both(), self.allowed, runs)
+        if raced:
+            each = max(1, _RACERS // (4 * len(self.allowed.bands)))
+            contenders = [*trail.winners, *best(found, each)]
+            counts = self._counts(trail, contenders, (raced, raced))
+            found = [
+                judged_again(contender, both, raced, self.allowed, runs)
+                for contender, both in zip(contenders, counts, strict=True)
+            ]
+        trail.proposals = best(found)
 
-    def _counts(self, trail: _Trail, proposals: Sequence[Proposal], runs: int) -> NDArray[np.int64]:
-        """How often each event happens on both inputs, in fresh runs."""
+    def _counts(self, trail: _Trail, proposals: Sequence[Proposal], runs: tuple[int, int]) -> NDArray[np.int64]:
+        """How often each event happens on both inputs, in fresh runs of each."""
         counts = np.zeros((len(proposals), 2), dtype=np.int64)
-        done = 0
-        while done < runs:
-            width = max((rows.shape[1] for rows in trail.rows[0]), default=1)
-            size = min(runs - done, max(1, _MOST_NUMBERS_AT_ONCE // max(width, 1)))
-            fresh = self._run(trail, size)
-            done += size
-            counts += np.array([hits(proposals, rows) for rows in fresh]).T
+        width = max((rows.shape[1] for rows in trail.rows[0]), default=1)
+        parts = -(-max(runs) * max(width, 1) // _MOST_NUMBERS_AT_ONCE)
+        for part in range(parts):
+            size = [side * (part + 1) // parts - side * part // parts for side in runs]
+            counts += np.array([hits(proposals, rows) for rows in self._run(trail, *size)]).T
         return counts
 
-    def _run(self, trail: _Trail, runs: int) -> tuple[Rows, Rows]:
-        left, right = (self.target.rows(data, runs) for data in trail.pair)
-        self.used += runs
-        trail.remember((left, right), self._most_remembered)
+    def _run(self, trail: _Trail, left: int, right: int) -> tuple[Rows, Rows]:
+        both = self.target.rows(trail.pair[0], left), self.target.rows(trail.pair[1], right)
+        self.used += max(left, right)
+        trail.remember(both, self._most_remembered)
         self._say(self.used / self.samples)
-        return left, right
+        return both
 
     def _say(self, share: float) -> None:
         if self.progress is not None:
@@ -263,29 +270,51 @@ class _Hunt:
 
     def _round(self, trails: Sequence[_Trail], runs: int, alpha: Fraction) -> list[tuple[bool, float, Witness]]:
         """Fresh runs for the events that look best now; all bounds of the round hold together but for `alpha`."""
-        left: list[int] = []
+        share = runs // len(trails)
+        raced = int(_RACED * share) if self._is_large(share) else 0
         for trail in trails:
-            share = runs // len(trails)
-            self._search(trail, share)
-            seen = int(_RACE_SHARE * share) if self._is_large(share) else 0
-            left.append(share - seen)
-            if seen:
-                self._race(trail, seen, left[-1])
-            else:
-                trail.keep_the_best()
+            self._search(trail, raced, share - raced)
         tests = sum(len(trail.proposals) for trail in trails)
-        miss = alpha / (2 * max(tests, 1))
-        return [found for each in zip(trails, left, strict=True) for found in self._tested(*each, miss)]
+        miss = alpha / max(tests, 1)
+        return [found for trail in trails for found in self._tested(trail, share - raced, miss)]
 
     def _tested(self, trail: _Trail, runs: int, miss: Fraction) -> list[tuple[bool, float, Witness]]:
-        counts = self._counts(trail, trail.proposals, runs)
-        return [self._judged(trail.pair, *both, runs, miss) for both in zip(trail.proposals, counts, strict=True)]
+        sizes = _sides(runs)
+        counts = self._counts(trail, trail.proposals, sizes)
+        return [
+            self._judged(trail.pair, proposal, sizes, (int(left), int(right)), miss)
+            for proposal, (left, right) in zip(trail.proposals, counts, strict=True)
+        ]
 
     def _judged(
-        self, pair: Pair, proposal: Proposal, counts: Any, runs: int, miss: Fraction
+        self, pair: Pair, proposal: Proposal, sizes: tuple[int, int], counts: tuple[int, int], miss: Fraction
     ) -> tuple[bool, float, Witness]:
-        order = (0, 1) if proposal.on_left else (1, 0)
-        here, there = (int(counts[side]) for side in order)
-        low, high = at_least(here, runs, miss), at_most(there, runs, miss)
-        witness = Witness(pair[order[0]], pair[order[1]], proposal.event, runs, here, there, float(low), float(high))
-        return self.allowed.is_exceeded(low, high), epsilon_at_least(low, high, self.delta), witness
+        one, other = (0, 1) if proposal.on_left else (1, 0)
+        hits, runs = (counts[one], counts[other]), (sizes[one], sizes[other])
+        witness = Witness(pair[one], pair[other], proposal.event, *runs, *hits)
+        return *proved(self.allowed, self.delta, hits, runs, miss), witness
+
+
+def proved(
+    allowed: Allowed, delta: Fraction, hits: tuple[int, int], runs: tuple[int, int], miss: Fraction
+) -> tuple[bool, float]:
+    """Whether the claim is refuted and the ε that is proved at `delta`: one of both is wrong with at most `miss`."""
+    here, there = hits
+    if not here or not runs[1]:
+        return False, 0.0
+    if allowed.is_pure and not delta:  # of the hits, how many were on the likelier input
+        low = at_least(here, here + there, miss)
+        high = 1 - low
+    else:
+        low, high = at_least(here, runs[0], miss / 2), at_most(there, runs[1], miss / 2)
+    return allowed.is_exceeded(low, high), epsilon_at_least(low, high, delta)
+
+
+def _sides(runs: int) -> tuple[int, int]:
+    """How many runs each input gets: a fair coin decides for each of nearly 2·`runs`.
+
+    Four roots are left free on each side, so that it gets more than `runs` only once in 10^8 rounds.
+    """
+    both = max(runs, 2 * runs - 2 * math.isqrt(16 * runs))
+    left = entropy.current().bits(both).bit_count()
+    return left, both - left

@@ -26,7 +26,7 @@ class Target:
 
     def rows(self, data: Any, runs: int) -> Rows:
         """The answers as rows of numbers."""
-        found = as_rows(self.many(data, runs))
+        found = as_rows(self.many(data, runs) if runs else [])
         if len(found) != runs:
             raise ParameterError(f"many(input, size) must give one answer for each of size={runs} runs.")
         return found

@@ -24,18 +24,15 @@ class Witness:
     other: Any
     event: Event
     runs: int
-    """Of each input."""
+    """On the likelier input."""
+    other_runs: int
     hits: int
     other_hits: int
-    at_least: float
-    """The chance of the event on `likelier` is at least this."""
-    other_at_most: float
-    """The chance of the event on `other` is at most this; both at once, with the confidence of the verdict."""
 
     def __str__(self) -> str:
         return (
             f"{self.event}: {self.hits:,} of {self.runs:,} runs on {_short(self.likelier)}, "
-            f"{self.other_hits:,} on {_short(self.other)}"
+            f"{self.other_hits:,} of {self.other_runs:,} on {_short(self.other)}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -45,10 +42,9 @@ class Witness:
             "other": repr(self.other),
             "event": str(self.event),
             "runs": self.runs,
+            "other_runs": self.other_runs,
             "hits": self.hits,
             "other_hits": self.other_hits,
-            "at_least": self.at_least,
-            "other_at_most": self.other_at_most,
         }
 
 
