@@ -15,7 +15,7 @@ MUTATIONS = [
     for file, before, after in [
         ("matrix.py", "longest if self.workload.has_unseen_cells else 0", "0"),
         ("matrix.py", "max(self._strategy.largest_distance(power), longest", "max(longest, longest"),
-        ("laplace_sums.py", "-(squares / peaks**2) * math.log1p", "-(squares / peaks) * math.log1p"),
+        ("laplace_sums.py", "-(squares / peaks**2) * math.log1p", "-(squares / peaks**3) * math.log1p"),
         ("laplace_sums.py", "-np.log1p(-parts).sum(axis=1)", "-np.log1p(-parts / 2).sum(axis=1)"),
         ("laplace_sums.py", "/ (1 - parts) ** 2)", "/ (1 - parts) ** 4)"),
         ("laplace_sums.py", "logsumexp(tails) <= wanted", "tails.max() <= wanted"),
