@@ -176,12 +176,6 @@ _REPEATS = "repeats"
 
 def _notes(question: Inquiry) -> Iterator[_Note]:
     made = question.columns
-    for expression in made.values():
-        yield from _read(expression, None, _literals(expression), {})
-    for condition in question.where:
-        yield from _read(condition, "truth", _literals(condition), made)
-    for aggregate in question.aggregates.values():
-        yield from _measured(aggregate, made)
     plain = [each for each in question.group_by if isinstance(each, str)]
     known = None if question.keys is None else public_keys(plain, question.keys)
     for name in plain:
@@ -190,6 +184,13 @@ def _notes(question: Inquiry) -> Iterator[_Note]:
     for each in question.group_by:
         if isinstance(each, Bins):
             yield from _binned(each, made)
+
+    for expression in made.values():
+        yield from _read(expression, None, _literals(expression), {})
+    for condition in question.where:
+        yield from _read(condition, "truth", _literals(condition), made)
+    for aggregate in question.aggregates.values():
+        yield from _measured(aggregate, made)
 
 
 def _measured(aggregate: Aggregate, made: Mapping[str, Expression]) -> Iterator[_Note]:
@@ -218,7 +219,8 @@ def _read(of: Expression, kind: str | None, values: Sequence[Any], made: Mapping
         yield of.name, kind, values
     elif isinstance(of, Operation):
         for part, its_kind in zip(of.parts, _kinds_below(of, kind), strict=True):
-            yield from _read(part, its_kind, values, made)
+            own = _literals(part) if of.verb in ("and", "or", "not") else values  # what is compared with it
+            yield from _read(part, its_kind, own, made)
 
 
 def _kinds_below(of: Operation, kind: str | None) -> list[str | None]:

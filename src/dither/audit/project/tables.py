@@ -111,7 +111,8 @@ class Neighbours:
         at = choose.randint(0, len(here))
         shown = "; ".join(", ".join(f"{name} {value!r}" for name, value in row.items()) for row in new[:_SHOWN_ROWS])
         rows = f"{len(new)} row{'s' if len(new) > 1 else ''}"
-        words = f"{crowd.words} and one more with {rows}, {one.said}, such as: {shown or 'anything'}"
+        beside = f"{crowd.words} and one more" if crowd.size else "one alone,"
+        words = f"{beside} with {rows}, {one.said}, such as: {shown or 'anything'}"
         return Side(self._table([*here[:at], *new, *here[at:]]), words)
 
     def _rows(self, choose: random.Random, part: _Part, name: Any) -> list[Row]:
