@@ -240,7 +240,7 @@ def test_a_broken_engine_is_found_and_named(
     assert "is VIOLATED" in done.out
     assert by in done.out
     assert "One table: " in done.out
-    assert "and one more with" in done.out
+    assert "such as: " in done.out
 
 
 # ------------------------------------------------------------------ bad usage
