@@ -51,7 +51,7 @@ def with_smooth_sensitivity(data: np.ndarray, epsilon: Fraction) -> float:
 def tested(data: np.ndarray, epsilon: Fraction) -> float:
     """At the first scale that reaches the distance which is aimed at; NaN where most runs have no answer."""
     median = Median(None)
-    steps = _Steps.of(median, len(data), epsilon, DELTA, "laplace", None)
+    steps = _Steps.of(median.adjacency, len(data), epsilon, DELTA, "laplace", None)
     distances = {scale: distance_to_sensitivity(median, data, scale) for scale in _SCALES.tolist() if 1 <= scale <= 2e6}
     limit = next((scale for scale, distance in distances.items() if distance >= steps.target), None)
     if limit is None:
