@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,6 +55,18 @@ def _found(query: Any, worlds: int) -> Any:
 def _joined(query: Any, worlds: int) -> Any:
     countries = pa.table({"world": [w for w in range(worlds) for _ in "FCJ"], "country": ["FR", "CH", "JP"] * worlds})
     return query.join(PLACES, on="city").group_by("world", "country", keys=countries)
+
+
+def _per_person(query: Any, worlds: int) -> Any:
+    """After `per_person` there are only numbers, so bins tell the world: as a place in a square."""
+    across = next(width for width in range(math.isqrt(worlds), worlds + 1) if worlds % width == 0)
+    down = (dp.col("world") / across).floor()
+    square = query.with_columns(down=down, over=dp.col("world") - down * across)
+    persons = square.per_person(
+        down=dp.min("down", (0, worlds // across)), over=dp.min("over", (0, across)),
+        visits=dp.count(), spend=dp.sum("x", (0, 100)),
+    )  # fmt: skip
+    return persons.group_by(dp.bins("down", range(worlds // across + 1)), dp.bins("over", range(across + 1)))
 
 
 @dataclass(frozen=True)
@@ -127,6 +140,10 @@ CASES = [
     ),
     EngineCase("join", frozenset({"Query.join"}), _joined, WHOLES),
     EACH_NEED,
+    EngineCase(
+        "per_person", frozenset({"Query.per_person"}), _per_person,
+        {"visits": dp.sum("visits", (0, 10)), "spend": dp.mean("spend", (0, 50))}, groups=1, units=("persons",),
+    ),
     EngineCase("found groups", frozenset({"Query.group_by"}), _found, WHOLES, FOUND),
     EngineCase("found values", frozenset({"top"}), _known, {"top": dp.top("k", 2)}, FOUND),
 ]  # fmt: skip
@@ -162,5 +179,5 @@ APART = [
         "data.median by rho", frozenset({"median"}),
         lambda data, **price: data.median(X, BOUNDS, "0.9", **price), {"rho": 1},
     ),
-    ApartCase("per_person", frozenset({"Query.per_person"}), _person_by_person, units=("persons",)),
+    ApartCase("per_person in bins", frozenset({"Query.per_person"}), _person_by_person, units=("persons",)),
 ]  # fmt: skip

@@ -60,7 +60,11 @@ def compared(
     return replay(asked, first, second, seed=round_, worlds=groups)
 
 
-@pytest.mark.parametrize(("case", "kind"), chosen(CASES, lambda case: len(case.ask) < 5))
+def is_quick(case: EngineCase) -> bool:
+    return len(case.ask) < 5 and case.name != "per_person"  # which is among those below
+
+
+@pytest.mark.parametrize(("case", "kind"), chosen(CASES, is_quick))
 def test_neighbours_differ_by_what_was_paid_for(
     case: EngineCase, kind: str, opened: Opened, record_property: Any
 ) -> None:

@@ -217,3 +217,14 @@ def test_a07_many_small_values_on_a_large_total(engine: Engine) -> None:
     """Each row is rounded by itself, so the last of many small values moves the sum as much as the first."""
     big, small = [float(1 << 20)] * 30, [1.0] * 800
     assert summed(engine, pa.array(big + small), (0, 1 << 20)) == 30 * (1 << 20) + 800
+
+
+def test_what_is_named_again_is_not_computed_again(engine: Engine) -> None:
+    """PostgreSQL would write an operation out wherever it is named: five of them would take all memory there is."""
+    x, table = col("x"), engine.upload(pa.table({"x": [1.0, 2.0]}))
+    short, long = (with_values(table, {"v": value}) for value in (x * x + 1, ((x * x + 1) * x - x) * x + 1))
+    if engine.name == "PostgreSQL":
+        sizes = [len(str(engine.backend.con.execute(f"EXPLAIN VERBOSE {engine._compiled(each)}").fetchall()))
+                 for each in (short, with_values(table, {"v": x * x + 1 - x}))]  # fmt: skip
+        assert sizes[1] < 3 * sizes[0], "an expression that is one operation longer is planned three times as long"
+    assert opened_table(engine, long.aggregate(s=long["v"].sum())) == [{"s": (2.0 - 1) * 1 + 1 + (10.0 - 2) * 2 + 1}]

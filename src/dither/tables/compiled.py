@@ -22,6 +22,7 @@ from dither.tables.written import written_day, written_number
 __all__ = [
     "LARGEST",
     "SMALLEST",
+    "STEP",
     "between",
     "clamped",
     "different",
@@ -37,7 +38,8 @@ __all__ = [
 LARGEST: Final = 1e100
 """Larger magnitudes become this one, so that a product of two of them is still finite."""
 SMALLEST: Final = 1e-100
-_PREFIX: Final = "dither part "
+STEP: Final = "dither part "
+"""How the columns begin that hold one operation of an expression each."""
 _ALL_WHOLE: Final = 2.0**53
 """Doubles of at least this magnitude are whole numbers, and not all whole numbers are among them."""
 _FIRST_DAY, _LAST_DAY = date(1, 1, 1), date(9999, 12, 31)
@@ -57,7 +59,7 @@ def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Ta
     staged = table
     for depth in sorted(levels):
         new = list({id(operation): operation for operation in levels[depth]}.values())  # each once, if used repeatedly
-        names |= {id(operation): f"{_PREFIX}{len(names) + index}" for index, operation in enumerate(new)}
+        names |= {id(operation): f"{STEP}{len(names) + index}" for index, operation in enumerate(new)}
         raw = {names[id(each)]: _operation(each, [_value(part, staged, names) for part in each.parts]) for each in new}
         staged = staged.mutate(**raw)
         tame = {names[id(each)]: _tamed(staged[names[id(each)]]) for each in new if each.verb in ARITHMETIC}
@@ -189,7 +191,7 @@ def _value(expression: Expression, table: ir.Table, names: Mapping[int, str]) ->
         return ibis.literal(expression.value, type=of)
     assert isinstance(expression, Column)
     if expression.name not in table.columns:
-        raise missing_column(expression.name, [name for name in table.columns if not name.startswith(_PREFIX)])
+        raise missing_column(expression.name, [name for name in table.columns if not name.startswith(STEP)])
     return entered(table[expression.name])
 
 

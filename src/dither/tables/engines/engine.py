@@ -60,9 +60,12 @@ class Engine(ABC):
         with _COMPILING:
             fused, ibis.options.sql.fuse_selects = ibis.options.sql.fuse_selects, False
             try:
-                return str(self.backend.compile(expression))
+                return self._sql(expression)
             finally:
                 ibis.options.sql.fuse_selects = fused
+
+    def _sql(self, expression: ir.Table) -> str:
+        return str(self.backend.compile(expression))
 
     def fetch(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
         """The rows of an expression in batches, of the same types on every engine; an empty batch if there are none.

@@ -10,8 +10,10 @@ import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
 from psycopg import sql
+from sqlglot import expressions as glot
 
 from dither.errors import ParameterError
+from dither.tables.compiled import STEP
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
 
 __all__ = ["PostgreSQL"]
@@ -118,6 +120,19 @@ class PostgreSQL(Engine):
             cursor.execute(sql.SQL("ANALYZE {}").format(target))
         return self.backend.table(name)
 
+    def _sql(self, expression: ir.Table) -> str:
+        """With OFFSET 0 in each SELECT that computes one step of an expression, so that it stays a step.
+
+        PostgreSQL would pull it into the SELECT around it, and what is named four times there would be computed four
+        times, and sixteen times one step further: an expression of five operations would need all memory there is. A
+        SELECT with an OFFSET is not pulled up; one of 0 leaves out no rows, and threads work on it as before.
+        """
+        query = self.backend.compiler.to_sqlglot(expression)
+        for select in query.find_all(glot.Select):
+            if any(_is_computed(column) for column in select.expressions):
+                select.set("offset", glot.Offset(expression=glot.Literal.number(0)))
+        return str(query.sql(dialect=self.backend.dialect))
+
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         connection = self.backend.con
         with connection.transaction():
@@ -130,3 +145,8 @@ class PostgreSQL(Engine):
                         for values, field in zip(zip(*rows, strict=True), schema, strict=True)
                     ]
                     yield pa.record_batch(columns, schema=schema)
+
+
+def _is_computed(column: glot.Expression) -> bool:
+    """Whether it is one step of an expression, and not only handed on."""
+    return isinstance(column, glot.Alias) and column.alias.startswith(STEP) and not isinstance(column.this, glot.Column)
