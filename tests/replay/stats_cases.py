@@ -13,7 +13,10 @@ from tests.replay import drawing as st
 from tests.replay.case import Case, Run
 from tests.replay.drawing import Draw
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "NEIGHBOURS"]
+
+NEIGHBOURS = 3
+"""Of each column: an estimator that makes several releases takes milliseconds, and the column itself runs once."""
 
 HUGE = 1.7e308
 ENTRIES = st.one_of(
@@ -28,17 +31,19 @@ EPSILONS = st.sampled_from(["0.1", "1", "20"])
 
 @st.composite
 def columns(draw: Draw, ask: Callable[..., Any], entries: st.Strategy = ENTRIES, most: int = 12) -> Run:
-    """One entry more at the end, or one entry replaced; no entry at all is a column too."""
+    """Neighbours with one entry more at the end, or one entry replaced; no entry at all is a column too."""
     replaces = draw(st.booleans())
     data = draw(st.lists(entries, min_size=int(replaces), max_size=most))
-    if draw(st.integers(0, 9)) == 0:
+    if draw(st.integers(0, 9)) == 9:
         data = data * 40  # ties, and many of them
     adjacency = REPLACE_ONE if replaces else ADD_REMOVE
     options = {"epsilon": draw(EPSILONS), "bounds": draw(BOUNDS), "adjacency": adjacency}
-    at = draw(st.integers(0, max(len(data) - 1, 0)))
-    entry = draw(entries)
-    other = [*data[:at], entry, *data[at + 1 :]] if replaces else [*data, entry]
-    return Run(partial(_asked, ask, options), data, other)
+
+    def neighbour() -> list[Any]:
+        at, entry = draw(st.integers(0, max(len(data) - 1, 0))) if replaces else len(data), draw(entries)
+        return [*data[:at], entry, *data[at + 1 :]]
+
+    return Run(partial(_asked, ask, options), data, *(neighbour() for _ in range(NEIGHBOURS)))
 
 
 def _asked(ask: Callable[..., Any], options: dict[str, Any], data: Any) -> Any:
@@ -57,14 +62,14 @@ def pairs(draw: Draw) -> Run:
     def covariance(data: list[Any]) -> Any:
         return dp.stats.covariance([a for a, _ in data], [b for _, b in data], **options)
 
-    return Run(covariance, run.first, run.second)
+    return Run(covariance, run.first, *run.neighbours)
 
 
 @st.composite
 def compared(draw: Draw) -> Run:
     """Means by four estimators, of one record replaced."""
     data = draw(st.lists(st.sampled_from([0.0, 1.0, 7.5, 40.0]), min_size=5, max_size=12))
-    return Run(_by_all, data, [draw(st.sampled_from([0.0, 40.0])), *data[1:]])
+    return Run(_by_all, data, *([each, *data[1:]] for each in (0.0, 40.0, 41.5)))
 
 
 def _by_all(data: list[float]) -> Any:
@@ -91,7 +96,7 @@ CASES = [
     case("median without bounds", unbounded(stats.median), "median"),
     case("median with interval", partial(stats.median, interval_level=0.9), "median"),
     case("quantile", lambda x, **options: stats.quantile(x, "1/3", **options), "quantile"),
-    case("four quantiles", lambda x, **options: stats.quantile(x, [0.01, 0.25, 0.5, 0.999], **options), "quantile"),
+    case("three quantiles", lambda x, **options: stats.quantile(x, [0.01, 0.5, 0.999], **options), "quantile"),
     case("min", stats.min, "min"),
     case("max", stats.max, "max"),
     case("histogram of known labels", unbounded(stats.histogram, categories=["a", "b", "é"]), "histogram", LABELS),

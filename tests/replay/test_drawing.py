@@ -68,7 +68,7 @@ def test_a_failure_is_shown_on_a_small_pair() -> None:
 
     case = Case("wrong", frozenset(), wrong())
 
-    @on_pairs
+    @on_pairs()
     def search(drawn: bytes) -> None:
         case.check(drawn)
 

@@ -11,6 +11,6 @@ from tests.replay.mechanism_cases import CASES
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@on_pairs
+@on_pairs()
 def test_neighbours_differ_by_what_was_paid_for(case: Case, drawn: bytes, record_property: Any) -> None:
     record_property("replayed pairs", case.check(drawn))

@@ -30,7 +30,7 @@ def test_a_case_calls_what_it_says_it_covers(case: Case) -> None:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dp.Dataset]:
-    table, _ = neighbours("persons", 2, "traced")
+    table, _ = neighbours("persons", 4, "traced")
     budget, ledger = dp.ApproxDP(1000, "0.9"), tmp_path_factory.mktemp("traced") / "ledger"
     with dp.Dataset(table, unit=UNITS["persons"], budget=budget, ledger=ledger, identity="data") as data:
         yield data
@@ -44,7 +44,7 @@ NAMESPACE, MAKER = made(lambda: runpy.run_path(engine_cases.__file__))
 def test_a_question_asks_what_it_says_it_covers(case: Any, data: dp.Dataset) -> None:
     aggregates = {MAKER(each) for each in case.ask.values()}
     name, one = next(iter(case.ask.items()))
-    assert case.covers <= aggregates | entered(lambda: case.group(data, 2).agg(**{name: one}))
+    assert case.covers <= aggregates | entered(lambda: case.group(data, 4).agg(**{name: one}))
 
 
 @pytest.mark.parametrize("case", engine_cases.APART, ids=str)

@@ -20,7 +20,7 @@ from dither.events import Event
 from dither.measures import Guarantee
 from dither.noise._replay import recording
 
-__all__ = ["replay"]
+__all__ = ["Recording", "replay"]
 
 
 def replay(
@@ -53,19 +53,36 @@ def replay(
     >>> print(replay(lambda x: ones.release(sum(x)), [1, 0, 5], [1, 0]))  # doctest: +SKIP
     DIFFERENT: in a call of the kind 'added' the values moved by more than the sensitivity 1.
     """
-    stream = Stream(seed)
-    recorder = Recorder(stream)
-    repeater = Repeater(stream, first=recorder.calls)
-    try:
-        result = _outcome(pipeline, first, recorder)
-        again = _outcome(pipeline, second, repeater)
-        charged = charged if charged is not None else getattr(result, "guarantee", None)
-        _compare(recorder.calls, repeater.calls, charged, worlds)
-        if not same(result, again):
-            raise Difference(_apart(result, again))
-    except Difference as found:
-        return Replayed(False, found.words, len(recorder.calls), charged, None, found.witness)
-    return Replayed(True, None, len(recorder.calls), charged, result)
+    return Recording(pipeline, first, seed).replayed(second, charged=charged, worlds=worlds)
+
+
+class Recording:
+    """What a pipeline did on one input, to be compared with what it does on each of several neighbours."""
+
+    def __init__(self, pipeline: Callable[[Any], Any], data: Any, seed: int = 0) -> None:
+        self._pipeline = pipeline
+        self._tape = Recorder(Stream(seed))
+        self._found: Difference | None = None
+        try:
+            self._result = _outcome(pipeline, data, self._tape)
+        except Difference as found:
+            self._found = found
+
+    def replayed(self, data: Any, *, charged: Guarantee | None = None, worlds: Sequence[int] | None = None) -> Replayed:
+        """As `replay`: run on `data`, with the answers that were recorded, and compare."""
+        calls = self._tape.calls
+        try:
+            if self._found is not None:
+                raise self._found
+            repeater = Repeater(replace(self._tape.stream), first=calls)  # other draws, which are thrown away
+            again = _outcome(self._pipeline, data, repeater)
+            charged = charged if charged is not None else getattr(self._result, "guarantee", None)
+            _compare(calls, repeater.calls, charged, worlds)
+            if not same(self._result, again):
+                raise Difference(_apart(self._result, again))
+        except Difference as found:
+            return Replayed(False, found.words, len(calls), charged, None, found.witness)
+        return Replayed(True, None, len(calls), charged, self._result)
 
 
 def _outcome(pipeline: Callable[[Any], Any], data: Any, tape: Recorder) -> Any:
