@@ -25,7 +25,7 @@ SCHEMA = pa.schema(
     }
 )
 _NUMBERS = [None, float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 50.0, 100.0, 1.7e308, -1.7e308, 5e-324]
-_HEAVY = 1000
+_HEAVY, _MANY = 1000, 12
 
 UNITS: Mapping[str, Any] = {
     "rows": dp.Rows(),
@@ -62,7 +62,7 @@ def _world(world: int, least: int, choose: random.Random) -> Rows:
     if is_heavy(world):
         rows += [{**_row(world, choose), "user": f"{world} heavy"} for _ in range(_HEAVY)]
     if has_strays(world):
-        rows += [{**_row(world, choose), "user": None} for _ in range(3)]
+        rows += [{**_row(world, choose), "user": who} for who in (None, f"{world} 0") for _ in range(_MANY)]
     return rows
 
 
