@@ -79,7 +79,7 @@ class Examined:
         return _ENTRY.sub(lambda found: self._label(int(found[1])), words)
 
     def _label(self, entry: int) -> str:
-        return f"({self.labels[entry - 1]})" if entry <= len(self.labels) else f"entry {entry}"
+        return self.labels[entry - 1] if entry <= len(self.labels) else f"entry {entry}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -173,7 +173,7 @@ class _Examination:
             replayed,
             difference,
             None if difference is None else worst[0],
-            self._attacked(target, worst),
+            self._shown_by_answers(target, worst) if difference is not None else self._attacked(target, worst),
             target,
             tuple(self.stage.labels),
         )
@@ -194,9 +194,16 @@ class _Examination:
             "the question is not answered even on a made-up table. Check that the machine has memory and disk."
         )
 
-    def _attacked(self, target: Target, pairs: list[tuple[Side, Side]]) -> Verdict | None:
-        if not all(self.stage.is_open(side) for pair in pairs for side in pair):
-            return None  # a replay ended before that, and has found something
+    def _shown_by_answers(self, target: Target, pair: list[tuple[Side, Side]]) -> Verdict | None:
+        """The attack on a pair by which the question is refuted already; None if what is broken gives no answers."""
+        if not all(self.stage.is_open(side) for side in pair[0]):
+            return None
+        try:
+            return self._attacked(target, pair)
+        except Exception:  # whatever a broken engine raises
+            return None
+
+    def _attacked(self, target: Target, pairs: list[tuple[Side, Side]]) -> Verdict:
         plan = self.stage.plan
         is_quick = all(isinstance(part.noise, Added) for part in plan.parts.values())
         runs = _QUICK_RUNS if is_quick else _SLOW_RUNS

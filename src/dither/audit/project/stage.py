@@ -29,7 +29,7 @@ from dither.engine import Dataset, Plan, Query, Question, TableRelease
 from dither.engine.common import Best, FoundValues
 from dither.engine.drawing import Drawing, part_column
 from dither.engine.groups import Groups
-from dither.engine.needs import Need
+from dither.engine.needs import Need, Whole
 from dither.events import Event
 from dither.ledger import Entry, Ledger
 from dither.ledger.budget import Budget, amounts
@@ -152,7 +152,8 @@ class Stage:
         for batch in parts.select(keys).combine_chunks().to_batches() if keys else ():
             place = place + groups.places(batch)
         columns = [
-            _numbers(parts.column(part_column(at)), part.need) for at, part in enumerate(self.plan.parts.values())
+            _numbers(parts.column(part_column(at)), part.need) * _unit(part.need)
+            for at, part in enumerate(self.plan.parts.values())
         ]
         if not self.labels:
             self.labels += self._named([each.shape[1] for each in columns])
@@ -180,11 +181,22 @@ class Stage:
     def _named(self, widths: Sequence[int]) -> list[str]:
         groups = self._groups.keys.to_pylist() or [{}]
         return (["the number of groups"] if self._finds_groups else []) + [
-            f"{part}{f' [{at + 1}]' if width > 1 else ''}{f' of {_said(group)}' if group else ''}"
+            f"{self._called(part)}{f' [{at + 1}]' if width > 1 else ''}{f' of {_said(group)}' if group else ''}"
             for group in groups
             for part, width in zip(self.plan.parts, widths, strict=True)
             for at in range(width)
         ]
+
+    def _called(self, part: str) -> str:
+        """By the columns of the answer that are made of it."""
+        need = self.plan.parts[part].need
+        columns = "/".join(name for name, aggregate in self.plan.aggregates.items() if part in aggregate.needs) or part
+        return f"{columns} ({need.measure.word})" if isinstance(need, Whole) else columns
+
+
+def _unit(need: Need) -> float:
+    """What 1 stands for: sums are kept in steps of a lattice, which are powers of two."""
+    return float(need.measure.unit) if isinstance(need, Whole) else 1.0
 
 
 def _said(group: Mapping[str, Any]) -> str:
