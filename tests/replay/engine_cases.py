@@ -122,7 +122,6 @@ EACH_NEED = EngineCase(
 
 CASES = [
     *(_aggregate(name) for name in AGGREGATES),
-    EngineCase("all at once", frozenset({"Query.agg"}), _known, AGGREGATES),
     EngineCase(
         "by rho", frozenset({"Query.agg"}), _known,
         {name: AGGREGATES[name] for name in ("count", "sum", "histogram", "count_distinct")}, {"rho": 1},
