@@ -101,12 +101,18 @@ def test_ours_is_not_accused_by_many_runs(each: Control) -> None:
     assert verdict.lower_bound <= 1 or verdict.delta < Fraction(1, 1000)
 
 
-@pytest.mark.parametrize(
-    "each", _named(c for c in CONTROLS if c.name in ("Laplace", "Histogram", "RandomizedResponse"))
-)
+TOLD_APART = {
+    "Laplace", "Staircase", "Histogram", "Histogram of discovered bins", "NoisyMax", "RandomizedResponse", "QueryMean",
+    "MatrixMechanism",
+}  # fmt: skip
+"""Those whose neighbours tell so much that few runs show it."""
+
+
+@pytest.mark.parametrize("each", _named(control for control in CONTROLS if control.name in TOLD_APART))
 def test_ours_with_a_claim_of_half_its_price_is_accused(each: Control) -> None:
     """The negative control: the neighbours of the controls do tell."""
-    assert attack(each.make(1, "1e-3"), each.neighbours, "0.5", samples=20_000).violated
+    delta = "1e-3" if "discovered" in each.name else 0
+    assert attack(each.make(1, "1e-3"), each.neighbours, "0.5", delta, samples=20_000).violated
 
 
 def test_an_unknown_name_is_refused() -> None:
