@@ -56,7 +56,6 @@ MUTATIONS = [
         ("if not shift <= _LARGEST_MU * sigma:", "if not shift:"),
         ("return total + rest.union(Ball(0))", "return total"),
         ("max(self.scale, 2 / (Fraction(step) * steps))", "2 / (Fraction(step) * (steps + 1))"),
-        ("top = upper(ball(self.sensitivity / self.scale))", "top = -upper(-ball(self.sensitivity / self.scale))"),
     ),
     *several(
         "measures/finite_pairs.py",

@@ -12,7 +12,7 @@ from flint import arb_series
 
 from dither.exact.balls import Ball, ball, lower
 
-__all__ = ["PowerDecay"]
+__all__ = ["PowerDecay", "PowerLawDecay", "StudentTDecay"]
 
 
 class PowerDecay(ABC):
@@ -80,3 +80,39 @@ class PowerDecay(ABC):
         if not rest > 0 or (self._alpha.denominator > 1 and radius >= i):
             return Ball.pos_inf()
         return rest ** ball(-self._beta) * self.integral(i)
+
+
+class PowerLawDecay(PowerDecay):
+    """g(i) = 1/(1 + (i/s)^γ), with s = `scale` and γ = `gamma`."""
+
+    scale: Fraction
+    gamma: Fraction
+
+    @property
+    def _alpha(self) -> Fraction:
+        return self.gamma
+
+    @property
+    def _beta(self) -> Fraction:
+        return Fraction(1)
+
+    def _core(self) -> Ball:
+        return ball(self.scale)
+
+
+class StudentTDecay(PowerDecay):
+    """g(i) = (1 + (i/s)²/ν)^{−(ν+1)/2}, with s = `scale` and ν = `degrees`."""
+
+    scale: Fraction
+    degrees: Fraction
+
+    @property
+    def _alpha(self) -> Fraction:
+        return Fraction(2)
+
+    @property
+    def _beta(self) -> Fraction:
+        return (self.degrees + 1) / 2
+
+    def _core(self) -> Ball:
+        return ball(self.scale) * ball(self.degrees).sqrt()

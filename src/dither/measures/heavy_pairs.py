@@ -28,10 +28,10 @@ from scipy.special import beta as whole_beta
 from scipy.special import betainc
 
 from dither.errors import ParameterError
-from dither.exact import Ball, ball, check, once, precision, upper
-from dither.exact.powers import PowerDecay
+from dither.exact import Ball, ball, check, once, precision
+from dither.exact.powers import PowerDecay, PowerLawDecay, StudentTDecay
 from dither.exact.sums import tail_sum
-from dither.measures.pairs import POSITION_ERROR, FloatArray, Pair, Tails
+from dither.measures.pairs import POSITION_ERROR, FloatArray, Mirrored, Tails
 
 __all__ = ["BETAINC_ERROR", "HeavyTailed", "PowerLaw", "StudentT"]
 
@@ -47,7 +47,7 @@ _KNOTS = 2048
 _FARTHEST = 1e300
 
 
-class HeavyTailed(PowerDecay, Pair):
+class HeavyTailed(PowerDecay, Mirrored):
     """P[X = x] ∝ g(|x|) on ℤ against its shift by Δ = `sensitivity`; subclasses say g."""
 
     sensitivity: int
@@ -258,25 +258,16 @@ class HeavyTailed(PowerDecay, Pair):
 
     # ----------------------------------------------------------------- contract
 
-    def swapped(self) -> HeavyTailed:
-        return self
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return self._support
-
-    @once
-    def _support(self) -> tuple[float, float]:
-        with precision(128):
-            before, after = _peak(self, 128)
-            top = self.loss(before).max(self.loss(after))
-            if after - before > 1:
-                top = top.max(self._log_ratio(after - 1, before + 1))
-            return -upper(top), upper(top)
+    def _largest_loss(self) -> Ball:
+        before, after = _peak(self, ctx.prec)
+        top = self.loss(before).max(self.loss(after))
+        if after - before > 1:
+            top = top.max(self._log_ratio(after - 1, before + 1))
+        return top
 
 
 @dataclass(frozen=True)
-class PowerLaw(HeavyTailed):
+class PowerLaw(PowerLawDecay, HeavyTailed):
     """P[X = x] ∝ 1/(1 + |x/s|^γ) on ℤ, s = `scale`, γ = `gamma` > 1, against its shift by Δ = `sensitivity`.
 
     >>> pair = PowerLaw(Fraction(10), Fraction(4))
@@ -291,20 +282,9 @@ class PowerLaw(HeavyTailed):
     def __post_init__(self) -> None:
         _check(self, self.gamma - 1, "gamma must be greater than 1")
 
-    @property
-    def _alpha(self) -> Fraction:
-        return self.gamma
-
-    @property
-    def _beta(self) -> Fraction:
-        return Fraction(1)
-
-    def _core(self) -> Ball:
-        return ball(self.scale)
-
 
 @dataclass(frozen=True)
-class StudentT(HeavyTailed):
+class StudentT(StudentTDecay, HeavyTailed):
     """P[X = x] ∝ (1 + (x/s)²/ν)^{−(ν+1)/2} on ℤ, s = `scale`, ν = `degrees`, against its shift by Δ = `sensitivity`.
 
     >>> StudentT(Fraction(10), Fraction(3)).epsilon(0)
@@ -317,17 +297,6 @@ class StudentT(HeavyTailed):
 
     def __post_init__(self) -> None:
         _check(self, self.degrees, "degrees must be greater than 0")
-
-    @property
-    def _alpha(self) -> Fraction:
-        return Fraction(2)
-
-    @property
-    def _beta(self) -> Fraction:
-        return (self.degrees + 1) / 2
-
-    def _core(self) -> Ball:
-        return ball(self.scale) * ball(self.degrees).sqrt()
 
 
 _LEAST_EXCESS = Fraction(1, 100)

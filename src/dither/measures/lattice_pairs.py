@@ -16,14 +16,14 @@ from flint import ctx
 from scipy.special import erfcx
 
 from dither.errors import ParameterError, PrecisionError
-from dither.exact import Ball, ball, check, once, precision, upper
-from dither.measures.pairs import POSITION_ERROR, Atoms, FloatArray, Pair, Tails, whole_steps
+from dither.exact import Ball, ball, check, once
+from dither.measures.pairs import POSITION_ERROR, Atoms, FloatArray, Mirrored, Pair, Tails, whole_steps
 
 __all__ = ["DiscreteGaussian", "DiscreteLaplace"]
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(Pair):
+class DiscreteLaplace(Mirrored):
     """P[X = x] ∝ e^{−|x|/t} on ℤ, t = `scale`, against its shift by Δ = `sensitivity`.
 
     L(x) = (|x − Δ| − |x|)/t takes the values Δ/t, (Δ−2)/t, ..., −Δ/t. With a = e^{−1/t} and 0 ≤ m < Δ,
@@ -72,14 +72,8 @@ class DiscreteLaplace(Pair):
         scaled_q = np.where(below, np.exp(np.minimum(losses, 0.0)), np.where(above, 0.0, scaled_q))
         return Tails(p, scaled_q, POSITION_ERROR * (16 + 4 * top))
 
-    def swapped(self) -> DiscreteLaplace:
-        return self
-
-    @property
-    def support(self) -> tuple[float, float]:
-        with precision(128):
-            top = upper(ball(self.sensitivity / self.scale))
-        return -top, top
+    def _largest_loss(self) -> Ball:
+        return ball(self.sensitivity / self.scale)
 
     @property
     def atoms(self) -> Atoms:

@@ -20,7 +20,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ __all__ = [
     "FloatArray",
     "Gaussian",
     "Laplace",
+    "Mirrored",
     "Pair",
     "Tails",
     "TwoPoint",
@@ -175,6 +176,27 @@ class Pair(ABC):
         return self.bracket(delta)[1]
 
 
+class Mirrored(Pair):
+    """A pair that is its own `swapped` and has a largest loss: the smallest one is minus that."""
+
+    def swapped(self) -> Self:
+        return self
+
+    @abstractmethod
+    def _largest_loss(self) -> Ball:
+        """The largest finite loss, at the working precision."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return self._support
+
+    @once
+    def _support(self) -> tuple[float, float]:
+        with precision(_BITS):
+            largest = self._largest_loss()
+            return -upper(largest), upper(largest)
+
+
 @dataclass(frozen=True)
 class Gaussian(Pair):
     """N(μ, 1) against N(0, 1), μ² = `squared_mu`: noise N(0, σ²) on a value of sensitivity Δ has μ = Δ/σ.
@@ -248,7 +270,7 @@ def _upper_tail(z: FloatArray, density: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Laplace(Pair):
+class Laplace(Mirrored):
     """Laplace noise of scale b on a value of sensitivity Δ, ε₀ = Δ/b = `largest`.
 
     δ(ε) = 1 − e^{(ε−ε₀)/2} for |ε| ≤ ε₀: L has atoms at ±ε₀ and a density between them. A smaller ε₀ is
@@ -278,17 +300,8 @@ class Laplace(Pair):
         scaled_q = np.where(below, np.exp(np.minimum(losses, 0.0)), np.where(above, 0.0, half))
         return Tails(p, scaled_q, POSITION_ERROR * (4 + self._top))
 
-    def swapped(self) -> Laplace:
-        return self
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return self._support
-
-    @once
-    def _support(self) -> tuple[float, float]:
-        with precision(_BITS):
-            return _around(ball(self.largest))
+    def _largest_loss(self) -> Ball:
+        return ball(self.largest)
 
     @property
     def atoms(self) -> Atoms:
@@ -300,7 +313,7 @@ class Laplace(Pair):
 
 
 @dataclass(frozen=True)
-class TwoPoint(Pair):
+class TwoPoint(Mirrored):
     """Randomized response with odds e^{ε₀}, preceded with probability δ₀ by giving everything away.
 
     The worst pair that is (ε₀, δ₀)-indistinguishable (Kairouz, Oh and Viswanath 2015, Theorem 3.4): under P the
@@ -347,21 +360,12 @@ class TwoPoint(Pair):
         scaled_q = np.where(below, whole, np.where(above, 0.0, true * scale))
         return Tails(p, scaled_q, POSITION_ERROR * (4 + 2 * top))
 
-    def swapped(self) -> TwoPoint:
-        return self
+    def _largest_loss(self) -> Ball:
+        return self.largest
 
     @property
     def infinity(self) -> Fraction:
         return self.leak
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return self._support
-
-    @once
-    def _support(self) -> tuple[float, float]:
-        with precision(_BITS):
-            return _around(self.largest)
 
     @property
     def atoms(self) -> Atoms | None:
@@ -377,7 +381,7 @@ class TwoPoint(Pair):
 
 
 @dataclass(frozen=True)
-class BoundedRange(Pair):
+class BoundedRange(Mirrored):
     """Everything whose losses lie in some interval [t − η, t], η = `width`: the exponential mechanism (claim C12).
 
     The worst such pair has the losses t and t − η; over all t the profile is
@@ -414,21 +418,13 @@ class BoundedRange(Pair):
         scaled_q = np.where(below, np.exp(np.minimum(losses, 0.0)), np.exp(half) * p)
         return Tails(p, scaled_q, POSITION_ERROR * (8 + 2 * eta))
 
-    def swapped(self) -> BoundedRange:
-        return self
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return _around(ball(self.width))
+    def _largest_loss(self) -> Ball:
+        return ball(self.width)
 
 
 def whole_steps(ratio: float) -> int:
     """The ratio rounded down, unless it is a whole number up to rounding."""
     return math.floor(ratio * (1 + 2.0**-45))
-
-
-def _around(largest: Ball) -> tuple[float, float]:
-    return -upper(largest), upper(largest)
 
 
 def pure(epsilon: Fraction) -> TwoPoint:

@@ -25,14 +25,14 @@ from fractions import Fraction
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.exact import Ball, ball, check, once, precision, upper
-from dither.measures.pairs import POSITION_ERROR, Atoms, FloatArray, Pair, Tails, whole_steps
+from dither.exact import Ball, ball, check, once
+from dither.measures.pairs import POSITION_ERROR, Atoms, FloatArray, Mirrored, Tails, whole_steps
 
 __all__ = ["Staircase"]
 
 
 @dataclass(frozen=True)
-class Staircase(Pair):
+class Staircase(Mirrored):
     """Losses ε = `largest`, 0 and −ε, for staircase noise whose first stair is T = `top` sensitivities wide.
 
     T = 2γ on the line, γ the share of Δ at which the stairs fall, and (2r − 1)/Δ on the integers. Under P the losses
@@ -82,18 +82,8 @@ class Staircase(Pair):
         scaled_q = np.select(place, [small, small * rest, likely * np.exp(np.minimum(losses, epsilon) - epsilon)], 0.0)
         return Tails(p, scaled_q, POSITION_ERROR * (8 + 2 * epsilon))
 
-    def swapped(self) -> Staircase:
-        return self
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return self._support
-
-    @once
-    def _support(self) -> tuple[float, float]:
-        with precision(128):
-            largest = upper(ball(self.largest))
-        return -largest, largest
+    def _largest_loss(self) -> Ball:
+        return ball(self.largest)
 
     @property
     def atoms(self) -> Atoms:

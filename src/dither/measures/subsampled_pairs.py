@@ -30,18 +30,32 @@ _UP = 1 + 4 * POSITION_ERROR
 
 
 @dataclass(frozen=True)
-class PoissonRemove(Pair):
-    """((1−γ)Q + γP, Q): a record is there or not, and if it is, it is sampled with probability γ = `rate`.
-
-    (P, Q) = `base` is the pair of the mechanism when the record is removed. This dominates the mechanism on a
-    Poisson sample (Zhu, Dong and Wang 2022, Theorem 11). The largest loss is ln(1 − γ + γe^{ε₀}).
-    """
+class _Sampled(Pair):
+    """What a mechanism on a sample has: its `base` on all data, and the share γ = `rate` that is sampled."""
 
     base: Pair
     rate: Fraction
 
     def __post_init__(self) -> None:
-        _check_rate(self.rate)
+        check.between(0, 1, rate=self.rate)
+
+    @property
+    def is_exact(self) -> bool:
+        return self.base.is_exact
+
+    @once
+    def _rates(self) -> tuple[float, float]:
+        """γ and 1 − γ."""
+        return float(self.rate), float(1 - self.rate)
+
+
+@dataclass(frozen=True)
+class PoissonRemove(_Sampled):
+    """((1−γ)Q + γP, Q): a record is there or not, and if it is, it is sampled with probability γ = `rate`.
+
+    (P, Q) = `base` is the pair of the mechanism when the record is removed. This dominates the mechanism on a
+    Poisson sample (Zhu, Dong and Wang 2022, Theorem 11). The largest loss is ln(1 − γ + γe^{ε₀}).
+    """
 
     def profile(self, epsilon: Ball) -> Ball:
         gamma = ball(self.rate)
@@ -50,10 +64,6 @@ class PoissonRemove(Pair):
         if not u > 0:  # where u > 0, δ lies between 1 − e^ε and γ, which is the value of 1 − e^ε at u = 0
             return everything
         return (gamma * self.base.profile(u.log())).max(everything)
-
-    @once
-    def _rates(self) -> tuple[float, float]:
-        return float(self.rate), float(1 - self.rate)
 
     def tails(self, losses: FloatArray) -> Tails:
         gamma, rest = self._rates
@@ -85,10 +95,6 @@ class PoissonRemove(Pair):
         return PoissonAdd(self.base.swapped(), self.rate)
 
     @property
-    def is_exact(self) -> bool:
-        return self.base.is_exact
-
-    @property
     def is_symmetric(self) -> bool:
         return False
 
@@ -108,17 +114,11 @@ class PoissonRemove(Pair):
 
 
 @dataclass(frozen=True)
-class PoissonAdd(Pair):
+class PoissonAdd(_Sampled):
     """(P, (1−γ)P + γQ), γ = `rate`: the other direction of `PoissonRemove`, for a `base` (P, Q) where one is added.
 
     The largest loss is at most −ln(1−γ), whatever the base.
     """
-
-    base: Pair
-    rate: Fraction
-
-    def __post_init__(self) -> None:
-        _check_rate(self.rate)
 
     def profile(self, epsilon: Ball) -> Ball:
         gamma, w = ball(self.rate), epsilon.exp()
@@ -128,10 +128,6 @@ class PoissonAdd(Pair):
         if not left > 0:
             return Ball(0).union(left.abs_upper())
         return left * self.base.profile((gamma * w / left).log())
-
-    @once
-    def _rates(self) -> tuple[float, float]:
-        return float(self.rate), float(1 - self.rate)
 
     def tails(self, losses: FloatArray) -> Tails:
         gamma, rest = self._rates
@@ -164,10 +160,6 @@ class PoissonAdd(Pair):
         return PoissonRemove(self.base.swapped(), self.rate)
 
     @property
-    def is_exact(self) -> bool:
-        return self.base.is_exact
-
-    @property
     def is_symmetric(self) -> bool:
         return False
 
@@ -184,7 +176,7 @@ class PoissonAdd(Pair):
 
 
 @dataclass(frozen=True)
-class FixedSize(Pair):
+class FixedSize(_Sampled):
     """A sample of fixed size without replacement, γ = `rate` its share, when one record is replaced.
 
     For a `base` that dominates the mechanism in both directions, the profile is that of
@@ -192,11 +184,8 @@ class FixedSize(Pair):
     Both are γ·TV at 0, and the slopes there grow, so the joined profile is convex.
     """
 
-    base: Pair
-    rate: Fraction
-
     def __post_init__(self) -> None:
-        _check_rate(self.rate)
+        super().__post_init__()
         if not self.base.is_symmetric:
             raise ParameterError("base must be the same in both directions. Give either(pair) instead.")
 
@@ -218,7 +207,7 @@ class FixedSize(Pair):
         p = below.p
         if self.infinity:
             # P[ℓ < L < ∞] of the base and the (1−γ) of its infinite losses that is finite here: a sum, no difference.
-            inner = _inner_of_add(losses[:first], float(self.rate), float(1 - self.rate))
+            inner = _inner_of_add(losses[:first], *self._rates)
             p = self.base.tails(inner).p + float((1 - self.rate) * self.base.infinity)
         return Tails(
             np.concatenate([p, above.p]),
@@ -235,10 +224,6 @@ class FixedSize(Pair):
 
     def swapped(self) -> FixedSize:
         return self
-
-    @property
-    def is_exact(self) -> bool:
-        return self.base.is_exact
 
     @property
     def infinity(self) -> Fraction:
@@ -368,10 +353,6 @@ def fixed_size(base: Pair, rate: Fraction) -> Pair:
     """`base` on a sample of fixed size without replacement; neighbours replace a record."""
     check.probability(rate=rate)
     return base if rate == 1 else FixedSize(either(base), rate)
-
-
-def _check_rate(rate: Fraction) -> None:
-    check.between(0, 1, rate=rate)
 
 
 def _before(losses: FloatArray, gamma: float, rest: float) -> FloatArray:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, once, precision, rational
-from dither.exact.powers import PowerDecay
+from dither.exact import Ball, Number, once, precision, rational
+from dither.exact.powers import PowerDecay, PowerLawDecay
 from dither.exact.sums import tail_sum
 from dither.noise.blocks import Arm, Floats
 from dither.noise.law import WORKING_BITS, SymmetricLaw, lattice_scale
@@ -106,7 +106,7 @@ def _root(x: Any) -> Any:
 
 
 @dataclass(frozen=True, init=False)
-class PowerLaw(PowerDecayLaw):
+class PowerLaw(PowerLawDecay, PowerDecayLaw):
     """Integer noise, P[X = x] ∝ 1/(1 + |x/s|^γ), with s = `scale` and γ = `gamma` > 1.
 
     The noise of smooth sensitivity with pure privacy (C19; Nissim, Raskhodnikova and Smith 2007).
@@ -123,14 +123,3 @@ class PowerLaw(PowerDecayLaw):
     def __init__(self, scale: Number, gamma: Number) -> None:
         object.__setattr__(self, "scale", lattice_scale(scale))
         object.__setattr__(self, "gamma", tail_exponent(gamma, "gamma", least=1))
-
-    @property
-    def _alpha(self) -> Fraction:
-        return self.gamma
-
-    @property
-    def _beta(self) -> Fraction:
-        return Fraction(1)
-
-    def _core(self) -> Ball:
-        return ball(self.scale)

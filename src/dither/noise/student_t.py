@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.exact import Ball, Number, ball
+from dither.exact import Number
+from dither.exact.powers import StudentTDecay
 from dither.noise.law import lattice_scale
 from dither.noise.power_law import PowerDecayLaw, tail_exponent
 
@@ -13,7 +14,7 @@ __all__ = ["StudentT"]
 
 
 @dataclass(frozen=True, init=False)
-class StudentT(PowerDecayLaw):
+class StudentT(StudentTDecay, PowerDecayLaw):
     """Integer noise, P[X = x] ∝ (1 + (x/s)²/ν)^{−(ν+1)/2}, with s = `scale` and ν = `degrees` > 0.
 
     The noise of smooth sensitivity with lighter tails (Bun and Steinke 2019). It has a mean for ν > 1 and
@@ -30,14 +31,3 @@ class StudentT(PowerDecayLaw):
     def __init__(self, scale: Number, degrees: Number) -> None:
         object.__setattr__(self, "scale", lattice_scale(scale))
         object.__setattr__(self, "degrees", tail_exponent(degrees, "degrees", least=0))
-
-    @property
-    def _alpha(self) -> Fraction:
-        return Fraction(2)
-
-    @property
-    def _beta(self) -> Fraction:
-        return (self.degrees + 1) / 2
-
-    def _core(self) -> Ball:
-        return ball(self.scale) * ball(self.degrees).sqrt()
