@@ -19,7 +19,7 @@ from dither.engine.needs import Need, Whole
 from dither.exact import Number
 from dither.tables import SQUARE_BITS, Centred, Expression, Lattice, Measure, People, RowCount, Squares, Sum, Values
 
-__all__ = ["PEOPLE", "Aggregate", "Answer", "Count", "Mean", "Noisy", "OfColumn", "Total", "Variance", "whole_answer"]
+__all__ = ["PEOPLE", "Aggregate", "Answer", "Count", "Counting", "Mean", "Noisy", "OfColumn", "Total", "Variance"]
 
 PEOPLE: Final = "people"
 """The key of the number of people, which decides what is shown where groups are found privately."""
@@ -85,8 +85,22 @@ class Aggregate(ABC):
         return False
 
 
+class Counting(Aggregate):
+    """A whole number that is its own answer."""
+
+    __slots__ = ()
+
+    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
+        (noisy,) = parts.values()
+        return Answer(noisy.value, noisy.value - noisy.reach, noisy.value + noisy.reach)
+
+    @property
+    def is_count(self) -> bool:
+        return True
+
+
 @dataclass(frozen=True, slots=True)
-class Count(Aggregate):
+class Count(Counting):
     """How many rows, or people."""
 
     people: bool
@@ -94,13 +108,6 @@ class Count(Aggregate):
     @property
     def needs(self) -> Mapping[str, Need]:
         return {PEOPLE: Whole(People())} if self.people else {"rows": Whole(RowCount())}
-
-    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
-        return whole_answer(parts)
-
-    @property
-    def is_count(self) -> bool:
-        return True
 
     def __str__(self) -> str:
         return "count_people()" if self.people else "count()"
@@ -225,12 +232,6 @@ class Variance(OfColumn):
     @property
     def verb(self) -> str:
         return "std" if self.root else "variance"
-
-
-def whole_answer(parts: Mapping[str, Noisy]) -> Answer:
-    """A whole number that is its own answer."""
-    (noisy,) = parts.values()
-    return Answer(noisy.value, noisy.value - noisy.reach, noisy.value + noisy.reach)
 
 
 def _moments(of: Expression, lattice: Lattice, *, squares: bool) -> dict[str, Need]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dither.engine.aggregate import Aggregate, Answer, Noisy, OfColumn, whole_answer
+from dither.engine.aggregate import Aggregate, Answer, Counting, Noisy, OfColumn
 from dither.engine.binning import Bins
 from dither.engine.common import Best, FoundValues
 from dither.engine.needs import Distinct, Need, Tally
@@ -20,7 +20,7 @@ __all__ = ["CountDistinct", "Edge", "Quantile", "Spread", "Top"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CountDistinct(Aggregate):
+class CountDistinct(Counting):
     """How many different values."""
 
     of: Expression
@@ -29,19 +29,12 @@ class CountDistinct(Aggregate):
     def needs(self) -> Mapping[str, Need]:
         return {f"distinct {self.of}": Distinct(self.of)}
 
-    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
-        return whole_answer(parts)
-
-    @property
-    def is_count(self) -> bool:
-        return True
-
     def __str__(self) -> str:
         return f"count_distinct({self.of})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread(Aggregate):
+class Spread(Counting):
     """How many rows are in each bin."""
 
     bins: Bins
@@ -49,13 +42,6 @@ class Spread(Aggregate):
     @property
     def needs(self) -> Mapping[str, Need]:
         return {f"histogram of {self.bins}": Tally(self.bins.label, self.bins.within, self.bins.values)}
-
-    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
-        return whole_answer(parts)
-
-    @property
-    def is_count(self) -> bool:
-        return True
 
     def __str__(self) -> str:
         return f"histogram of {self.bins}"

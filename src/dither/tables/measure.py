@@ -102,8 +102,8 @@ class Values(Measure):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sum(Measure):
-    """The sum of the values in steps. Each person's sum is clipped to what `max_rows` rows could add up to."""
+class _OnLattice(Measure):
+    """A sum of values that are rounded to a lattice."""
 
     of: Expression
     lattice: Lattice
@@ -112,12 +112,17 @@ class Sum(Measure):
         return self.lattice.steps(number(value))
 
     @property
-    def unit(self) -> Fraction:
-        return self.lattice.step
-
-    @property
     def word(self) -> str:
         return "sum"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum(_OnLattice):
+    """The sum of the values in steps. Each person's sum is clipped to what `max_rows` rows could add up to."""
+
+    @property
+    def unit(self) -> Fraction:
+        return self.lattice.step
 
     def contribution(self, person: Reduced, max_rows: int) -> Any:
         low, high = min(self.lattice.low, 0), max(self.lattice.high, 0)
@@ -130,25 +135,15 @@ class Sum(Measure):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Centred(Measure):
+class Centred(_OnLattice):
     """The sum of 2q − K, q the steps above the low end and K the width of the lattice: twice the way from the middle.
 
     A person with more than `max_rows` values counts as `max_rows` rows with that person's own average.
     """
 
-    of: Expression
-    lattice: Lattice
-
-    def row(self, value: Any) -> Any:
-        return self.lattice.steps(number(value))
-
     @property
     def unit(self) -> Fraction:
         return self.lattice.step / 2
-
-    @property
-    def word(self) -> str:
-        return "sum"
 
     def contribution(self, person: Reduced, max_rows: int) -> Any:
         return _centred(person, max_rows, self.lattice.width)
@@ -158,11 +153,8 @@ class Centred(Measure):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Squares(Measure):
+class Squares(_OnLattice):
     """The sum of 2(2q − K)² − K²: squares of twice the way from the middle, centred in their turn."""
-
-    of: Expression
-    lattice: Lattice
 
     def __post_init__(self) -> None:
         if not self.lattice.width <= 1 << SQUARE_BITS:
