@@ -15,17 +15,29 @@ import pyarrow as pa
 
 from dither.engine.aggregate import PEOPLE
 from dither.engine.groups import Groups, counted
-from dither.engine.needs import Whole
+from dither.engine.needs import Need, Whole
 from dither.engine.plan import Plan
 from dither.noise.tape import answered, at_once
 from dither.tables import BoundedTable, ExactAggregate
 
-__all__ = ["Drawing", "part_column"]
+__all__ = ["Drawing", "part_column", "questions"]
 
 
 def part_column(index: int) -> str:
     """The column of a part."""
     return f"dither noisy {index}"
+
+
+def questions(needs: Iterable[Need], table: BoundedTable, fresh_salt: Callable[[], int]) -> list[ExactAggregate]:
+    """One for all measures, if there are any, and one for each other need; each has a salt of its own."""
+    measures, others = {}, []
+    for at, need in enumerate(needs):
+        if isinstance(need, Whole):
+            measures[part_column(at)] = need.measure
+        else:
+            others.append(need)
+    pooled = [table.totals(measures, fresh_salt())] if measures else []
+    return pooled + [need.ask(table, fresh_salt()) for need in others]
 
 
 @dataclass(frozen=True)
@@ -51,14 +63,8 @@ class Drawing:
         return [key for key in self.plan.parts if key not in self._wholes]
 
     def questions(self, table: BoundedTable, fresh_salt: Callable[[], int]) -> list[ExactAggregate]:
-        """One for all measures, if there are any, and one for each other need; each has a salt of its own."""
-        measures = {}
-        for key in self._wholes:
-            need = self.plan.parts[key].need
-            assert isinstance(need, Whole)
-            measures[self._names[key]] = need.measure
-        pooled = [table.totals(measures, fresh_salt())] if measures else []
-        return pooled + [self.plan.parts[key].need.ask(table, fresh_salt()) for key in self._others]
+        """What is asked of the engine."""
+        return questions([part.need for part in self.plan.parts.values()], table, fresh_salt)
 
     def draw(self, answers: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
         """The noisy parts of each group."""

@@ -13,15 +13,15 @@ import pyarrow as pa
 from dither.engine.aggregate import Aggregate, Count, Mean, Total
 from dither.engine.answer import TableRelease
 from dither.engine.binning import Bins
-from dither.engine.drawing import Drawing
+from dither.engine.drawing import Drawing, questions
 from dither.engine.groups import fingerprint, public_keys
-from dither.engine.needs import Neighbour
+from dither.engine.needs import Need, Neighbour
 from dither.engine.order import Edge
 from dither.engine.plan import Plan, planned
 from dither.engine.price import Price
 from dither.engine.shortcuts import Shortcuts, Single
 from dither.errors import ParameterError
-from dither.exact import Number
+from dither.exact import Number, once
 from dither.release import Door, fresh_salt
 from dither.tables import (
     BoundedTable,
@@ -242,12 +242,12 @@ class Question:
 
     def check(self) -> None:
         """Refuse columns that do not exist or are of the wrong type. No data is touched."""
-        bounded = self._bounded
+        needs: dict[str, Need] = {}
         for aggregate in self.aggregates.values():
-            for need in aggregate.needs.values():
-                need.ask(bounded, 0)
+            needs |= aggregate.needs
+        questions(needs.values(), self._bounded, lambda: 0)
 
-    @property
+    @once
     def _bounded(self) -> BoundedTable:
         query = self.query
         return BoundedTable(query.origin._source.engine, query._table, query.origin.unit, query.keys, query._key_table)
