@@ -29,8 +29,11 @@ from dither.unit.contribution import Person, TableUnit
 
 __all__ = ["Examined", "examine"]
 
-_QUICK_RUNS, _SLOW_RUNS = 300_000, 4_000
-"""Of an attack: where noise is added to many numbers at once, and where something is chosen group by group."""
+_RUNS, _NUMBERS = 300_000, 30_000_000
+"""Of an attack at most, and what they draw together at most, where noise is added to many numbers at once."""
+_FEW_RUNS, _CHOICES = 4_000, 20_000
+"""The same where something is chosen for each group by itself, which takes a thousand times as long."""
+_FEWEST_RUNS = 1_000
 _SHARE_OF_REPLAY = 0.7
 """Of the time, for the bar."""
 _FAILS = "the question fails on both tables, and is answered on others: an error tells some neighbours apart."
@@ -206,7 +209,8 @@ class _Examination:
     def _attacked(self, target: Target, pairs: list[tuple[Side, Side]]) -> Verdict:
         plan = self.stage.plan
         is_quick = all(isinstance(part.noise, Added) for part in plan.parts.values())
-        runs = _QUICK_RUNS if is_quick else _SLOW_RUNS
+        most, drawn = (_RUNS, _NUMBERS) if is_quick else (_FEW_RUNS, _CHOICES)
+        runs = max(_FEWEST_RUNS, min(most, drawn // (self.stage.groups * len(plan.parts))))
         return attack(
             target,
             pairs,

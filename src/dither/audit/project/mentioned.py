@@ -78,6 +78,8 @@ _ODD_WRITTEN = {
 }
 _INFINITY = float("inf")
 _LEAST, _MOST = -(2**63), 2**63 - 1
+_MOST_USUAL = 12
+"""Of values that group: of thousands of keys a made-up row has one of the first."""
 
 
 def pools(
@@ -134,7 +136,7 @@ def _numbers(usual: list[Any]) -> Pool:
 
 
 def _wholes(usual: list[Any]) -> Pool:
-    known = sorted(int(each) for each in usual if int(each) == each) or [0, 1, 2]
+    known = sorted([int(each) for each in usual if int(each) == each][:_MOST_USUAL]) or [0, 1, 2]
     odd = (None, _LEAST, _MOST, known[0] - 1, known[-1] + 1)
     return Pool("whole", tuple(known), (known[0], _LEAST), (known[-1], _MOST), odd)
 
@@ -151,7 +153,7 @@ def _truths(usual: list[Any]) -> Pool:
 
 
 def _texts(usual: list[Any]) -> Pool:
-    known = tuple(usual) or ("a", "b", "c")
+    known = tuple(usual[:_MOST_USUAL]) or ("a", "b", "c")
     return Pool("text", known, known[:1], known[-1:], _ODD_TEXTS)
 
 

@@ -42,6 +42,7 @@ __all__ = ["Stage", "staged"]
 
 _RUN = "dither run"
 _MOST_ROWS = 200_000
+_SOME = 4
 
 Exact = list[list[pa.RecordBatch]]
 
@@ -104,6 +105,7 @@ class Stage:
     labels: list[str] = field(default_factory=list)
     """What each number of an answer is; known after the first run."""
     _kept: dict[Side, Exact] = field(default_factory=dict)
+    _seen: Groups | None = None
     _releases: int = 0
 
     def release(self, side: Side) -> TableRelease:
@@ -113,7 +115,7 @@ class Stage:
         account, query = f"release {self._releases}", self.question.query
         self.ledger.open_account(account, self.plan.cost)
         door = _Keeping(self.ledger, account)
-        self._kept[side] = door.kept
+        self._kept[side], self._seen = door.kept, None
         behind = replace(self.question, query=replace(query, origin=replace(query.origin, door=door)))
         released = behind.release(**self.price)
         if self.ledger.account(account).spent != amounts(released.plan.cost):
@@ -126,10 +128,16 @@ class Stage:
 
     # ------------------------------------------------------------ many runs
 
+    @property
+    def groups(self) -> int:
+        """How many an answer has; where they are found, how many there are to find."""
+        public = self.question.query.public_keys
+        return len(self._shown) if public is None else int(public.num_rows)
+
     def many(self, side: Side, runs: int) -> NDArray[np.float64]:
         """The noisy parts of so many independent releases, a row for each; what is not shown is NaN."""
         rows = 1 + sum(batch.num_rows for batches in self._kept[side] for batch in batches)
-        size = max(1, _MOST_ROWS // max(rows, len(self._groups)))
+        size = max(1, _MOST_ROWS // max(rows, self.groups))
         found = [self._at_once(side, min(size, runs - done)) for done in range(0, max(runs, 1), size)]
         return np.concatenate(found)
 
@@ -147,39 +155,55 @@ class Stage:
 
     def _aligned(self, parts: pa.Table, runs: int) -> NDArray[np.float64]:
         """The same number of the same group always at the same place."""
-        groups, keys = self._groups, list(self.question.query.keys)
-        place = np.asarray(parts.column(_RUN)) * len(groups)
+        groups, keys = self._shown, list(self.question.query.keys)
+        run = np.asarray(parts.column(_RUN))
+        place = np.zeros(len(run), dtype=np.int64)
         for batch in parts.select(keys).combine_chunks().to_batches() if keys else ():
-            place = place + groups.places(batch)
+            place = groups.places(batch)
         columns = [
             _numbers(parts.column(part_column(at)), part.need) * _unit(part.need)
             for at, part in enumerate(self.plan.parts.values())
         ]
         if not self.labels:
             self.labels += self._named([each.shape[1] for each in columns])
+        here = place >= 0
         found = np.full((runs * len(groups), sum(each.shape[1] for each in columns)), np.nan)
-        found[place] = np.hstack(columns)
+        found[(run * len(groups) + place)[here]] = np.hstack(columns)[here]
         rows = found.reshape(runs, len(groups) * found.shape[1])
         if not self._finds_groups:
             return rows
-        return np.hstack([np.bincount(parts.column(_RUN), minlength=runs)[:, None], rows])
+        return np.hstack([np.bincount(run, minlength=runs)[:, None], rows])
 
     @property
     def _finds_groups(self) -> bool:
         return bool(self.question.query.keys) and self.question.query.public_keys is None
 
     @property
-    def _groups(self) -> Groups:
-        """The public ones, or all that are in the tables of the stage."""
+    def _shown(self) -> Groups:
+        """The groups that the auditor sees: all in which any table of the stage has rows, and a few public ones more.
+
+        In the other public groups the exact numbers are 0 on all tables.
+        """
+        if self._seen is None:
+            self._seen = self._groups_with_rows()
+            self.labels.clear()
+        return self._seen
+
+    def _groups_with_rows(self) -> Groups:
         query = self.question.query
-        if not self._finds_groups:
-            return Groups(query.public_keys if query.public_keys is not None else pa.table({}))
-        first = [batch.select(list(query.keys)) for kept in self._kept.values() for batch in kept[0]]
-        together = pa.Table.from_batches(first).group_by(list(query.keys)).aggregate([])
-        return Groups(together.sort_by([(key, "ascending") for key in query.keys]))
+        keys = list(query.keys)
+        if not keys:
+            return Groups(pa.table({}))
+        batches = [batch.select(keys) for kept in self._kept.values() if kept for batch in kept[0]]
+        if query.public_keys is None:
+            together = pa.Table.from_batches(batches).group_by(keys).aggregate([])
+            return Groups(together.sort_by([(key, "ascending") for key in keys]))
+        public = Groups(query.public_keys)
+        places = np.concatenate([np.arange(min(_SOME, len(public))), *map(public.places, batches)])
+        return Groups(query.public_keys.take(pa.array(np.unique(places[places >= 0]))))
 
     def _named(self, widths: Sequence[int]) -> list[str]:
-        groups = self._groups.keys.to_pylist() or [{}]
+        groups = self._shown.keys.to_pylist() or [{}]
         return (["the number of groups"] if self._finds_groups else []) + [
             f"{self._called(part)}{f' [{at + 1}]' if width > 1 else ''}{f' of {_said(group)}' if group else ''}"
             for group in groups
