@@ -82,8 +82,8 @@ MUTATIONS = [
     Mutation(
         "mechanisms/discovery.py", "self.law.tail(self.threshold - 2)", "self.law.tail(self.threshold - 1)", _HISTOGRAM
     ),
-    Mutation("mechanisms/discovery.py", "return at(high)", "return at(high - 1)", _HISTOGRAM),
-    Mutation("mechanisms/discovery.py", "return at(high)", "return at(high + 1)", _HISTOGRAM),
+    Mutation("mechanisms/discovery.py", "return at(enough)", "return at(enough - 1)", _HISTOGRAM),
+    Mutation("mechanisms/discovery.py", "return at(enough)", "return at(enough + 1)", _HISTOGRAM),
     Mutation("mechanisms/discovery.py", "kept = (new * log_kept).exp()", "kept = log_kept.exp()", _HISTOGRAM),
     Mutation(
         "mechanisms/histogram.py", "shown = noisy >= self.threshold", "shown = noisy > self.threshold - 2", _HISTOGRAM

@@ -17,6 +17,7 @@ from dither.accounting.dominate import Spending, parts_of_all
 from dither.errors import DitherError
 from dither.events import Event, GaussianNoise, LaplaceNoise, PoissonSampled, Repeated
 from dither.exact import Ball, Number, ball, check, rational
+from dither.exact.search import first_integer
 from dither.measures.certified import below
 
 __all__ = [
@@ -204,18 +205,7 @@ def most_repetitions(thing: Event | Spending, *, epsilon: Number, delta: Number 
         if high > _MOST:
             raise Uncalibrated(f"more than {_MOST} repetitions fit. Do they cost anything?")
         high *= 2
-    return _last(lambda times: fits(times, _WIDTHS[1]), high // 2, high + high // 8 + 1)
-
-
-def _last(fits: Callable[[int], bool], low: int, high: int) -> int:
-    """The largest n in [low, high) that fits, for a property that holds at low (or low = 0) and then stops."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    return first_integer(lambda times: not fits(times, _WIDTHS[1]), high // 2 + 1, high + high // 8 + 1) - 1
 
 
 def epsilon_for_error(

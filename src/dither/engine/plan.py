@@ -25,6 +25,7 @@ from dither.engine.ranks import RankNoise
 from dither.errors import ParameterError
 from dither.events import Composed, Event
 from dither.exact import Number, check, in_words, rational, rounded
+from dither.exact.search import farthest
 from dither.ledger.budget import Budget
 from dither.mechanisms import Gaussian, Histogram
 from dither.tables import People
@@ -300,10 +301,7 @@ class _Split:
                 break
         else:
             raise ParameterError("no Gaussian noise on whole numbers keeps this price. Use noise='laplace'.")
-        for _ in range(_STEPS):
-            middle = (enough + too_much) / 2
-            enough, too_much = (middle, too_much) if self._keeps(middle) else (enough, middle)
-        return self._concentrated(enough)
+        return self._concentrated(farthest(self._keeps, enough, too_much, _STEPS))
 
     def _keeps(self, rho: Fraction) -> bool:
         """Whether everything together, composed exactly, keeps (ε, δ)."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.exact import Number, check, in_words, rational, whole
+from dither.exact.search import farthest, first_integer
 from dither.measures.certified import exactly_above
 from dither.mechanisms import Gaussian, Laplace, MatrixMechanism
 from dither.mechanisms.additive import failure
@@ -343,10 +344,7 @@ def _most_queries(holds: Callable[[int], bool]) -> float | None:
     low, high = 1, 2
     while high < _MOST and holds(high):
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return first_integer(lambda queries: not holds(queries), low + 1, high) - 1
 
 
 def _largest_confidence(holds: Callable[[Fraction], bool]) -> float | None:
@@ -354,7 +352,5 @@ def _largest_confidence(holds: Callable[[Fraction], bool]) -> float | None:
     low, high = math.log(_SMALLEST_BETA), math.log(1 - 1e-9)
     if not holds(Fraction(math.exp(high))):
         return None
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(Fraction(math.exp(middle))) else (middle, high)
-    return math.nextafter(1 - math.exp(high), 0)
+    log_beta = farthest(lambda log: holds(Fraction(math.exp(log))), high, low, _HALVINGS)
+    return math.nextafter(1 - math.exp(log_beta), 0)

@@ -34,6 +34,7 @@ from dither.estimators.answer import Estimate, budget
 from dither.estimators.records import Floats, checked_adjacency, is_replace, present
 from dither.events import Composed
 from dither.exact import Number, check, rational
+from dither.exact.search import first_integer
 from dither.measures import ApproxDP
 from dither.mechanisms import NoisyMax, ProposeTestRelease
 from dither.noise import UniformBelow
@@ -225,10 +226,7 @@ def _first_above(within: Callable[[int], float], scale: float, low: int, high: i
     reach, step = low, 1
     while reach < high and within(reach) <= scale:
         low, reach, step = reach + 1, min(reach + step, high), 2 * step
-    while low < reach:
-        middle = (low + reach) // 2
-        low, reach = (middle + 1, reach) if within(middle) <= scale else (low, middle)
-    return low
+    return first_integer(lambda t: within(t) > scale, low, reach)
 
 
 # ----------------------------------------------------------------------- blocks

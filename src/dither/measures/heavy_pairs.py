@@ -17,7 +17,6 @@ Both ends of the run are found by halving. Every comparison is between balls. An
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -30,6 +29,7 @@ from scipy.special import betainc
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, check, once, precision
 from dither.exact.powers import PowerDecay, PowerLawDecay, StudentTDecay
+from dither.exact.search import first_integer
 from dither.exact.sums import tail_sum
 from dither.measures.pairs import POSITION_ERROR, FloatArray, Mirrored, Tails
 
@@ -67,13 +67,13 @@ class HeavyTailed(PowerDecay, Mirrored):
     def _positive(self, epsilon: Ball) -> Ball:
         """δ(ε) for ε > 0: the run of integers whose losses surely exceed ε, and what the undecided ones may add."""
         first, (before, after) = -(self.sensitivity // 2), _peak(self, ctx.prec)
-        start = _first(lambda y: not self.loss(y) <= epsilon, first, before + 1)
-        sure = _first(lambda y: bool(self.loss(y) > epsilon), start, before + 1)
+        start = first_integer(lambda y: not self.loss(y) <= epsilon, first, before + 1)
+        sure = first_integer(lambda y: self.loss(y) > epsilon, start, before + 1)
         far = after + 1
         while not self.loss(far) <= epsilon:
             far *= 2
-        end = _first(lambda y: not self.loss(y) > epsilon, after, far)
-        last = _first(lambda y: bool(self.loss(y) <= epsilon), end, far)
+        end = first_integer(lambda y: not self.loss(y) > epsilon, after, far)
+        last = first_integer(lambda y: self.loss(y) <= epsilon, end, far)
         runs, undecided = [(sure, end - 1)], []
         if start < sure:
             undecided.append((start, sure - 1, self.loss(sure - 1)))
@@ -316,25 +316,14 @@ def _check(pair: PowerLaw | StudentT, excess: Fraction, rule: str) -> None:
         raise ParameterError("scale must lie between 2^-200 and 2^200 lattice steps. Use another lattice.")
 
 
-def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The smallest of low … high − 1 for which a condition that stays true once true holds; `high` if there is none."""
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
 @lru_cache(maxsize=64)
 def _peak(pair: HeavyTailed, bits: int) -> tuple[int, int]:
     """Two whole numbers around the peak of the loss: up to the first it surely rises, from the second on it falls."""
     high = 1
     while not pair._rises(high) < 0:
         high *= 2
-    after = _first(lambda y: bool(pair._rises(y) < 0), 1, high)
-    return _first(lambda y: not pair._rises(y) > 0, 1, after) - 1, after
+    after = first_integer(lambda y: pair._rises(y) < 0, 1, high)
+    return first_integer(lambda y: not pair._rises(y) > 0, 1, after) - 1, after
 
 
 @lru_cache(maxsize=16)

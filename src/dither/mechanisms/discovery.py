@@ -28,6 +28,7 @@ from functools import lru_cache
 
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision
+from dither.exact.search import first_integer
 from dither.measures.pairs import Gaussian as GaussianPair
 from dither.mechanisms.calibration import line_profile
 from dither.mechanisms.gaussian import Gaussian
@@ -73,10 +74,8 @@ class Discovery:
             low, high = high, 2 * high
             if high > _LARGEST:
                 raise ParameterError("no threshold keeps this budget. Ask for a larger epsilon or delta.")
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if at(middle).is_enough() else (middle, high)
-        return at(high)
+        enough = first_integer(lambda threshold: at(threshold).is_enough(), low + 1, high)
+        return at(enough)
 
     def is_enough(self) -> bool:
         """Whether (ε, δ)-DP is certain."""

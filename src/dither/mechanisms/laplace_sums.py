@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import logsumexp
 
+from dither.exact.search import farthest
 from dither.mechanisms.strategies.strategy import Floats, Strategy
 
 __all__ = ["LaplaceSums", "from_lengths", "from_rows", "sums_of"]
@@ -48,11 +49,12 @@ class LaplaceSums:
         logs, wanted = self._logs(factor), math.log(miss.numerator) - math.log(miss.denominator)
         rows = logs.shape[1]
         low, high = (float(self.reaches(part, factor).max()) for part in (miss, miss / rows))
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            tails = np.minimum((logs - self.tilts * middle).min(axis=0), 0)
-            low, high = (low, middle) if logsumexp(tails) <= wanted else (middle, high)
-        return high
+
+        def is_enough(reach: float) -> bool:
+            tails = np.minimum((logs - self.tilts * reach).min(axis=0), 0)
+            return bool(logsumexp(tails) <= wanted)
+
+        return farthest(is_enough, high, low, _HALVINGS)
 
     def _logs(self, factor: float) -> Floats:
         found: Floats = self.growths - np.log(np.maximum(1, factor * self.spreads))

@@ -18,6 +18,7 @@ from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.events import Event
 from dither.exact import Number, check, once, rational
+from dither.exact.search import farthest
 from dither.measures import Guarantee
 from dither.measures.certified import exactly_below
 from dither.mechanisms.additive import Noising, described, failure, per_coordinate
@@ -231,10 +232,8 @@ class MatrixMechanism(Mechanism):
         low, high = 0.0, 1.0
         while _all_within(self._lengths, high) < wanted:
             low, high = high, 2 * high
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            low, high = (low, middle) if _all_within(self._lengths, middle) >= wanted else (middle, high)
-        return (deviation * high + self._rounding * float(self._lengths.max())) * _OUTWARDS
+        enough = farthest(lambda reach: _all_within(self._lengths, reach) >= wanted, high, low, _HALVINGS)
+        return (deviation * enough + self._rounding * float(self._lengths.max())) * _OUTWARDS
 
     def _reaches(self, miss: Fraction) -> Floats:
         """How far each answer is off at most, except with probability `miss`."""

@@ -16,6 +16,7 @@ from dither.errors import ParameterError
 from dither.events import Event
 from dither.events import RandomizedResponse as ResponseEvent
 from dither.exact import Ball, Number, ball, check, once, precision, rational
+from dither.exact.search import farthest
 from dither.measures import Guarantee, ProfileOf
 from dither.measures.certified import at_most, exactly_above, exactly_below
 from dither.measures.finite_pairs import Finite
@@ -295,15 +296,10 @@ def _means(shown: Fraction, count: int, beta: Fraction) -> tuple[Fraction, Fract
     def is_too_far(m: Fraction) -> bool:
         return at_most(lambda: (ball(2 / beta)).log() - count * _divergence(shown, m), Fraction(0))
 
-    def search(inside: Fraction, outside: Fraction) -> Fraction:
-        for _ in range(_BISECTIONS):
-            middle = (inside + outside) / 2
-            inside, outside = (inside, middle) if is_too_far(middle) else (middle, outside)
-        return outside
+    def end(outermost: Fraction) -> Fraction:
+        return outermost if shown == outermost else farthest(is_too_far, outermost, shown, _BISECTIONS)
 
-    return search(shown, Fraction(0)) if shown else Fraction(0), search(shown, Fraction(1)) if shown < 1 else Fraction(
-        1
-    )
+    return end(Fraction(0)), end(Fraction(1))
 
 
 def _divergence(s: Fraction, m: Fraction) -> Ball:

@@ -21,6 +21,7 @@ import numpy as np
 from flint import acb
 
 from dither.exact import Ball, Number, ball, precision, rational
+from dither.exact.search import farthest
 from dither.measures.certified import above, at_most, exactly_above
 from dither.noise.race import Scores
 
@@ -171,10 +172,7 @@ def worst_quantile(noise: str, scale: Fraction, count: int, beta: Fraction) -> f
     low, high = Fraction(0), Fraction(1)
     while not is_enough(high):
         low, high = high, 2 * high
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return exactly_above(high * scale)
+    return exactly_above(farthest(is_enough, high, low, _STEPS) * scale)
 
 
 def worst_expected_error(noise: str, scale: Fraction, count: int) -> float:

@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from dither.errors import ParameterError, PrecisionError
 from dither.exact import Real, ball
+from dither.exact.search import farthest
 from dither.measures.certified import above, at_most, below
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.pairs import Gaussian
@@ -61,13 +62,11 @@ def laplace_tight(epsilon: Fraction, delta: Fraction) -> Split:
     high, low = half, half * Fraction(threshold, threshold + 2)  # T + 1 falls by more than 1 below the lower end
     if not _leaks_at_most(DiscreteLaplace(1 / high), threshold, delta):
         threshold += 1  # steps was rounded
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if middle > 0 and _leaks_at_most(DiscreteLaplace(1 / middle), threshold, delta):
-            high = middle
-        else:
-            low = middle
-    first = rounded_up(high)
+
+    def is_enough(part: Fraction) -> bool:
+        return part > 0 and _leaks_at_most(DiscreteLaplace(1 / part), threshold, delta)
+
+    first = rounded_up(farthest(is_enough, high, low, _HALVINGS))
     return Split(threshold, first, epsilon - first)
 
 
@@ -115,11 +114,11 @@ def _answer(epsilon: Fraction, delta: Fraction, threshold: int, sigma: float, be
     """The largest (η/σ)² for which the joint profile keeps (ε, δ), in floats."""
     test, goal = DiscreteGaussian(rounded_up(Fraction(sigma) ** 2)), float(delta)
     low, high = math.log(float(best)) - 12, math.log(float(best))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        pair = Tested(test, threshold, Gaussian(Fraction(math.exp(middle))))
-        low, high = (middle, high) if pair.estimate(float(epsilon)) <= goal else (low, middle)
-    return math.exp(low)
+
+    def keeps_goal(log: float) -> bool:
+        return Tested(test, threshold, Gaussian(Fraction(math.exp(log)))).estimate(float(epsilon)) <= goal
+
+    return math.exp(farthest(keeps_goal, low, high, _HALVINGS))
 
 
 def _widest(threshold: int, delta: Fraction) -> float:
@@ -131,12 +130,14 @@ def _widest_variance(threshold: int, delta: Fraction) -> Fraction:
     """The largest σ² with P[X > T] ≤ δ, from below: found in floats, then moved until it is certain."""
     place, goal = np.array([float(threshold)]), math.log(delta)
     low, high = (2 * math.log(_widest(threshold, delta)) + side for side in (-1.5, 1.5))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        is_enough = DiscreteGaussian(Fraction(math.exp(middle))).log_tail(place)[0] <= goal
-        low, high = (middle, high) if is_enough else (low, middle)
-    back = 2.0**-40
-    while not _leaks_at_most(DiscreteGaussian(found := rounded_up(Fraction(math.exp(low - back)))), threshold, delta):
+
+    def is_enough(log: float) -> bool:
+        return bool(DiscreteGaussian(Fraction(math.exp(log))).log_tail(place)[0] <= goal)
+
+    widest, back = farthest(is_enough, low, high, _HALVINGS), 2.0**-40
+    while not _leaks_at_most(
+        DiscreteGaussian(found := rounded_up(Fraction(math.exp(widest - back)))), threshold, delta
+    ):
         back *= 2
     return found
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, precision, rational, whole
+from dither.exact.search import first_integer
 from dither.noise import entropy
 from dither.noise.entropy import Source
 
@@ -152,10 +153,4 @@ def _first_true(holds: Callable[[int], Any]) -> int:
         low, high = high, 2 * high + 1
     while low < 0 and holds(low):
         low, high = 2 * low - 1, low
-    while high - low > 1:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return first_integer(holds, low + 1, high)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, is_below, once, precision, rational
+from dither.exact.search import first_integer
 from dither.noise.bernoulli import Coin
 from dither.noise.entropy import Source
 from dither.noise.geometric import Geometric
@@ -53,15 +54,12 @@ class Staircase(SymmetricLaw):
     def best(cls, sensitivity: int, epsilon: Number) -> Staircase:
         """The law with the smallest E|X|; E|X| falls with the step up to there and rises after it."""
         check.count(sensitivity=sensitivity)
-        low, high = 1, index(sensitivity)
-        while low < high:
-            middle = (low + high) // 2
-            here, next_ = cls(sensitivity, epsilon, middle), cls(sensitivity, epsilon, middle + 1)
-            if is_below(here.expected_magnitude, next_.expected_magnitude):
-                high = middle
-            else:
-                low = middle + 1
-        return cls(sensitivity, epsilon, low)
+
+        def rises(step: int) -> bool:
+            here, next_ = cls(sensitivity, epsilon, step), cls(sensitivity, epsilon, step + 1)
+            return is_below(here.expected_magnitude, next_.expected_magnitude)
+
+        return cls(sensitivity, epsilon, first_integer(rises, 1, index(sensitivity)))
 
     def _pmf(self, x: int) -> Ball:
         """P[X = x] = a b^k."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from dither.exact import Number, check, rational
+from dither.exact.search import first_integer
 from dither.unit.statistic import Profile, Statistic
 from dither.unit.stepwise import Stepwise
 
@@ -59,11 +60,7 @@ def distance_to_sensitivity(statistic: Statistic, data: Any, limit: Number) -> i
         if step > _FARTHEST:
             return math.inf
         known, step = known + step, 2 * step
-    far = known + step
-    while far - known > 1:
-        middle = (known + far) // 2
-        known, far = (middle, far) if within(middle) <= largest else (known, middle)
-    return far
+    return first_integer(lambda changes: within(changes) > largest, known + 1, known + step)
 
 
 def _profile(statistic: Statistic, data: Any) -> Profile:
