@@ -20,9 +20,9 @@ from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, Colu
 from dither.tables.written import written_day, written_number
 
 __all__ = [
+    "ARITHMETIC_PREFIX",
     "LARGEST",
     "SMALLEST",
-    "STEP",
     "between",
     "clamped",
     "different",
@@ -38,8 +38,9 @@ __all__ = [
 LARGEST: Final = 1e100
 """Larger magnitudes become this one, so that a product of two of them is still finite."""
 SMALLEST: Final = 1e-100
-STEP: Final = "dither part "
-"""How the columns begin that hold one operation of an expression each."""
+_PREFIX: Final = "dither part "
+ARITHMETIC_PREFIX: Final = f"{_PREFIX}of arithmetic "
+"""How columns begin that hold one operation each which is named several times by the next one."""
 _ALL_WHOLE: Final = 2.0**53
 """Doubles of at least this magnitude are whole numbers, and not all whole numbers are among them."""
 _FIRST_DAY, _LAST_DAY = date(1, 1, 1), date(9999, 12, 31)
@@ -59,7 +60,7 @@ def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Ta
     staged = table
     for depth in sorted(levels):
         new = list({id(operation): operation for operation in levels[depth]}.values())  # each once, if used repeatedly
-        names |= {id(operation): f"{STEP}{len(names) + index}" for index, operation in enumerate(new)}
+        names |= {id(each): f"{_prefix(each)}{len(names) + index}" for index, each in enumerate(new)}
         raw = {names[id(each)]: _operation(each, [_value(part, staged, names) for part in each.parts]) for each in new}
         staged = staged.mutate(**raw)
         tame = {names[id(each)]: _tamed(staged[names[id(each)]]) for each in new if each.verb in ARITHMETIC}
@@ -183,6 +184,10 @@ def _collect(expression: Expression, levels: dict[int, list[Operation]]) -> int:
     return depth
 
 
+def _prefix(operation: Operation) -> str:
+    return ARITHMETIC_PREFIX if operation.verb in ARITHMETIC else _PREFIX
+
+
 def _value(expression: Expression, table: ir.Table, names: Mapping[int, str]) -> Any:
     if isinstance(expression, Operation):
         return table[names[id(expression)]]
@@ -191,7 +196,7 @@ def _value(expression: Expression, table: ir.Table, names: Mapping[int, str]) ->
         return ibis.literal(expression.value, type=of)
     assert isinstance(expression, Column)
     if expression.name not in table.columns:
-        raise missing_column(expression.name, [name for name in table.columns if not name.startswith(STEP)])
+        raise missing_column(expression.name, [name for name in table.columns if not name.startswith(_PREFIX)])
     return entered(table[expression.name])
 
 

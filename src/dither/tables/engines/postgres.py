@@ -13,7 +13,7 @@ from psycopg import sql
 from sqlglot import expressions as glot
 
 from dither.errors import ParameterError
-from dither.tables.compiled import STEP
+from dither.tables.compiled import ARITHMETIC_PREFIX
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
 
 __all__ = ["PostgreSQL"]
@@ -121,11 +121,12 @@ class PostgreSQL(Engine):
         return self.backend.table(name)
 
     def _sql(self, expression: ir.Table) -> str:
-        """With OFFSET 0 in each SELECT that computes one step of an expression, so that it stays a step.
+        """With OFFSET 0 in each SELECT that does arithmetic, so that it stays a step of its own.
 
         PostgreSQL would pull it into the SELECT around it, and what is named four times there would be computed four
         times, and sixteen times one step further: an expression of five operations would need all memory there is. A
-        SELECT with an OFFSET is not pulled up; one of 0 leaves out no rows, and threads work on it as before.
+        SELECT with an OFFSET is not pulled up, and one of 0 leaves out no rows. It keeps the query in one process,
+        which is why other steps have none.
         """
         query = self.backend.compiler.to_sqlglot(expression)
         for select in query.find_all(glot.Select):
@@ -148,5 +149,6 @@ class PostgreSQL(Engine):
 
 
 def _is_computed(column: glot.Expression) -> bool:
-    """Whether it is one step of an expression, and not only handed on."""
-    return isinstance(column, glot.Alias) and column.alias.startswith(STEP) and not isinstance(column.this, glot.Column)
+    """Whether it is a step of arithmetic, and not only handed on."""
+    is_step = isinstance(column, glot.Alias) and column.alias.startswith(ARITHMETIC_PREFIX)
+    return is_step and not isinstance(column.this, glot.Column)
