@@ -6,6 +6,9 @@ from tests.mutations.mutation import Mutation
 
 _RACE = ("tests/unit/test_race.py",)
 _SELECTION = ("tests/unit/test_selection.py",)
+_ERRORS = ("tests/unit/test_selection_errors.py",)
+_INTERVAL = ("tests/unit/test_selection_interval.py",)
+_METRIC = ("tests/unit/test_metric_selection.py",)
 _RESPONSE = ("tests/unit/test_randomized_response.py",)
 _SPARSE = ("tests/unit/test_sparse_vector.py",)
 _TIGHT = ("tests/contract/test_mechanisms.py::test_pure_privacy_is_tight",)
@@ -63,24 +66,24 @@ MUTATIONS = [
     Mutation(_SELECTION_FILE, "_winner(scores.without(winners))", "_winner(scores)", _SELECTION),
     Mutation(_SELECTION_FILE, "self.each._error(beta / self.count)", "self.each._error(beta)", _BOUND),
     Mutation(_SELECTION_FILE, "PureDP(self.count * self.each.epsilon", "PureDP(self.each.epsilon", _TIGHT),
-    Mutation(_ERROR_FILE, "m[j] - (j == k)) for j", "m[j]) for j", _SELECTION),
+    Mutation(_ERROR_FILE, "m[j] - (j == k)) for j", "m[j]) for j", _ERRORS),
     Mutation(
         _ERROR_FILE,
         "return 1 - (1 - (1 - a) ** count) / (count * a)",
         "return 1 - (1 - (1 - a) ** count) / ((count - 1) * a)",
-        _SELECTION,
+        _ERRORS,
     ),
     Mutation(
-        _ERROR_FILE, "return (count - 1) * a / (1 + (count - 1) * a)", "return count * a / (1 + count * a)", _SELECTION
+        _ERROR_FILE, "return (count - 1) * a / (1 + (count - 1) * a)", "return count * a / (1 + count * a)", _ERRORS
     ),
-    Mutation(_ERROR_FILE, "- between - a / (count * Ball(2) ** count)", "- between", _SELECTION),
-    Mutation(_ERROR_FILE, "return total + lift.exp() / (size * Ball(2) ** size)", "return total", _SELECTION),
-    Mutation(_ERROR_FILE, "(Ball(count - 1) / Ball(1).exp()).lambertw()", "Ball(count - 1).lambertw()", _SELECTION),
+    Mutation(_ERROR_FILE, "- between - a / (count * Ball(2) ** count)", "- between", _ERRORS),
+    Mutation(_ERROR_FILE, "return total + lift.exp() / (size * Ball(2) ** size)", "return total", _ERRORS),
+    Mutation(_ERROR_FILE, "(Ball(count - 1) / Ball(1).exp()).lambertw()", "Ball(count - 1).lambertw()", _ERRORS),
     Mutation(
         "mechanisms/metric.py",
         "return 1 if len({tuple(sorted(row))",
         "return 1 if 1 or len({tuple(sorted(row))",
-        _SELECTION,
+        _METRIC,
     ),
     Mutation(
         "mechanisms/metric.py",
@@ -90,7 +93,7 @@ MUTATIONS = [
     ),
     Mutation("mechanisms/metric.py", "beyond += chance", "beyond = chance", _BOUND),
     Mutation("mechanisms/pieces.py", "Scores.of(raced, weights)", "Scores.of(raced)", _FIT),
-    Mutation("mechanisms/pieces.py", "np.where(sizes > 0, values, -math.inf)", "values", _SELECTION),
+    Mutation("mechanisms/pieces.py", "np.where(sizes > 0, values, -math.inf)", "values", _INTERVAL),
     # Randomized response
     Mutation(_RESPONSE_FILE, "Bernoulli((count - 1) * self._false)", "Bernoulli(count * self._false)", _RESPONSE),
     Mutation(_RESPONSE_FILE, "by = 1 if count == 2 else 1 + others", "by = 1 if count == 2 else others", _RESPONSE),
