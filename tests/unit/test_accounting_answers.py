@@ -15,7 +15,7 @@ from dither.accounting.calibrate import (
     smallest_scale,
 )
 from dither.accounting.filters import BasicFilter, BasicOdometer, RenyiFilter, ZCDPFilter
-from dither.accounting.textbook import advanced, basic, optimal_homogeneous, renyi_of_laplace
+from dither.accounting.textbook import advanced, basic, optimal_homogeneous
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.errors import AdjacencyMismatch, NotANumberError, OverBudget, ParameterError
 from dither.exact import Ball, ball, precision
@@ -167,6 +167,15 @@ def test_calibrated_noise_is_just_enough() -> None:
     assert laplace_scale(epsilon=1, releases=10) >= 10
 
 
+def test_calibrated_laplace_noise_counts_the_sensitivity_the_sample_and_delta() -> None:
+    """On a sample of one half, ε₀ at each round costs ln(1 + (e^{ε₀} − 1)/2); with a δ there is a closed form too."""
+    assert laplace_scale(epsilon=1, sensitivity=3) == pytest.approx(3, rel=1e-9)
+    on_half = laplace_scale(epsilon=1, sampling_rate="0.5")
+    assert on_half == pytest.approx(1 / math.log1p(2 * math.expm1(1)), rel=1e-6)
+    with_delta = laplace_scale(epsilon=1, delta="0.1")
+    assert with_delta == pytest.approx(1 / (1 - 2 * math.log(1 - 0.1)), rel=1e-6), "1 − e^{(ε−1/b)/2} = δ"
+
+
 def test_calibration_of_a_mixed_list() -> None:
     def done(scale: Fraction) -> list[events.Event]:
         return [events.LaplaceNoise(scale), events.GaussianNoise.of(2 * scale)]
@@ -256,8 +265,13 @@ def test_what_a_filter_cannot_charge_is_refused() -> None:
         BasicFilter(3).charge(PureDP(1, adjacency=ADD_REMOVE)).charge(PureDP(1, adjacency=REPLACE_ONE))
 
 
+def test_textbook_bounds_count_the_delta_of_every_release() -> None:
+    assert basic("0.1", 10, "1e-6") == (Fraction(1), Fraction(1, 10**5))
+    assert advanced("0.1", 10, "1e-6", delta="1e-6")[1] == Fraction(11, 10**6)
+
+
 def test_textbook_bounds_refuse_bad_input() -> None:
-    for call in (lambda: basic(-1, 2), lambda: basic(1, 0), lambda: advanced(1, 2, 0), lambda: renyi_of_laplace(1, 1)):
+    for call in (lambda: basic(-1, 2), lambda: basic(1, 0), lambda: advanced(1, 2, 0)):
         with pytest.raises(ParameterError):
             call()
     with pytest.raises(NotANumberError):

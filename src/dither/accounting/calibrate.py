@@ -160,30 +160,32 @@ def gaussian_scale(
     sampling_rate: Number = 1,
 ) -> float:
     """The smallest σ for `releases` rounds of Gaussian noise, each on a Poisson sample if `sampling_rate` < 1."""
-    rate, distance = rational(sampling_rate, "sampling_rate"), rational(sensitivity, "sensitivity")
-    check.probability(sampling_rate=rate)
-
-    def events_at(scale: Fraction) -> list[Spending]:
-        return [Repeated(_sampled(GaussianNoise.of(scale, distance), rate), releases)]
-
-    return smallest_scale(events_at, epsilon=epsilon, delta=delta, start=distance)
+    return _scale_of_rounds(GaussianNoise.of, epsilon, delta, sensitivity, releases, sampling_rate)
 
 
 def laplace_scale(
     *, epsilon: Number, delta: Number = 0, sensitivity: Number = 1, releases: int = 1, sampling_rate: Number = 1
 ) -> float:
     """The smallest b for `releases` rounds of Laplace noise, each on a Poisson sample if `sampling_rate` < 1."""
+    return _scale_of_rounds(LaplaceNoise, epsilon, delta, sensitivity, releases, sampling_rate)
+
+
+def _scale_of_rounds(
+    noise: Callable[[Fraction, Fraction], Event],
+    epsilon: Number,
+    delta: Number,
+    sensitivity: Number,
+    releases: int,
+    sampling_rate: Number,
+) -> float:
     rate, distance = rational(sampling_rate, "sampling_rate"), rational(sensitivity, "sensitivity")
     check.probability(sampling_rate=rate)
 
     def events_at(scale: Fraction) -> list[Spending]:
-        return [Repeated(_sampled(LaplaceNoise(scale, distance), rate), releases)]
+        each = noise(scale, distance)
+        return [Repeated(each if rate == 1 else PoissonSampled(each, rate), releases)]
 
     return smallest_scale(events_at, epsilon=epsilon, delta=delta, start=distance)
-
-
-def _sampled(event: Event, rate: Fraction) -> Event:
-    return event if rate == 1 else PoissonSampled(event, rate)
 
 
 def most_repetitions(thing: Event | Spending, *, epsilon: Number, delta: Number = 0) -> int:

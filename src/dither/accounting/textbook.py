@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, precision, rational, upper
 from dither.measures.inverse import root_bracket
 
-__all__ = ["advanced", "basic", "optimal_homogeneous", "renyi_of_laplace", "zcdp_of_pure"]
+__all__ = ["advanced", "basic", "optimal_homogeneous"]
 
 _BITS = 128
 
@@ -72,28 +71,6 @@ def _binomial_profile(total: Ball, epsilon: Fraction, releases: int) -> Ball:
         found += coefficient * term.nonnegative_part()
         coefficient = coefficient * j / (releases - j + 1)
     return found / (1 + odds) ** releases
-
-
-def zcdp_of_pure(epsilon: Number) -> Fraction:
-    """ε-DP implies (ε²/2)-zCDP: Bun and Steinke 2016, Proposition 1.4."""
-    exact = rational(epsilon, "epsilon")
-    check.nonnegative(epsilon=exact)
-    return exact**2 / 2
-
-
-def renyi_of_laplace(epsilon: Number, order: Number) -> float:
-    """D_α of Laplace noise with Δ/b = ε: Mironov 2017, Proposition 6, rounded up.
-
-    ln(α/(2α−1)·e^{(α−1)ε} + (α−1)/(2α−1)·e^{−αε})/(α−1).
-    """
-    exact, alpha = rational(epsilon, "epsilon"), rational(order, "order")
-    check.nonnegative(epsilon=exact)
-    if not alpha > 1:
-        raise ParameterError(f"order must be greater than 1, got order={alpha}.")
-    with precision(_BITS):
-        a, e = ball(alpha), ball(exact)
-        moment = a / (2 * a - 1) * ((a - 1) * e).exp() + (a - 1) / (2 * a - 1) * (-a * e).exp()
-        return upper(moment.log() / (a - 1))
 
 
 def _checked(epsilon: Number, releases: int, delta: Number) -> tuple[Fraction, Fraction]:

@@ -61,7 +61,7 @@ def checked_bounds(bounds: Any) -> Bounds:
     return low, high
 
 
-def present(data: Any, adjacency: Adjacency, bounds: Bounds | None, name: str = "data") -> Floats:
+def present(data: Any, adjacency: Adjacency, bounds: Bounds | None) -> Floats:
     """The records that count, clamped to the bounds, as doubles (an integer beyond 2^53 is rounded to one).
 
     >>> present([1, None, 7.5, "x", float("inf")], ADD_REMOVE, (0.0, 5.0)).tolist()
@@ -69,7 +69,7 @@ def present(data: Any, adjacency: Adjacency, bounds: Bounds | None, name: str = 
     >>> present([1, None, 7.5, "x", float("inf")], REPLACE_ONE, (0.0, 5.0)).tolist()
     [1.0, 2.5, 5.0, 2.5, 2.5]
     """
-    return _clamped(_kept(_column(data, name), adjacency, bounds), bounds)
+    return _clamped(_kept(_column(data, "data"), adjacency, bounds), bounds)
 
 
 def paired(

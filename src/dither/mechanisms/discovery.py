@@ -82,14 +82,6 @@ class Discovery:
         with precision(_BITS):
             return all(bool(self._case(lost, new) <= ball(self.delta)) for lost, new in self._cases())
 
-    def exact_delta(self) -> Ball:
-        """What bins that one neighbour does not have contribute to δ at ε; at most the δ asked for."""
-        with precision(_BITS):
-            worst, *others = (self._case(lost, new) for lost, new in self._cases())
-            for other in others:
-                worst = worst.max(other)
-            return worst
-
     def _cases(self) -> Iterator[tuple[int, int]]:
         """(j, j′): how many bins only D has, and only D′. (0, 0) is the noise alone, which was made for the budget."""
         if not hasattr(self.law, "variance"):

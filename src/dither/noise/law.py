@@ -116,12 +116,6 @@ class SymmetricLaw(Law):
     def _cdf(self, x: int) -> Ball:
         return self._tail(-x - 1)
 
-    def magnitude_tail(self, x: SupportsIndex) -> Ball:
-        """P[|X| > x] for x ≥ 0: what an error bound is made of."""
-        check.nonnegative(x=whole(x, "x"))
-        with precision(WORKING_BITS):
-            return 2 * self.tail(x)
-
 
 _SMALLEST_SCALE = Fraction(1, 2**200)
 _LARGEST_SCALE = Fraction(2**900)

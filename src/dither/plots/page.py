@@ -101,7 +101,7 @@ def _section(release: Release, ledger: Ledger | None) -> str:
     if _is_drawn(release):
         whiskers = "; whiskers are their intervals" if about_intervals else ""
         parts.append(_picture(answers(release), f"Dots and bars are private values{whiskers}."))
-    parts.append(_cost(release, certificate, ledger))
+    parts.append(_cost(release, certificate))
     parts.append(_certificate(certificate))
     return f"<section>\n{''.join(parts)}</section>"
 
@@ -136,7 +136,7 @@ def _picture(figure: Figure, caption: str) -> str:
     return f"<figure>\n{image}\n<figcaption>{escape(caption)}</figcaption>\n</figure>\n"
 
 
-def _cost(release: Release, certificate: dict[str, Any], ledger: Ledger | None) -> str:
+def _cost(release: Release, certificate: dict[str, Any]) -> str:
     told = [f"It cost {price(release.guarantee)} for each change of this kind: {certificate['unit']}."]
     told.append(risk(release.guarantee))
     entry = getattr(release, "entry", None)

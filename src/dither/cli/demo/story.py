@@ -216,11 +216,11 @@ def _say(console: Console, text: str) -> None:
     console.print(f"  {text}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _new_table(*names: str, text: tuple[int, ...] = ()) -> Table:
-    """A table whose first column, and those in `text`, are words."""
+def _new_table(*names: str) -> Table:
+    """A table whose first column is words."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for at, name in enumerate(names):
-        table.add_column(name, justify="left" if at == 0 or at in text else "right", overflow="fold")
+        table.add_column(name, justify="left" if at == 0 else "right", overflow="fold")
     return table
 
 
