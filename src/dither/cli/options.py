@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
 __all__ = [
-    "AGG",
     "BOUNDS",
     "BUDGET_DELTA",
     "BUDGET_EPSILON",
     "BUDGET_RHO",
-    "COLUMN",
     "DELTA",
     "EPSILON",
-    "GROUP_BY",
-    "IDENTITY",
     "JSON",
-    "KEYS",
     "LEDGER",
-    "LEVEL",
     "MAX_GROUPS",
     "MAX_ROWS",
-    "NOISE",
-    "NUMBER",
     "PERSON",
-    "POPULATION",
     "RHO",
     "ROWS",
     "SOURCE",
     "TABLE",
-    "WEIGHT",
-    "WHERE",
+    "asks",
 ]
 
+_Command = TypeVar("_Command", bound=Callable[..., None])
 _Text: TypeAlias = str | None
 _Texts: TypeAlias = list[str] | None
 
@@ -49,7 +42,6 @@ SOURCE: TypeAlias = Annotated[
     ),
 ]
 TABLE: TypeAlias = Annotated[_Text, typer.Option(metavar="NAME", help="The table, if FILE is a database URL.")]
-IDENTITY: TypeAlias = Annotated[_Text, typer.Option(metavar="NAME", help="The name under which the budget is kept.")]
 
 # Who is protected.
 PERSON: TypeAlias = Annotated[_Text, typer.Option(metavar="COLUMN", help="The column that tells persons apart.")]
@@ -67,38 +59,11 @@ MAX_ROWS: TypeAlias = Annotated[
 ]
 
 # What is asked.
-WHERE: TypeAlias = Annotated[
-    _Texts, typer.Option(metavar="CONDITION", help='Only rows for which this holds: "age >= 18".')
-]
-COLUMN: TypeAlias = Annotated[
-    _Texts, typer.Option(metavar="NAME=VALUE", help="A new column: 'total=price * quantity'.")
-]
-GROUP_BY: TypeAlias = Annotated[
-    _Texts, typer.Option(metavar="COLUMN", help="A column, or 'bins(age, [0, 18, 65])'; may be repeated.")
-]
-KEYS: TypeAlias = Annotated[
-    _Texts,
-    typer.Option(
-        metavar="KEY,KEY", help="The public groups: Paris,Lyon; city=Paris,Lyon if there are several columns."
-    ),
-]
-AGG: TypeAlias = Annotated[
-    _Texts,
-    typer.Option(
-        metavar="NAME=AGGREGATE", help="What to ask: visits=count, 'spend=mean(cost, 0, 200)'; may be repeated."
-    ),
-]
 BOUNDS: TypeAlias = Annotated[
     _Texts,
     typer.Option(
         metavar="COLUMN=LOW,HIGH",
         help="The bounds of a column for all aggregates that do not say their own: 'cost=0,200'.",
-    ),
-]
-NUMBER: TypeAlias = Annotated[
-    _Texts,
-    typer.Option(
-        metavar="COLUMN", help="A column of texts whose numbers count, all else in it is missing; may be repeated."
     ),
 ]
 
@@ -109,18 +74,6 @@ DELTA: TypeAlias = Annotated[
 ]
 RHO: TypeAlias = Annotated[
     _Text, typer.Option(metavar="NUMBER", help="The price as zero-concentrated privacy, instead of epsilon.")
-]
-NOISE: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="KIND", help="laplace or gaussian; the better one unless given.")
-]
-WEIGHT: TypeAlias = Annotated[
-    _Texts, typer.Option(metavar="NAME=NUMBER", help="A column's part of the price: visits=2; 1 unless given.")
-]
-LEVEL: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="The level of the intervals; 0.95 unless given.")
-]
-POPULATION: TypeAlias = Annotated[
-    bool, typer.Option("--population", help="Intervals of means hold the mean of the population of the rows.")
 ]
 
 # The budget.
@@ -134,3 +87,65 @@ BUDGET_RHO: TypeAlias = Annotated[
 LEDGER: TypeAlias = Annotated[
     _Text, typer.Option(metavar="PLACE", help="Where it is written down what was spent: a file, or a URL.")
 ]
+
+_QUESTION: Mapping[str, Any] = {
+    "person": PERSON,
+    "rows": ROWS,
+    "max_groups": MAX_GROUPS,
+    "max_rows_per_group": MAX_ROWS,
+    "column": Annotated[_Texts, typer.Option(metavar="NAME=VALUE", help="A new column: 'total=price * quantity'.")],
+    "where": Annotated[_Texts, typer.Option(metavar="CONDITION", help='Only rows for which this holds: "age >= 18".')],
+    "group_by": Annotated[
+        _Texts, typer.Option(metavar="COLUMN", help="A column, or 'bins(age, [0, 18, 65])'; may be repeated.")
+    ],
+    "keys": Annotated[
+        _Texts,
+        typer.Option(
+            metavar="KEY,KEY", help="The public groups: Paris,Lyon; city=Paris,Lyon if there are several columns."
+        ),
+    ],
+    "agg": Annotated[
+        _Texts,
+        typer.Option(
+            metavar="NAME=AGGREGATE", help="What to ask: visits=count, 'spend=mean(cost, 0, 200)'; may be repeated."
+        ),
+    ],
+    "bounds": BOUNDS,
+    "number": Annotated[
+        _Texts,
+        typer.Option(
+            metavar="COLUMN", help="A column of texts whose numbers count, all else in it is missing; may be repeated."
+        ),
+    ],
+    "epsilon": EPSILON,
+    "delta": DELTA,
+    "rho": RHO,
+    "noise": Annotated[_Text, typer.Option(metavar="KIND", help="laplace or gaussian; the better one unless given.")],
+    "weight": Annotated[
+        _Texts, typer.Option(metavar="NAME=NUMBER", help="A column's part of the price: visits=2; 1 unless given.")
+    ],
+    "level": Annotated[_Text, typer.Option(metavar="NUMBER", help="The level of the intervals; 0.95 unless given.")],
+    "population": Annotated[
+        bool | None,
+        typer.Option("--population", help="Intervals of means hold the mean of the population of the rows."),
+    ],
+    "ledger": LEDGER,
+    "table": TABLE,
+    "identity": Annotated[_Text, typer.Option(metavar="NAME", help="The name under which the budget is kept.")],
+}
+
+
+def asks(command: _Command) -> _Command:
+    """Give a command all that describes a question, behind its arguments and before its own options.
+
+    The command takes them as `**_question` and gives its context to `flags.described`, which knows what they mean.
+    """
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+        for name, option in _QUESTION.items()
+    ]
+    arguments = [each for each in own if each.kind is each.POSITIONAL_OR_KEYWORD]
+    options = [each for each in own if each.kind is each.KEYWORD_ONLY]
+    vars(command)["__signature__"] = inspect.Signature([*arguments, *shared, *options])
+    return command

@@ -12,34 +12,16 @@ from dither.cli.screen import print_json, print_table
 __all__ = ["command"]
 
 
+@options.asks
 def command(
     context: typer.Context,
     source: options.SOURCE,
     questions: Annotated[
         list[str] | None, typer.Argument(metavar="QUESTION", help="Questions of the description; all unless given.")
     ] = None,
-    person: options.PERSON = None,
-    rows: options.ROWS = None,
-    max_groups: options.MAX_GROUPS = None,
-    max_rows_per_group: options.MAX_ROWS = None,
-    column: options.COLUMN = None,
-    where: options.WHERE = None,
-    group_by: options.GROUP_BY = None,
-    keys: options.KEYS = None,
-    agg: options.AGG = None,
-    bounds: options.BOUNDS = None,
-    number: options.NUMBER = None,
-    epsilon: options.EPSILON = None,
-    delta: options.DELTA = None,
-    rho: options.RHO = None,
-    noise: options.NOISE = None,
-    weight: options.WEIGHT = None,
-    level: options.LEVEL = None,
-    population: options.POPULATION = False,
-    ledger: options.LEDGER = None,
-    table: options.TABLE = None,
-    identity: options.IDENTITY = None,
+    *,
     json: options.JSON = False,
+    **_question: Any,
 ) -> None:
     """Say what a question would cost, and how exact it would be.
 

@@ -13,36 +13,17 @@ from dither.cli.screen import print_json, print_table, working
 __all__ = ["command"]
 
 
+@options.asks
 def command(
     context: typer.Context,
     source: options.SOURCE,
     question: Annotated[
         str | None, typer.Argument(metavar="QUESTION", help="Which question of the description, if it has several.")
     ] = None,
-    person: options.PERSON = None,
-    rows: options.ROWS = None,
-    max_groups: options.MAX_GROUPS = None,
-    max_rows_per_group: options.MAX_ROWS = None,
-    column: options.COLUMN = None,
-    where: options.WHERE = None,
-    group_by: options.GROUP_BY = None,
-    keys: options.KEYS = None,
-    agg: options.AGG = None,
-    bounds: options.BOUNDS = None,
-    number: options.NUMBER = None,
-    epsilon: options.EPSILON = None,
-    delta: options.DELTA = None,
-    rho: options.RHO = None,
-    noise: options.NOISE = None,
-    weight: options.WEIGHT = None,
-    level: options.LEVEL = None,
-    population: options.POPULATION = False,
+    *,
     budget_epsilon: options.BUDGET_EPSILON = None,
     budget_delta: options.BUDGET_DELTA = None,
     budget_rho: options.BUDGET_RHO = None,
-    ledger: options.LEDGER = None,
-    table: options.TABLE = None,
-    identity: options.IDENTITY = None,
     key: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The same key and question again: the same answer, paid once.")
     ] = None,
@@ -51,6 +32,7 @@ def command(
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="One page with all of it, .html.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture, .svg, .png or .pdf.")] = None,
     json: options.JSON = False,
+    **_question: Any,
 ) -> None:
     """Answer a question privately, with error bars.
 
