@@ -17,7 +17,7 @@ from tests.replay.case import PAIRS
 from tests.replay.engine_cases import APART, CASES, ApartCase, EngineCase
 from tests.replay.tables import UNITS, neighbours
 
-__all__ = ["chosen", "compared", "in_order"]
+__all__ = ["chosen", "compare_apart", "compared"]
 
 WORLDS = min(PAIRS, 2_000)
 """So many pairs are in one table."""
@@ -78,20 +78,22 @@ def test_neighbours_differ_by_what_was_paid_for(
 @pytest.mark.parametrize(("case", "kind"), chosen(APART))
 def test_questions_about_all_rows(case: ApartCase, kind: str, opened: Opened, record_property: Any) -> None:
     for round_ in range(PAIRS // WORLDS):
-        in_order(case, kind, round_, opened)
+        compare_apart(case, kind, WORLDS, round_, opened, lambda table: table)
     record_property("replayed pairs", PAIRS)
 
 
-def in_order(case: ApartCase, kind: str, round_: int, opened: Opened) -> None:
-    """Each world of two tables is a pair: the case is asked of each by itself."""
+def compare_apart(
+    case: ApartCase, kind: str, worlds: int, round_: int, opened: Opened, place: Callable[[pa.Table], Any]
+) -> None:
+    """Each world of two tables is a pair: the case is asked of each by itself, and none may differ too much."""
     sides = []
-    for table in neighbours(kind, WORLDS, f"{case.name} {round_}"):
-        with opened(table, UNITS[kind], case.price) as data:
-            side = caught(data, lambda rows: case.ask(rows, **case.price), WORLDS, round_)
+    for source in map(place, neighbours(kind, worlds, f"{case.name} {round_}")):
+        with opened(source, UNITS[kind], case.price) as data:
+            side = caught(data, lambda rows: case.ask(rows, **case.price), worlds, round_)
             check_paid(data, side.released, case.price)
             sides.append(side)
     first, second = sides
-    for world in range(WORLDS):
+    for world in range(worlds):
         verdict = replayed(first, second, world, first.released.guarantee)
         assert verdict.passed, f"world {world}: {verdict.difference}"
         assert not isinstance(verdict.result, Exception), verdict.result

@@ -10,8 +10,8 @@ import pytest
 
 import dither as dp
 from tests.replay.case import PAIRS
-from tests.replay.engine_cases import CASES, EngineCase
-from tests.replay.test_engine import chosen, compared
+from tests.replay.engine_cases import APART, CASES, ApartCase, EngineCase
+from tests.replay.test_engine import chosen, compare_apart, compared
 
 WORLDS_ON_POSTGRESQL, WORLDS_ON_SPARK = min(PAIRS, 2_000), 200
 """So many pairs are in one table; a question costs a second on Spark."""
@@ -42,6 +42,18 @@ def test_on_postgresql(
     verdict = compared(case, kind, WORLDS_ON_POSTGRESQL, 0, opened, to_postgresql)
     assert verdict.passed, verdict.difference
     assert not isinstance(verdict.result, Exception), verdict.result
+    record_property("replayed pairs", WORLDS_ON_POSTGRESQL)
+
+
+@pytest.mark.parametrize(("case", "kind"), chosen(APART, lambda case: case.name in ("data.mean", "data.median")))
+def test_questions_about_all_rows_on_postgresql(
+    case: ApartCase,
+    kind: str,
+    opened: Callable[..., dp.Dataset],
+    to_postgresql: Callable[[pa.Table], Any],
+    record_property: Any,
+) -> None:
+    compare_apart(case, kind, WORLDS_ON_POSTGRESQL, 0, opened, to_postgresql)
     record_property("replayed pairs", WORLDS_ON_POSTGRESQL)
 
 
