@@ -151,14 +151,7 @@ MUTATIONS = [
         _ANSWERS,
         ("after.epsilon > budget[0] or after.delta > budget[1]", "after.delta > budget[1]"),
         ("after.epsilon > budget[0] or after.delta > budget[1]", "after.epsilon > budget[0]"),
-        (
-            "cost, budget = zcdp_cost(thing), rational(self.rho)\n        if self.used + cost > budget:",
-            "cost, budget = zcdp_cost(thing), rational(self.rho)\n        if cost > budget:",
-        ),
-        (
-            "cost = _renyi_cost(thing, order)\n        if self.used + cost > budget:",
-            "cost = _renyi_cost(thing, order)\n        if cost > budget:",
-        ),
+        ("if before.used + cost > budget:", "if cost > budget:"),
         (
             "return Fraction(upper(ball(epsilon) * (ball(epsilon) / 2).tanh()))",
             "return -Fraction(upper(-ball(epsilon) * (ball(epsilon) / 2).tanh()))",

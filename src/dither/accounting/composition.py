@@ -232,8 +232,7 @@ def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
         return math.inf
     with precision(64):
         low = lower(ball(delta))
-    plans = [plan_for_delta(each, max(low, 1e-300)) for each in _directions(groups)]
-    plans.sort(key=lambda plan: plan.saddle.epsilon, reverse=True)
+    plans = _dearest_first(groups, low)
     best = upper_epsilon(plans[0], low, relative * max(plans[0].saddle.epsilon, 1e-300))
     for plan in plans[1:]:
         rough = upper_epsilon(plan, low, 1e-3 * max(best, 1e-300))
@@ -241,6 +240,12 @@ def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
             rough = upper_epsilon(plan, low, relative * max(best, 1e-300))
         best = max(best, rough)
     return best
+
+
+def _dearest_first(groups: Groups, delta: float) -> list[Plan]:
+    """How to search in each direction; the one that seems to cost more comes first, and decides most often."""
+    plans = [plan_for_delta(each, max(delta, 1e-300)) for each in _directions(groups)]
+    return sorted(plans, key=lambda plan: plan.saddle.epsilon, reverse=True)
 
 
 @lru_cache(maxsize=256)
@@ -290,8 +295,7 @@ def _worst_direction(groups: Groups, delta: Fraction, relative: float) -> Bracke
         return Bracket(math.inf, math.inf)
     with precision(64):
         low, high = lower(ball(delta)), upper(ball(delta))
-    plans = [plan_for_delta(each, max(low, 1e-300)) for each in _directions(groups)]
-    plans.sort(key=lambda plan: plan.saddle.epsilon, reverse=True)
+    plans = _dearest_first(groups, low)
     best = epsilon_bracket(plans[0], low, high, relative)
     for plan in plans[1:]:
         rough = upper_epsilon(plan, low, _COARSER * relative * max(best.upper, 1e-300)) if best.upper else math.inf

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Self
+from typing import Self, TypeVar
 
 from dither.accounting.dominate import Spending, parts_of_all
 from dither.adjacency import Adjacency, common
@@ -123,14 +123,8 @@ class ZCDPFilter:
 
     def charge(self, thing: Spending) -> Self:
         """The filter after `thing`, or `OverBudget`."""
-        cost, budget = zcdp_cost(thing), rational(self.rho)
-        if self.used + cost > budget:
-            raise OverBudget(
-                f"this release costs rho {in_words(cost)}, but only {in_words(budget - self.used)} of "
-                f"{in_words(budget)} is left."
-            )
-        adjacency = _joined(self, thing)
-        return replace(self, used=self.used + cost, adjacency=adjacency, releases=self.releases + 1)
+        cost = zcdp_cost(thing)
+        return _charged(self, thing, cost, rational(self.rho), f"rho {in_words(cost)}")
 
     @property
     def spent(self) -> Fraction:
@@ -163,20 +157,28 @@ class RenyiFilter:
 
     def charge(self, thing: Spending) -> Self:
         """The filter after a release whose Rényi divergence of this order is known, or `OverBudget`."""
-        order, budget = rational(self.order), rational(self.divergence)
+        order = rational(self.order)
         cost = _renyi_cost(thing, order)
-        if self.used + cost > budget:
-            raise OverBudget(
-                f"this release costs a divergence of {in_words(cost)} of order {in_words(order)}, but only "
-                f"{in_words(budget - self.used)} of {in_words(budget)} is left."
-            )
-        adjacency = _joined(self, thing)
-        return replace(self, used=self.used + cost, adjacency=adjacency, releases=self.releases + 1)
+        words = f"a divergence of {in_words(cost)} of order {in_words(order)}"
+        return _charged(self, thing, cost, rational(self.divergence), words)
 
     @property
     def promise(self) -> RenyiDP:
         """What holds for everything that passes the filter, whenever it stops."""
         return RenyiDP({self.order: self.divergence}, adjacency=self.adjacency)
+
+
+_Sum = TypeVar("_Sum", bound=ZCDPFilter | RenyiFilter)
+
+
+def _charged(before: _Sum, thing: Spending, cost: Fraction, budget: Fraction, words: str) -> _Sum:
+    """A filter after `thing`, or `OverBudget` if the sum would pass its budget."""
+    if before.used + cost > budget:
+        raise OverBudget(
+            f"this release costs {words}, but only {in_words(budget - before.used)} of {in_words(budget)} is left."
+        )
+    adjacency = _joined(before, thing)
+    return replace(before, used=before.used + cost, adjacency=adjacency, releases=before.releases + 1)
 
 
 def _renyi_cost(thing: Spending, order: Fraction) -> Fraction:
