@@ -22,7 +22,7 @@ MUTATIONS = [
         ("mechanisms/calibration.py", "(epsilon < 1, ", "(epsilon < 17, "),
         ("measures/conversions.py", "ZCDP(guarantee.mu_squared / 2,", "ZCDP(guarantee.mu_squared / 3,"),
         # C2, C11, C29: scales and probabilities of noise
-        ("noise/discrete_laplace.py", "ball(1 / (2 * self.scale)).tanh()", "ball(1 / (3 * self.scale)).tanh()"),
+        ("noise/discrete_laplace.py", "ball(1 / (2 * self.scale)).coth()", "ball(1 / (3 * self.scale)).coth()"),
         ("noise/geometric.py", "return self._exponent(i).exp()", "return (self._exponent(i) * 1.01).exp()"),
         ("mechanisms/laplace.py", "return PureDP(self._loss,", "return PureDP(self._loss / 2,"),
         (

@@ -43,6 +43,15 @@ class _Sampled(Pair):
     def is_exact(self) -> bool:
         return self.base.is_exact
 
+    @property
+    def atoms(self) -> Atoms | None:
+        """Sampling keeps an even lattice only if there are no atoms between the ends."""
+        atoms, (low, high) = self.base.atoms, self.base.support
+        if atoms is None or not atoms.spacing >= (high - low) * (1 - 2.0**-40):
+            return None
+        low, high = self.support
+        return Atoms(high, high - low)
+
     @once
     def _rates(self) -> tuple[float, float]:
         """γ and 1 − γ."""
@@ -108,10 +117,6 @@ class PoissonRemove(_Sampled):
         low, high = (_outer_of_remove(loss, gamma, rest) for loss in self.base.support)
         return _widened(low, high)
 
-    @property
-    def atoms(self) -> Atoms | None:
-        return _atoms_at_the_ends(self.base, self.support)
-
 
 @dataclass(frozen=True)
 class PoissonAdd(_Sampled):
@@ -169,10 +174,6 @@ class PoissonAdd(_Sampled):
         low, high = self.base.support
         top = math.inf if self.base.infinity else high
         return _widened(_outer_of_add(low, gamma, rest), _outer_of_add(top, gamma, rest))
-
-    @property
-    def atoms(self) -> Atoms | None:
-        return _atoms_at_the_ends(self.base, self.support)
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,7 @@ class FixedSize(_Sampled):
     @property
     def atoms(self) -> Atoms | None:
         """The slope of the profile jumps at 0: an atom of mass (1−γ)·TV sits there, half way between the ends."""
-        ends = _atoms_at_the_ends(self.base, self.support)
+        ends = super().atoms
         return None if ends is None else Atoms(ends.anchor, ends.spacing / 2)
 
 
@@ -419,11 +420,3 @@ def _widened(low: float, high: float) -> tuple[float, float]:
     return low - slack * (1 + abs(low)) if math.isfinite(low) else low, (
         high + slack * (1 + abs(high)) if math.isfinite(high) else high
     )
-
-
-def _atoms_at_the_ends(base: Pair, support: tuple[float, float]) -> Atoms | None:
-    """Sampling keeps an even lattice only if there are no atoms between the ends."""
-    atoms, (low, high) = base.atoms, base.support
-    if atoms is None or not atoms.spacing >= (high - low) * (1 - 2.0**-40):
-        return None
-    return Atoms(support[1], support[1] - support[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isqrt, sqrt
@@ -12,9 +11,9 @@ from flint import arb_series, ctx
 from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, rational
 from dither.exact.sums import tail_sum
-from dither.noise.blocks import Arm, Floats, exp_minus
-from dither.noise.law import SymmetricLaw, lattice_scale
-from dither.noise.rejection import RejectionLaw
+from dither.noise.blocks import Floats, exp_minus
+from dither.noise.law import lattice_scale
+from dither.noise.rejection import TwoSidedLaw
 
 __all__ = ["DiscreteGaussian"]
 
@@ -23,7 +22,7 @@ _LARGEST_VARIANCE = Fraction(2**1000)  # above, squares would leave the range of
 
 
 @dataclass(frozen=True, init=False)
-class DiscreteGaussian(SymmetricLaw, RejectionLaw):
+class DiscreteGaussian(TwoSidedLaw):
     """Integer noise, P[X = x] ∝ e^{−x²/(2σ²)}, with σ² = `variance` (Canonne, Kamath, Steinke 2020).
 
     The parameter is σ², which stays rational when σ is not (ρ-zCDP asks for σ² = Δ²/(2ρ)). The variance of X itself
@@ -56,10 +55,6 @@ class DiscreteGaussian(SymmetricLaw, RejectionLaw):
                 "sigma must lie between 2^-50 and 2^500 lattice steps. Use a lattice whose steps are closer to it."
             )
         return cls(exact**2)
-
-    def _pmf(self, x: int) -> Ball:
-        """P[X = x]."""
-        return self.weight(abs(x)) / self._whole()
 
     def _upper_tail(self, x: int) -> Ball:
         """P[X > x] for x ≥ 0."""
@@ -95,9 +90,6 @@ class DiscreteGaussian(SymmetricLaw, RejectionLaw):
         """
         inverse = self._inverse_sigma
         return exp_minus((offset * inverse) * ((offset + 2 * near) * inverse) * 0.5)
-
-    def _arms(self) -> Sequence[Arm]:
-        return (Arm(self, sign=1, first=0), Arm(self, sign=-1, first=1))
 
     # ---------------------------------------------------------- smooth function
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dither.exact import Ball, ball
-from dither.noise.blocks import Arm
 from dither.noise.geometric import ExponentialDecay
-from dither.noise.law import SymmetricLaw
-from dither.noise.rejection import RejectionLaw
+from dither.noise.rejection import TwoSidedLaw
 
 __all__ = ["DiscreteLaplace"]
 
 
 @dataclass(frozen=True, init=False)
-class DiscreteLaplace(ExponentialDecay, SymmetricLaw, RejectionLaw):
+class DiscreteLaplace(ExponentialDecay, TwoSidedLaw):
     """Integer noise, P[X = x] = tanh(1/(2t)) · e^{−|x|/t}, with t = `scale` (Ghosh, Roughgarden, Sundararajan 2009).
 
     Sampled exactly: see discrete_laplace.md and rejection.md.
@@ -24,13 +21,10 @@ class DiscreteLaplace(ExponentialDecay, SymmetricLaw, RejectionLaw):
     30
     """
 
-    def _pmf(self, x: int) -> Ball:
-        """P[X = x]."""
-        return ball(1 / (2 * self.scale)).tanh() * self.weight(abs(x))
+    def _whole(self) -> Ball:
+        """Σ e^{−|x|/t} = coth(1/(2t))."""
+        return ball(1 / (2 * self.scale)).coth()
 
     def _upper_tail(self, x: int) -> Ball:
         """P[X > x] = e^{−(x+1)/t} / (1 + e^{−1/t}) for x ≥ 0."""
         return self.weight(x + 1) / (1 + self.weight(1))
-
-    def _arms(self) -> Sequence[Arm]:
-        return (Arm(self, sign=1, first=0), Arm(self, sign=-1, first=1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -14,9 +13,9 @@ from dither.errors import ParameterError
 from dither.exact import Ball, Number, once, precision, rational
 from dither.exact.powers import PowerDecay, PowerLawDecay
 from dither.exact.sums import tail_sum
-from dither.noise.blocks import Arm, Floats
-from dither.noise.law import WORKING_BITS, SymmetricLaw, lattice_scale
-from dither.noise.rejection import RejectionLaw
+from dither.noise.blocks import Floats
+from dither.noise.law import WORKING_BITS, lattice_scale
+from dither.noise.rejection import TwoSidedLaw
 
 __all__ = ["PowerDecayLaw", "PowerLaw", "tail_exponent", "whole_power"]
 
@@ -37,12 +36,8 @@ def tail_exponent(value: Number, name: str, least: int) -> Fraction:
     return exponent
 
 
-class PowerDecayLaw(PowerDecay, SymmetricLaw, RejectionLaw):
+class PowerDecayLaw(PowerDecay, TwoSidedLaw):
     """A law P[X = x] ∝ g(|x|), g(i) = (1 + (i/c)^α)^{−β} with αβ > 1; the letters are those of power_law.md."""
-
-    def _pmf(self, x: int) -> Ball:
-        """P[X = x]."""
-        return self.weight(abs(x)) / self._whole()
 
     def _upper_tail(self, x: int) -> Ball:
         """P[X > x] for x ≥ 0."""
@@ -84,9 +79,6 @@ class PowerDecayLaw(PowerDecay, SymmetricLaw, RejectionLaw):
         """1/c, with the rounding to double as its only error that counts."""
         with precision(WORKING_BITS):
             return float(1 / self._core())
-
-    def _arms(self) -> Sequence[Arm]:
-        return (Arm(self, sign=1, first=0), Arm(self, sign=-1, first=1))
 
 
 def whole_power(x: Floats, exponent: int) -> Floats:

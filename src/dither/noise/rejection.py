@@ -22,12 +22,12 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.exact import ball, once, uniform_is_below
-from dither.noise.blocks import COARSE, FINE, Arm, Block, Layout, Plan, plan
+from dither.exact import Ball, ball, once, uniform_is_below
+from dither.noise.blocks import COARSE, FINE, Arm, Block, Layout, Plan, Shape, plan
 from dither.noise.entropy import Source
-from dither.noise.law import Integers, Law, integer_array
+from dither.noise.law import Integers, Law, SymmetricLaw, integer_array
 
-__all__ = ["BlockSampler", "RejectionLaw"]
+__all__ = ["BlockSampler", "RejectionLaw", "TwoSidedLaw"]
 
 _CHUNK = 1 << 15  # proposals at a time: all of a round stays in the processor's cache
 _INT64_ROOM = 1 << 61  # the last fine block starts before the last coarse one ends, and is shorter: far below 2^62
@@ -201,6 +201,21 @@ class RejectionLaw(Law):
         if count >= _MANY and self._single.fits_int64:
             return _sampler(self, FINE).draw_many(source, count)
         return integer_array([self._draw(source) for _ in range(count)])
+
+
+class TwoSidedLaw(SymmetricLaw, RejectionLaw, Shape):
+    """A law P[X = x] = g(|x|)/Σ g, itself the shape g of both of its sides."""
+
+    @abstractmethod
+    def _whole(self) -> Ball:
+        """Σ g(|x|) over all integers."""
+
+    def _pmf(self, x: int) -> Ball:
+        """P[X = x]."""
+        return self.weight(abs(x)) / self._whole()
+
+    def _arms(self) -> Sequence[Arm]:
+        return (Arm(self, sign=1, first=0), Arm(self, sign=-1, first=1))
 
 
 _MANY = 256  # below, laying out the fine table costs more than it saves

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -13,10 +12,10 @@ from flint import ctx
 
 from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, once, precision, whole
-from dither.noise.blocks import Arm, Floats
-from dither.noise.law import SymmetricLaw, lattice_scale
+from dither.noise.blocks import Floats
+from dither.noise.law import lattice_scale
 from dither.noise.power_law import whole_power
-from dither.noise.rejection import RejectionLaw
+from dither.noise.rejection import TwoSidedLaw
 
 __all__ = ["LARGEST_INDEX", "Steepest"]
 
@@ -27,7 +26,7 @@ _LARGEST_FAST_INDEX = 19  # steepest.md counts the roundings
 
 
 @dataclass(frozen=True, init=False)
-class Steepest(SymmetricLaw, RejectionLaw):
+class Steepest(TwoSidedLaw):
     """Integer noise, P[X = x] ∝ g(|x|/c), c = `scale`, falling like (1 − w)^{a−1} and then like (1 + w)^{−a−1}.
 
     a = `index`, a whole number of at least 2: g(w) = (1 − w)^{a−1} for w ≤ 1/a, and
@@ -50,10 +49,6 @@ class Steepest(SymmetricLaw, RejectionLaw):
         check.at_least(2, index=self.index)
         if self.index > LARGEST_INDEX:
             raise ParameterError(f"index must be at most {LARGEST_INDEX}, got index={self.index}. Use DiscreteLaplace.")
-
-    def _pmf(self, x: int) -> Ball:
-        """P[X = x]."""
-        return self.weight(abs(x)) / self._whole()
 
     def _upper_tail(self, x: int) -> Ball:
         """P[X > x] for x ≥ 0."""
@@ -124,9 +119,6 @@ class Steepest(SymmetricLaw, RejectionLaw):
     @once
     def _inverse_scale(self) -> float:
         return float(1 / self.scale)
-
-    def _arms(self) -> Sequence[Arm]:
-        return (Arm(self, sign=1, first=0), Arm(self, sign=-1, first=1))
 
 
 _GUARD_BITS = 64  # B_a(above) − B_a(below) cancels as many digits as the core has points fewer than c
