@@ -6,21 +6,19 @@ alarms. The broken ones run at the usual 1e-6.
 
 from __future__ import annotations
 
-import inspect
 import math
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-import dither
 from dither.accounting import compose
 from dither.audit import attack
 from dither.audit.ours import CONTROLS, Control, control
 from dither.audit.zoo import SPECIMENS, Specimen, sampling, sparse_vectors
 from dither.errors import ParameterError
 from dither.events import GaussianNoise, PoissonSampled, Repeated
-from dither.mechanisms import Mechanism
+from tests.contract.kinds import names_of_mechanisms
 from tests.statistical.fit import ALARM
 
 BROKEN = [specimen for specimen in SPECIMENS if specimen.is_broken]
@@ -74,17 +72,9 @@ def test_sparse_vectors_are_caught_at_a_tenth(specimen: Specimen) -> None:
 # ----------------------------------------------------------------- our own
 
 
-def _kinds(kind: type[Any]) -> set[type[Any]]:
-    below = {found for child in kind.__subclasses__() for found in (child, *_kinds(child))}
-    return {found for found in below if found.__module__.startswith("dither.") and not inspect.isabstract(found)}
-
-
 def test_every_mechanism_is_a_control() -> None:
     """A class that is not: add a `Control` for it to audit/ours.py."""
-    public = {found for found in vars(dither.mechanisms).values() if inspect.isclass(found)}
-    wanted = _kinds(Mechanism) | {found for found in public if issubclass(found, Mechanism) and found is not Mechanism}
-    made = {type(each.make(1, "1e-3")).__name__ for each in CONTROLS}
-    assert {kind.__name__ for kind in wanted} - made == set()
+    assert names_of_mechanisms() - {type(each.make(1, "1e-3")).__name__ for each in CONTROLS} == set()
 
 
 @pytest.mark.parametrize("each", _named(CONTROLS))

@@ -9,7 +9,6 @@ of 30 cases, fewer than one run in 10^8 alarms. The wrong noises are 19 standard
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import json
 import math
 from fractions import Fraction
@@ -19,7 +18,6 @@ import numpy as np
 import pytest
 from scipy.special import bdtr, bdtrc
 
-import dither
 from dither.accounting import compose
 from dither.errors import ParameterError
 from dither.events import from_json, to_json
@@ -27,6 +25,7 @@ from dither.measures import Guarantee
 from dither.mechanisms import Mechanism, Release
 from tests.contract.batches import Batch
 from tests.contract.entropy_use import nothing_drawn
+from tests.contract.kinds import names_of_mechanisms
 from tests.contract.mechanism_case import Case, ErrorLaw, Errors
 from tests.contract.mechanism_cases import CASES
 from tests.statistical.fit import ALARM
@@ -39,17 +38,9 @@ with_bound = pytest.mark.parametrize("case", [c for c in CASES if c.bound is Non
 in_batches = pytest.mark.parametrize("case", [c for c in CASES if isinstance(c.errors, Batch)], ids=str)
 
 
-def _kinds(kind: type[Any]) -> set[type[Any]]:
-    """All classes below this one, in dither, that can be built."""
-    below = {found for child in kind.__subclasses__() for found in (child, *_kinds(child))}
-    return {found for found in below if found.__module__.startswith("dither.") and not inspect.isabstract(found)}
-
-
 def test_every_mechanism_is_in_the_suite() -> None:
     """A class that is not: add a `Case` for it to a file of cases that mechanism_cases.py lists."""
-    public = {found for found in vars(dither.mechanisms).values() if inspect.isclass(found)}
-    wanted = _kinds(Mechanism) | {found for found in public if issubclass(found, Mechanism) and found is not Mechanism}
-    assert {kind.__name__ for kind in wanted} - {type(case.make()).__name__ for case in CASES} == set()
+    assert names_of_mechanisms() - {type(case.make()).__name__ for case in CASES} == set()
 
 
 @every_case

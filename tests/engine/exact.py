@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from dither.engine.groups import Groups
 from dither.engine.needs import Need, Whole
-from dither.engine.query import Question
 from dither.tables import BoundedTable
 
 __all__ = ["exact_numbers", "needs_of"]
@@ -31,8 +30,3 @@ def exact_numbers(bounded: BoundedTable, needs: Mapping[str, Need], groups: pa.T
     numbers = {key: known.vector(batches, name) for name, key in wholes.items()}
     others = {key: need for key, need in needs.items() if key not in numbers}
     return numbers | {key: need.collect(need.ask(bounded, _SALT)._open(), known) for key, need in others.items()}
-
-
-def of_question(question: Question, groups: pa.Table) -> dict[str, Any]:
-    """The exact numbers behind a question."""
-    return exact_numbers(question._bounded, needs_of(question.aggregates), groups)

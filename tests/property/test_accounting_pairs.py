@@ -115,7 +115,6 @@ MAKERS: dict[str, Maker] = {
         for wrapper in ("removed", "added", "fixed size", "mixed", "worst")
     },
 }
-LEAKING = ("approximate", "sampled leak", "finite", "fixed size leak", "uneven worst")
 FEW, MANY = 12, 5_500  # over all makers: about 10^3 losses here, and 10^5 points at night
 SLOW = ("power law", "Student t", "wide Student t")  # sums over the integers in 400 bits: fewer points
 LOSSES = 5
