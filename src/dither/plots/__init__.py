@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dither.plots.curves import Drawable, draw, loss, profile, tradeoff
-    from dither.plots.errors import error_by_epsilon, error_by_rows
+    from dither.plots.errors import competing, error_by_epsilon, error_by_rows
     from dither.plots.intervals import answers
     from dither.plots.page import report
     from dither.plots.spending import budget
@@ -24,6 +24,7 @@ _HOMES = {
     "alt_text": "style",
     "answers": "intervals",
     "budget": "spending",
+    "competing": "errors",
     "draw": "curves",
     "error_by_epsilon": "errors",
     "error_by_rows": "errors",
@@ -38,6 +39,7 @@ __all__ = [
     "alt_text",
     "answers",
     "budget",
+    "competing",
     "draw",
     "error_by_epsilon",
     "error_by_rows",

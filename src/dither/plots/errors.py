@@ -1,4 +1,4 @@
-"""Errors that are to be expected: against the number of rows, and against ε."""
+"""Errors that are to be expected: against the number of rows, against ε, and of several ways beside each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dither.plots.words import price
 if TYPE_CHECKING:
     from dither.engine import Plan, Question
 
-__all__ = ["error_by_epsilon", "error_by_rows"]
+__all__ = ["competing", "error_by_epsilon", "error_by_rows"]
 
 _SIZES = [int(float(f"{size:.2g}")) for size in np.geomspace(30, 1_000_000, 25)]
 _EPSILONS = [float(f"{epsilon:.2g}") for epsilon in np.geomspace(0.01, 10, 19)]
@@ -53,11 +53,27 @@ def _drawn(title: str, axis: str, places: Sequence[float], errors: Mapping[str, 
     }
     if not known:
         raise ParameterError("there is nothing to draw: no column has an error that is known beforehand.")
-    figure, axes = new_axes(title, axis, "± error")
+    return competing(title, axis, places, known, y_label="± error")
+
+
+def competing(
+    title: str,
+    axis: str,
+    places: Sequence[float],
+    errors: Mapping[str, Sequence[float]],
+    *,
+    y_label: str = "typical error",
+    mark: tuple[str, float] | None = None,
+) -> Figure:
+    """The errors of several ways to answer one question, on logarithmic axes; `mark` is a size to compare them with."""
+    figure, axes = new_axes(title, axis, y_label)
     at = [float(place) for place in places]
-    for (name, values), stroke in zip(known.items(), strokes(len(known)), strict=True):
+    for (name, values), stroke in zip(errors.items(), strokes(len(errors)), strict=True):
         axes.loglog(at, values, label=name, **stroke)
+    if mark is not None:
+        axes.axhline(mark[1], color="0.6", linewidth=0.8)
+        axes.annotate(mark[0], (at[-1], mark[1]), fontsize=7, va="bottom", ha="right")
     for text in axes.legend(fontsize=7, frameon=False, loc="lower left").get_texts():
         text.set_parse_math(False)
-    said = "; ".join(f"{plain(name)} from {values[0]:.3g} to {values[-1]:.3g}" for name, values in known.items())
+    said = "; ".join(f"{plain(name)} from {values[0]:.3g} to {values[-1]:.3g}" for name, values in errors.items())
     return described(figure, f"{title}. Errors from {axis} = {at[0]:g} to {at[-1]:g}: {said}.")
