@@ -7,6 +7,9 @@ fewer than one run in 10^8 alarms.
 from __future__ import annotations
 
 import math
+import warnings
+from datetime import date
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +24,7 @@ from dither.audit.outcomes import as_rows, lowest_bits
 from dither.audit.target import Target
 from dither.audit.zoo.additive import gaussian_float, laplace_float
 from dither.errors import ParameterError
+from dither.noise import entropy
 from tests.contract.entropy_use import nothing_drawn
 from tests.statistical.fit import ALARM
 
@@ -61,7 +65,64 @@ def test_what_does_not_depend_on_the_input_is_never_accused() -> None:
         assert verdict.lower_bound == 0
 
 
+def test_equal_texts_are_one_answer_whatever_their_type() -> None:
+    """Else a private choice would be accused that gives the true answer as a str and a drawn one as numpy has it."""
+    assert as_rows(["a"]) == as_rows([np.str_("a")]) != as_rows(["b"])
+    assert as_rows([b"a"]) == as_rows([np.bytes_(b"a")]) != as_rows(["a"])
+
+
 # ------------------------------------------------------------ what is found
+
+
+class _Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        (_Colour.RED, _Colour.BLUE),
+        (1j, 2j),
+        (date(2020, 1, 1), date(2020, 1, 2)),
+        (np.datetime64("2020-01-01"), np.datetime64("2020-01-02")),
+        ({"a": None}, {"b": None}),
+        ((), ("x",)),
+        (float("nan"), float("inf")),
+        (10**400, -(10**400)),
+    ],
+    ids=["names", "complex numbers", "dates", "moments", "keys", "nothing", "no numbers", "huge"],
+)
+def test_answers_of_any_kind_are_told_apart(answers: tuple[Any, Any]) -> None:
+    assert attack(lambda data: answers[data], (0, 1), samples=1_000).violated
+
+
+def test_what_has_no_name_but_its_address_is_its_type() -> None:
+    """Else where an object lies in memory would tell the inputs apart."""
+    here, there = object(), object()
+    assert as_rows([here]) == as_rows([there]) != as_rows([print])
+
+
+@pytest.mark.parametrize("answer", [(), [], (math.inf, -math.inf), (1.7e308, 1.7e308), math.nan], ids=repr)
+def test_answers_that_are_no_numbers_do_no_harm(answer: Any) -> None:
+    with warnings.catch_warnings(action="error"):
+        assert not attack(lambda data: answer, (0, 1), samples=1_000, alpha=ALARM).violated
+
+
+def test_the_bound_is_at_the_claimed_delta() -> None:
+    """With probability 1/4 the input is told, else nothing: (0, 1/4)-DP, and no ε at all is true at δ = 0."""
+
+    def tells(data: int, runs: int) -> Any:
+        return np.where(entropy.current().words(runs) < 2**62, data, -1)
+
+    target, claim = Target("tells", tells), dp.ApproxDP(1, "1/4")
+    bound = attack(target, (0, 1), claim=claim, samples=4_000, alpha=ALARM)
+    assert (bound.delta, bound.lower_bound) == (Fraction(1, 4), 0)
+    assert attack(target, (0, 1), claim=claim, delta=0, samples=4_000).lower_bound > 1
+
+
+def test_a_large_claim_is_no_trouble() -> None:
+    assert not attack(lambda data: data, (0, 1), 10**6, samples=1_000).violated
 
 
 def test_noise_that_is_five_percent_too_small_is_seen() -> None:
@@ -118,6 +179,11 @@ def test_a01_textbook_samplers_in_floating_point_are_seen_at_once(broken: Any) -
     assert found.has_leak
     assert found.grids[0] < found.grids[1]
     assert found.verdict.samples <= 20_000
+
+
+def test_a01_numbers_in_a_list_are_looked_at_too() -> None:
+    found = support(Target("list", lambda data, runs: [[0.5, float(x)] for x in laplace_float(data, runs)]))
+    assert found.has_leak
 
 
 @pytest.mark.parametrize("ours", [dp.Laplace(sensitivity=1, epsilon=1), dp.Gaussian(sensitivity=1, sigma=1)], ids=repr)
@@ -195,6 +261,9 @@ def test_many_pairs_and_few_runs_keep_to_them(samples: int) -> None:
         {"neighbours": []},
         {"neighbours": [(0, 1)] * 40, "samples": 799},
         {"epsilon": 1, "claim": dp.PureDP(1)},
+        {"claim": 1},
+        {"claim": dp.PureDP(1), "delta": -1},
+        {"delta": 2},
     ],
     ids=repr,
 )
@@ -209,8 +278,16 @@ def test_what_cannot_be_run_is_refused() -> None:
     with pytest.raises(ParameterError, match="one answer for each"):
         attack(Target("short", lambda data, runs: [1]), (0, 1))
 
+    with pytest.raises(ParameterError, match="one answer for each"):
+        attack(Target("single", lambda data, runs: 1.0), (0, 1))
+    with pytest.raises(ParameterError, match="pair"):
+        support(_laplace(1), "real")
+
     def picky(data: Any) -> Any:
         raise TypeError
+
+    with pytest.raises(ParameterError, match="raised a TypeError"):
+        attack(picky, (0, 1))
 
     with pytest.raises(ParameterError, match="none of the usual inputs"):
         attack(picky)

@@ -18,6 +18,7 @@ from dither.audit.ours import CONTROLS, Control, control
 from dither.audit.zoo import SPECIMENS, Specimen, sampling, sparse_vectors
 from dither.errors import ParameterError
 from dither.events import GaussianNoise, PoissonSampled, Repeated
+from dither.measures import GaussianDP
 from tests.contract.kinds import names_of_mechanisms
 from tests.statistical.fit import ALARM
 
@@ -113,6 +114,10 @@ def test_an_unknown_name_is_refused() -> None:
 # ------------------------------------------------------- truths of the zoo
 
 
+def _truth(name: str) -> float:
+    return next(specimen.truth for specimen in SPECIMENS if specimen.name == name)
+
+
 def test_the_discount_of_sampled_batches_is_what_the_accountant_says() -> None:
     """δ(1) of ten Gaussian sums of σ = 0.3, sampled at rate 1/10."""
     batch = PoissonSampled(GaussianNoise(sampling.SIGMA**2, Fraction(1)), Fraction(1, sampling.BATCHES))
@@ -124,6 +129,13 @@ def test_the_classic_gaussian_at_ten_is_not_what_it_says() -> None:
     mu = 10 / math.sqrt(2 * math.log(5))
     tail = [math.erfc(x / math.sqrt(2)) / 2 for x in (10 / mu - mu / 2, 10 / mu + mu / 2)]
     assert tail[0] - math.exp(10) * tail[1] == pytest.approx(0.79, abs=0.005)
+    assert GaussianDP(mu).epsilon("1/4") <= _truth("classic Gaussian at ε = 10") < 18.4
+
+
+def test_what_shuffled_batches_cost() -> None:
+    """Two of them change by at most √2 together."""
+    mu = math.sqrt(2) / sampling.SIGMA
+    assert GaussianDP(mu).epsilon(sampling.DELTA) <= _truth("shuffled batches as Poisson sampling") < 8.2
 
 
 def test_at_three_hundred_thousand_runs_no_event_can_show_it() -> None:

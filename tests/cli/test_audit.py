@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+import dither as dp
 from dither.cli import app
 
 
@@ -37,8 +38,40 @@ def tells(count: int) -> int:
     return count
 
 
+half_scale = dp.Laplace(sensitivity=1, scale="1/2")
+
+
+def test_a_mechanism_of_a_module_is_held_to_its_own_promise() -> None:
+    flags = ("tests.cli.test_audit:half_scale", "--neighbours", "number", "--samples", "2000", "--alpha", "1e-11")
+    done = audit(*flags, "--json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["claim"] == "PureDP(epsilon=2)"
+    assert audit(*flags, "--epsilon", "1").exit_code == 1
+
+
+def fails(count: int) -> float:
+    """A function that has no answer."""
+    return 1 / (count - count)
+
+
+def test_a_function_that_fails_is_named() -> None:
+    done = audit("tests.cli.test_audit:fails", "--neighbours", "number")
+    assert done.exit_code == 2
+    assert "fails raised a ZeroDivisionError" in done.output
+
+
 @pytest.mark.parametrize(
-    "flags", [(), ("Laplace", "--zoo"), ("nothing",), ("no_such_module:f",), ("Laplace", "--samples", "0")]
+    "flags",
+    [
+        (),
+        ("Laplace", "--zoo"),
+        ("nothing",),
+        ("no_such_module:f",),
+        ("Laplace", "--samples", "0"),
+        ("--zoo", "--samples", "400"),
+        ("--zoo", "--epsilon", "2"),
+        ("--zoo", "--plot", "zoo.svg"),
+    ],
 )
 def test_bad_usage_ends_with_two(flags: tuple[str, ...]) -> None:
     assert audit(*flags).exit_code == 2

@@ -28,6 +28,7 @@ __all__ = ["Allowed", "Floats", "epsilon_at_least"]
 Floats = NDArray[np.float64]
 
 _GRID = np.concatenate([np.geomspace(1e-7, 0.5, 60), np.linspace(0.55, 1.0, 10)])
+_LARGE = 700.0  # an ε that allows everything, and whose exponential is a float
 _CURVE_BANDS = (0.003, 0.03, 0.2, 0.5, 1.0)
 
 
@@ -45,6 +46,11 @@ class Allowed:
         if isinstance(self.claim, ApproxDP):
             return self.claim.stated_epsilon, self.claim.stated_delta
         return None
+
+    @property
+    def delta(self) -> Fraction:
+        """The δ of the claim; 0 for a curve, which has one for every ε."""
+        return Fraction(0) if self._point is None else self._point[1]
 
     @property
     def is_pure(self) -> bool:
@@ -79,7 +85,7 @@ class Allowed:
         if self._point is None:
             return np.asarray(1 - np.interp(other, _GRID, self._curve))
         epsilon, delta = (float(x) for x in self._point)
-        return np.asarray(math.exp(epsilon) * other + delta)
+        return np.asarray(math.exp(min(epsilon, _LARGE)) * other + delta)
 
     @cached_property
     def _curve(self) -> Floats:

@@ -21,6 +21,7 @@ from dither.audit.hunt import attack
 from dither.audit.outcomes import lowest_bits
 from dither.audit.target import Target, as_target
 from dither.audit.verdict import Verdict
+from dither.errors import ParameterError
 from dither.exact import Number
 from dither.measures import PureDP
 
@@ -50,23 +51,25 @@ class Support:
 
 def support(
     target: Any,
-    neighbours: tuple[Any, Any] = (0.0, 1.0),
+    neighbours: Any = (0.0, 1.0),
     epsilon: Number = 1,
     *,
     samples: int = _RUNS,
     alpha: Number = Fraction(1, 10**6),
 ) -> Support:
-    """Look at the lowest bits of numbers that come out on two neighbouring inputs.
+    """Look at the lowest bits of numbers that come out on two neighbouring inputs, which are given as a pair.
 
     >>> import dither as dp
     >>> dp.audit.support(dp.Laplace(sensitivity=1, epsilon=1)).has_leak
     False
     """
+    if not (isinstance(neighbours, tuple) and len(neighbours) == 2):
+        raise ParameterError("neighbours must be a pair (left, right).")
     whole = as_target(target)
     coarsest: dict[int, int] = {}
 
     def bits(data: Any, runs: int) -> NDArray[np.float64]:
-        found = lowest_bits(whole.rows(data, runs)[:, 0])
+        found = lowest_bits(whole.rows(data, runs))
         side = int(data is neighbours[1])
         coarsest[side] = min(coarsest.get(side, 2000), int(np.nanmin(found, initial=2000)))
         return found

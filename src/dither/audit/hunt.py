@@ -71,7 +71,7 @@ def attack(
     target: Any,
     neighbours: Any = None,
     epsilon: Number | None = None,
-    delta: Number = 0,
+    delta: Number | None = None,
     *,
     claim: Guarantee | None = None,
     samples: int = 300_000,
@@ -86,8 +86,9 @@ def attack(
     None tries the pairs that are neighbours in every reading: one number changes by 1.
 
     The claim is (`epsilon`, `delta`)-DP, or any guarantee as `claim`, which is then checked as a whole curve. With
-    neither, it is what a mechanism itself promises, and ε = 1 for a function. At most `samples` runs a side are made,
-    fewer if the claim falls earlier. A true claim is called violated with probability at most `alpha`.
+    neither, it is what a mechanism itself promises, and ε = 1 for a function. The lower bound on ε is one at `delta`;
+    unless given, at the δ of the claim. At most `samples` runs a side are made, fewer if the claim falls earlier. A
+    true claim is called violated with probability at most `alpha`.
 
     >>> import dither as dp
     >>> broken = dp.Laplace(sensitivity=1, scale="1/2")
@@ -96,8 +97,10 @@ def attack(
     (True, True)
     """
     hunted = as_target(target)
-    allowed = Allowed(_claim(target, epsilon, delta, claim))
-    failure, miss = rational(delta, "delta"), rational(alpha, "alpha")
+    allowed = Allowed(_claim(target, epsilon, 0 if delta is None else delta, claim))
+    failure = allowed.delta if delta is None else rational(delta, "delta")
+    check.probability(delta=failure)
+    miss = rational(alpha, "alpha")
     check.between(0, 1, alpha=miss)
     check.count(least=_FEWEST_SAMPLES, samples=samples)
     pairs = _pairs(target, hunted, neighbours)
@@ -109,6 +112,8 @@ def _claim(target: Any, epsilon: Number | None, delta: Number, claim: Guarantee 
     if claim is not None:
         if epsilon is not None:
             raise ParameterError("the claim must be given in one way: epsilon (and delta), or claim=.")
+        if not isinstance(claim, Guarantee):
+            raise ParameterError(f"claim must be a guarantee such as PureDP(1), got the type {type(claim).__name__}.")
         return claim
     promised = getattr(target, "guarantee", None)
     if epsilon is None and isinstance(promised, Guarantee):

@@ -3,8 +3,8 @@
 The rows are post-processing: the same function of the answer for both inputs, fixed before the answers that are counted
 are drawn. So nothing here can make a private mechanism look broken; it can only lose what would have shown that one is.
 
-An answer becomes its numbers in order; a list is preceded by its length, and what is no number (a text, None, no
-answer) becomes the number of its name. Missing entries are NaN.
+An answer becomes its numbers in order; a list is preceded by its length, and what is no number (a text, a date, None,
+no answer) becomes the number of its name. Missing entries are NaN.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def as_rows(answers: Any) -> Rows:
     """One row for each answer: an array of numbers as it is, anything else entry by entry."""
     if isinstance(answers, np.ndarray) and answers.dtype.kind in "biuf":
         flat: Rows = answers.reshape(len(answers), -1)[:, :_MOST_ENTRIES].astype(np.float64)
-        return flat
+        return fitted(flat, max(flat.shape[1], 1))
     rows = [_numbers(answer)[:_MOST_ENTRIES] for answer in answers]
-    width = max((len(row) for row in rows), default=0)
+    width = max((len(row) for row in rows), default=1) or 1
     found = np.full((len(rows), width), np.nan)
     for row, numbers in zip(found, rows, strict=True):
         row[: len(numbers)] = numbers
@@ -51,8 +51,8 @@ def fitted(rows: Rows, width: int) -> Rows:
 def _numbers(answer: Any) -> list[float]:
     if isinstance(answer, bool | np.bool_ | Real | Decimal | Fraction):
         return [_float(answer)]
-    if isinstance(answer, str | bytes) or answer is None:
-        return [_code(answer)]
+    if isinstance(answer, str | bytes):
+        return [_code(repr(str(answer) if isinstance(answer, str) else bytes(answer)))]  # np.str_("a") is "a"
     if isinstance(answer, Mapping):
         answer = sorted(answer.items(), key=repr)
     if isinstance(answer, set | frozenset):
@@ -67,7 +67,8 @@ def _numbers(answer: Any) -> list[float]:
         return parts if isinstance(answer, tuple) else [float(len(answer)), *parts]
     if is_dataclass(answer) and not isinstance(answer, type):
         return _numbers((type(answer).__name__, *(getattr(answer, field.name) for field in fields(answer))))
-    return [_code(type(answer).__name__)]
+    name = repr(answer)
+    return [_code(type(answer).__name__ if " at 0x" in name else name)]  # never the place in memory
 
 
 def _float(number: Any) -> float:
@@ -77,9 +78,9 @@ def _float(number: Any) -> float:
         return float(np.inf if number > 0 else -np.inf)
 
 
-def _code(symbol: Any) -> float:
+def _code(name: str) -> float:
     """The same number for the same name in every process, and one that no count comes near."""
-    return -1e9 - zlib.crc32(repr(symbol).encode())
+    return -1e9 - zlib.crc32(name.encode())
 
 
 def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.float64]:

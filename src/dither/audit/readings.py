@@ -50,7 +50,9 @@ class Entries:
         if self.with_sums:
             is_missing = np.isnan(rows)
             known, low, high = (np.where(is_missing, fill, rows) for fill in (0.0, np.inf, -np.inf))
-            found += [known.sum(axis=1), high.max(axis=1), low.min(axis=1), is_missing.sum(axis=1).astype(np.float64)]
+            with np.errstate(over="ignore", invalid="ignore"):  # ∞ and NaN are sums as good as others
+                total = known.sum(axis=1)
+            found += [total, high.max(axis=1), low.min(axis=1), is_missing.sum(axis=1).astype(np.float64)]
         return Reading([*found, *(lowest_bits(rows[:, i]) for i in self.fine)])
 
 

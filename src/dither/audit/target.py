@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dither.audit.outcomes import Rows, as_rows
-from dither.errors import ParameterError
+from dither.errors import DitherError, ParameterError
 from dither.mechanisms import Mechanism
 from dither.mechanisms.additive import Additive, numeric
 
@@ -26,10 +26,23 @@ class Target:
 
     def rows(self, data: Any, runs: int) -> Rows:
         """The answers as rows of numbers."""
-        found = as_rows(self.many(data, runs) if runs else [])
-        if len(found) != runs:
-            raise ParameterError(f"many(input, size) must give one answer for each of size={runs} runs.")
-        return found
+        answers = self._answers(data, runs) if runs else []
+        if np.ndim(answers) if isinstance(answers, np.ndarray) else isinstance(answers, Iterable):
+            found = as_rows(answers)
+            if len(found) == runs:
+                return found
+        raise ParameterError(f"many(input, size) must give one answer for each of size={runs} runs.")
+
+    def _answers(self, data: Any, runs: int) -> Any:
+        try:
+            return self.many(data, runs)
+        except DitherError:
+            raise
+        except Exception as error:
+            raise ParameterError(
+                f"the target {self.name} raised a {type(error).__name__} on an input. Let it answer on all of them, or "
+                "give neighbours= that are inputs of it."
+            ) from error
 
 
 def as_target(thing: Any) -> Target:

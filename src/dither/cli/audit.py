@@ -78,6 +78,8 @@ def command(
     if zoo == (target is not None):
         raise typer.BadParameter("give either a TARGET or --zoo.")
     if zoo:
+        if any(flag is not None for flag in (epsilon, delta, neighbours, samples, pairs, plot)):
+            raise typer.BadParameter("--zoo takes --alpha and --json alone: every target of it says the rest itself.")
         _zoo(alpha, json)
         return
     assert target is not None
@@ -113,14 +115,15 @@ def _one(
 ) -> None:
     from dither.audit import attack
 
-    stated: tuple[str | None, str]
+    stated: tuple[str | None, str | None]
     if ":" in name:
-        hunted, pairs, stated = _function(name), neighbours, (epsilon or "1", delta or "0")
+        hunted, pairs, stated = _function(name), neighbours, (epsilon, delta)
     else:
         from dither.audit.ours import control
 
         known = control(name)
-        hunted, pairs, stated = known.make(epsilon or "1", delta or "1e-6"), neighbours or known.neighbours, (None, "0")
+        made = known.make("1" if epsilon is None else epsilon, "1e-6" if delta is None else delta)
+        hunted, pairs, stated = made, neighbours or known.neighbours, (None, None)
     with bar(name) as progress:
         verdict = attack(hunted, pairs, *stated, samples=samples, alpha=alpha, progress=progress)
     if plot is not None:

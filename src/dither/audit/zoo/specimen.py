@@ -31,7 +31,7 @@ class Specimen:
     guarantee: Guarantee
     """What it claims."""
     truth: float
-    """The smallest ε that is true at the δ it claims; ∞ if there is none."""
+    """The smallest ε that is known to be true at the δ it claims, on the lattice of its noise; ∞ if there is none."""
     why: str
     """What is wrong with it, or why it is right."""
     is_broken: bool = True
