@@ -328,7 +328,7 @@ def _foreign_randomness(code: str) -> list[str]:
 
 
 def test_a16_only_one_file_draws_randomness() -> None:
-    """Invented tables, of the demo and of audits, have a seed, so that they are the same each time: it protects nobody."""
+    """Invented tables, of the demo and of audits, have a seed, to be the same each time: they protect nobody."""
     found = {
         path.relative_to(repository.SOURCE).as_posix(): foreign
         for path in repository.SOURCE.rglob("*.py")
