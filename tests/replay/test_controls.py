@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from decimal import Decimal
+from threading import Thread
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dither as dp
 from dither.audit.rerun import replay
 from dither.engine.needs import Neighbour, Whole
-from dither.errors import EntropyError
+from dither.errors import EntropyError, ParameterError
+from dither.estimators.answer import Estimate
 from dither.mechanisms import Release
 from dither.noise import DiscreteLaplace, UniformBelow, entropy, tape
 
@@ -198,6 +207,111 @@ def caught(x: list[float]) -> int:
         return 0
 
 
+def sign_of_zero(x: list[float]) -> tuple[int, float]:
+    return ONE.release(len(x)).value, math.copysign(0.0, len(x) - 3.5)
+
+
+def kind_of_key(x: list[float]) -> dict[Any, int]:
+    """1 and True are equal as keys, and read differently."""
+    return {(1 if len(x) > 3 else True): ONE.release(len(x)).value}
+
+
+def digits(x: list[float]) -> tuple[int, Decimal]:
+    return ONE.release(len(x)).value, Decimal("1.0" if len(x) > 3 else "1.00")
+
+
+def mechanism_by_data(x: list[float]) -> Release:
+    """The release shows what made it, with a sensitivity from data."""
+    made = ONE.release(len(x))
+    return Release(made.value, made.event, made.guarantee, dp.Laplace(sensitivity=len(x), epsilon=1))
+
+
+def interval_by_data(x: list[float]) -> Estimate:
+    """An interval around the exact value."""
+    made, exact = ONE.release(len(x)), len(x)
+    return Estimate(made.value, made.event, made.guarantee, ONE, bars=lambda level: (exact - 1, exact + 1))
+
+
+@dataclass(frozen=True)
+class Noted:
+    noisy: int
+    exact: int = field(compare=False, repr=False)
+
+
+def hidden_field(x: list[float]) -> Noted:
+    """What does not count as a difference for Python is there all the same."""
+    return Noted(ONE.release(len(x)).value, len(x))
+
+
+def in_metadata(x: list[float]) -> pa.Table:
+    return pa.table({"noisy": [ONE.release(len(x)).value]}).replace_schema_metadata({"rows": str(len(x))})
+
+
+def names_of_codes(x: list[float]) -> pa.Table:
+    """A coded column that uses one of its names, and knows all values."""
+    return pa.table({"first": pa.DictionaryArray.from_arrays([0], x), "noisy": [ONE.release(len(x)).value]})
+
+
+def frame(x: list[float]) -> pd.DataFrame:
+    return pd.DataFrame({"noisy": [ONE.release(len(x)).value], "exact": [len(x)]})
+
+
+def cause_that_tells(x: list[float]) -> Release:
+    """A traceback shows both errors."""
+    try:
+        raise ValueError(f"{len(x)} records")
+    except ValueError as error:
+        raise RuntimeError("failed") from error
+
+
+def note_that_tells(x: list[float]) -> Release:
+    error = RuntimeError("failed")
+    error.add_note(f"{len(x)} records")
+    raise error
+
+
+def warning(x: list[float]) -> Release:
+    warnings.warn(f"{len(x)} records", stacklevel=1)
+    return ONE.release(len(x))
+
+
+def caught_all(x: list[float]) -> int:
+    """A draw more on one side, where whatever is raised is swallowed."""
+    try:
+        ONE.release(len(x))
+        if len(x) <= 3:
+            ONE.release(len(x))
+    except BaseException:
+        pass
+    return 0
+
+
+def in_a_thread(x: list[float]) -> Release:
+    """A draw that is not said, whose error ends a thread and nothing else."""
+    drawing = Thread(target=lambda: suppressed(UniformBelow(5).sample))
+    drawing.start()
+    drawing.join()
+    return ONE.release(len(x))
+
+
+def suppressed(draw: Callable[[], Any]) -> None:
+    with suppress(BaseException):
+        draw()
+
+
+def unsaid_value(x: list[float]) -> int:
+    """Another value gets the noise than the one that is said to."""
+    noising = ONE._integers
+    assert noising is not None
+    terms = {"event": noising.event, "law": noising.law, "grid": None}
+    return tape.answered(lambda: len(x) + noising.law.sample(), "added", 0, **terms)
+
+
+def exact_salt(x: list[float]) -> int:
+    """Data in the place of chance."""
+    return tape.answered(lambda: len(x), "salt", None)
+
+
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "sensitivity understated by a tenth": (understated, "moved by more than the sensitivity 9"),
     "no clamp": (not_clamped, "moved by more than the sensitivity 5"),
@@ -226,6 +340,22 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a session that forgets an answer": (overdrawn_session, "cost more than was charged"),
     "randomness of its own": (Counter(), "something exact is shown"),
     "records that are used up": (emptied, "changed its input"),
+    "the sign of a zero": (sign_of_zero, "something exact is shown"),
+    "the type of a key": (kind_of_key, "something exact is shown"),
+    "digits that are zero": (digits, "something exact is shown"),
+    "a release that shows another mechanism": (mechanism_by_data, "something exact is shown"),
+    "an interval around what is exact": (interval_by_data, "something exact is shown"),
+    "a field that is not compared": (hidden_field, "something exact is shown"),
+    "metadata of a table": (in_metadata, "something exact is shown"),
+    "names that a coded column does not use": (names_of_codes, "something exact is shown"),
+    "a frame with an exact number": (frame, "something exact is shown"),
+    "an error behind an error": (cause_that_tells, "another error, or another message"),
+    "a note of an error": (note_that_tells, "another error, or another message"),
+    "a warning that tells": (warning, "other warnings"),
+    "a draw more where all is swallowed": (caught_all, "a call more than on the other side"),
+    "a draw in a thread": (in_a_thread, "outside of any call"),
+    "noise on another value": (unsaid_value, "more than the values that are said to go in"),
+    "data for a salt": (exact_salt, "more than the values that are said to go in"),
 }
 
 
@@ -245,6 +375,25 @@ def test_the_same_without_the_mistake_passes() -> None:
     assert verdict.calls == 1
     assert str(verdict) == "the same up to what was charged; calls: 1"
     assert verdict.charged == dp.PureDP(1)
+
+
+def test_what_reads_alike_is_the_same() -> None:
+    def answers(x: list[float]) -> Any:
+        noisy = ONE.release(len(x)).value
+        return {math.nan: noisy}, {"b", "a"}, pd.DataFrame({"noisy": [noisy, math.nan]}), lambda: noisy
+
+    assert replay(answers, MORE, LESS).passed
+
+
+def test_a_price_that_nobody_named_is_not_called_paid() -> None:
+    verdict = replay(lambda x: ONE.release(len(x)).value, MORE, LESS)
+    assert verdict.passed
+    assert "not known" in str(verdict)
+
+
+def test_a_kind_without_a_rule_is_refused() -> None:
+    with pytest.raises(ParameterError, match="no rule for calls of the kind 'mine'"):
+        replay(lambda x: tape.answered(lambda: 0, "mine", len(x)), MORE, LESS)
 
 
 def test_data_inside_of_data_must_not_change_either() -> None:

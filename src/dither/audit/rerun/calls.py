@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dither.audit.rerun.same import same
 
 __all__ = ["Call", "Difference", "Recorder", "Repeater", "Stream"]
 
@@ -29,12 +31,14 @@ class Call:
     group: int | None
     """The group of a table that the call is about, where it is about one."""
     answer: Any = None
+    start: int = 0
+    """Where in the stream its bits begin."""
     is_half: bool = False
     """Whether a replacement counts twice here: the call was made for a record that is added or removed."""
 
 
 class Difference(BaseException):
-    """Ends a run. (Not an `Exception`: a pipeline that catches those must not hide it.)"""
+    """Ends a run. (Not an `Exception`, which pipelines catch; where they catch anything, the stream remembers it.)"""
 
     def __init__(self, words: str, witness: tuple[Call, Call] | None = None) -> None:
         super().__init__(words)
@@ -48,7 +52,9 @@ class Stream:
     seed: int
     open_calls: int = 0
     word_bits: int = 64
-    _used: int = 0
+    used: int = 0
+    found: Difference | None = None
+    """The first difference: it counts even if the pipeline, or a thread of it, swallows what is raised."""
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """As every source."""
@@ -61,12 +67,18 @@ class Stream:
 
     def _bytes(self, size: int) -> bytes:
         if not self.open_calls:
-            raise Difference(
+            raise self.refused(
                 "randomness was drawn outside of any call that says what it is for. Draw inside of "
                 "dither.noise.tape.answered, with the exact values and the terms."
             )
-        self._used += 1
-        return hashlib.shake_256(f"{self.seed} {self._used}".encode()).digest(size)
+        self.used += 1
+        return hashlib.shake_256(f"{self.seed} {self.used}".encode()).digest(size)
+
+    def refused(self, words: str, witness: tuple[Call, Call] | None = None) -> Difference:
+        """A difference, to be raised."""
+        difference = Difference(words, witness)
+        self.found = self.found or difference
+        return difference
 
 
 @dataclass
@@ -75,6 +87,8 @@ class Recorder:
 
     stream: Stream
     calls: list[Call] = field(default_factory=list)
+    warned: list[str] = field(default_factory=list)
+    """The warnings that the pipeline gave."""
     _group: int | None = None
 
     def turn(self, group: int) -> None:
@@ -85,9 +99,9 @@ class Recorder:
         """Draw, and keep what went in and what came out. A call within another is part of it."""
         if self.stream.open_calls:
             return draw()
-        call = Call(kind, copy.deepcopy(values), terms, self._group)
+        call = Call(kind, copy.deepcopy(values), terms, self._group, start=self.stream.used)
         answer = self._drawn(draw)
-        self.calls.append(Call(kind, call.values, terms, call.group, copy.deepcopy(answer)))
+        self.calls.append(replace(call, answer=copy.deepcopy(answer)))
         return answer
 
     def _drawn(self, draw: Callable[[], Any]) -> Any:
@@ -102,7 +116,8 @@ class Recorder:
 class Repeater(Recorder):
     """The tape of the second run: it gives the answers of the first, to the same calls in the same order.
 
-    Each call is also drawn, and what is drawn is thrown away: whether that fails must not depend on the data either.
+    Each call is also drawn, from the same bits as before, and what is drawn is thrown away. Whether that fails must not
+    depend on the data either; and where the same values went in, the same must come out, or others went in unsaid.
     """
 
     first: list[Call] = field(default_factory=list)
@@ -112,22 +127,23 @@ class Repeater(Recorder):
             return draw()
         place = len(self.calls)
         if place >= len(self.first):
-            raise Difference(f"a call more than on the other side, of the kind '{kind}', after {place} calls.")
+            raise self.stream.refused(f"a call more than on the other side, of the kind '{kind}', after {place} calls.")
         before = self.first[place]
         call = Call(kind, copy.deepcopy(values), terms, self._group)
         if before.kind != kind or before.group != self._group:
-            raise Difference(
+            raise self.stream.refused(
                 f"call {place + 1} is of the kind '{before.kind}' on one side, and '{kind}' on the other.",
                 (before, call),
             )
+        self.stream.used = before.start
         own = self._drawn(draw)
-        if kind in _FREE:
-            answer = _continued(before.answer, own)
-        else:
-            _same_terms(place, before, call)
-            _same_form(place, before, call, own)
-            answer = copy.deepcopy(before.answer)
-        self.calls.append(Call(kind, call.values, terms, call.group, answer))
+        words = None if kind in _FREE else _other_terms(before, call) or _other_form(before, own)
+        if words is None and same(before.values, call.values) and not same(before.answer, own):
+            words = "depends on data by more than the values that are said to go in"
+        if words is not None:
+            raise self.stream.refused(f"call {place + 1}, of the kind '{kind}', {words}.", (before, call))
+        answer = _continued(before.answer, own) if kind in _FREE else copy.deepcopy(before.answer)
+        self.calls.append(replace(call, answer=answer))
         return answer
 
 
@@ -138,25 +154,19 @@ def _continued(before: Any, own: Any) -> Any:
     return np.concatenate([before[: len(own)], own[len(before) :]])
 
 
-def _same_terms(place: int, before: Call, after: Call) -> None:
+def _other_terms(before: Call, after: Call) -> str | None:
     for name in before.terms.keys() | after.terms.keys():
         if name not in before.terms or name not in after.terms or before.terms[name] != after.terms[name]:
-            raise Difference(
-                f"call {place + 1}, of the kind '{after.kind}', depends on data in what must be public: {name}.",
-                (before, after),
-            )
+            return f"depends on data in what must be public: {name}"
+    return None
 
 
-def _same_form(place: int, before: Call, after: Call, own: Any) -> None:
+def _other_form(before: Call, own: Any) -> str | None:
     """What comes out has the same type, and an array the same shape, unless things are found in the data.
 
     (Not the same dtype: sums past 2^63 are Python integers, and whether they are follows from the noisy sums alone.)
     """
-    same = type(before.answer) is type(own)
-    if same and isinstance(own, np.ndarray) and before.kind not in ("groups", "discovered"):
-        same = before.answer.shape == own.shape
-    if not same:
-        raise Difference(
-            f"the answer of call {place + 1}, of the kind '{after.kind}', has another type or shape.",
-            (before, after),
-        )
+    is_same = type(before.answer) is type(own)
+    if is_same and isinstance(own, np.ndarray) and before.kind not in ("groups", "discovered"):
+        is_same = before.answer.shape == own.shape
+    return None if is_same else "has an answer of another type or shape"

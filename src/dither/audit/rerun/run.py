@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -74,12 +75,14 @@ class Recording:
         try:
             if self._found is not None:
                 raise self._found
-            repeater = Repeater(replace(self._tape.stream), first=calls)  # other draws, which are thrown away
+            repeater = Repeater(Stream(self._tape.stream.seed), first=calls)
             again = _outcome(self._pipeline, data, repeater)
             charged = charged if charged is not None else getattr(self._result, "guarantee", None)
             _compare(calls, repeater.calls, charged, worlds)
             if not same(self._result, again):
                 raise Difference(_apart(self._result, again))
+            if not same(self._tape.warned, repeater.warned):
+                raise Difference("other warnings are given on each side.")
         except Difference as found:
             return Replayed(False, found.words, len(calls), charged, None, found.witness)
         return Replayed(True, None, len(calls), charged, self._result)
@@ -88,11 +91,15 @@ class Recording:
 def _outcome(pipeline: Callable[[Any], Any], data: Any, tape: Recorder) -> Any:
     """The result, or the error: both are seen. Data that can be changed in place must be as they were."""
     before = kept(data)
-    with recording(tape.stream, tape):
+    with recording(tape.stream, tape), warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
         try:
             outcome = pipeline(data)
         except Exception as error:
             outcome = error
+    if tape.stream.found is not None:
+        raise tape.stream.found
+    tape.warned = [str(each.message) for each in warned]
     if not is_kept(before, data):
         raise Difference("the pipeline changed its input, and what runs next sees other data. Work on a copy.")
     return outcome
@@ -115,6 +122,8 @@ def _compare(
     spent: dict[Any, list[Event]] = defaultdict(list)
     signs: dict[Any, set[bool]] = defaultdict(set)
     for first, second in zip(before, after, strict=True):
+        if first.kind not in RULES:
+            raise ParameterError(f"there is no rule for calls of the kind '{first.kind}'. Known: {', '.join(RULES)}.")
         check_shown(first)
         first = replace(first, is_half=_is_half(first, charged))
         for world, left, right in _by_world(first, second, worlds):

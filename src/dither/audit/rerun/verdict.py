@@ -28,6 +28,8 @@ class Replayed:
     """The two calls that differed, with their exact values: data, and therefore not shown unless asked for."""
 
     def __str__(self) -> str:
+        if self.passed and self.charged is None:
+            return f"the same, at a price that is not known: charged= was not given; calls: {self.calls}"
         if self.passed:
             return f"the same up to what was charged; calls: {self.calls}"
         return f"DIFFERENT: {self.difference}"
