@@ -68,6 +68,8 @@ def test_a_function_that_fails_is_named() -> None:
         ("nothing",),
         ("no_such_module:f",),
         ("Laplace", "--samples", "0"),
+        ("Laplace", "--plot", "no/such/folder/both.svg"),
+        ("Laplace", "--plot", "both.txt"),
         ("--zoo", "--samples", "400"),
         ("--zoo", "--epsilon", "2"),
         ("--zoo", "--plot", "zoo.svg"),

@@ -167,6 +167,19 @@ def test_a_picture_is_drawn() -> None:
     assert Path("both.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
 
 
+@pytest.mark.parametrize("place", ["visits.csv", "visits.svg", "written.toml", "pictured.toml", "no/folder/both.svg"])
+@pytest.mark.usefixtures("project", "door")
+def test_a_picture_goes_over_nothing_that_matters(place: str) -> None:
+    """Refused before the audit; a ledger may have any name."""
+    text = Path("written.toml").read_text(encoding="utf-8").replace("visits.ledger", "visits.svg")
+    Path("pictured.toml").write_text(text, encoding="utf-8")
+    Path("visits.svg").write_text("a ledger", encoding="utf-8")
+    done = audit("pictured.toml", "gaussian", "--pairs=1", RUNS, "--plot", place)
+    assert (done.code, done.out) == (2, "")
+    assert "--plot" in done.err
+    assert Path("visits.svg").read_text(encoding="utf-8") == "a ledger"
+
+
 # ------------------------------------------------------------ broken engines
 
 

@@ -54,7 +54,7 @@ def command(
         str, typer.Option(metavar="NUMBER", help="The chance that a private mechanism is accused.")
     ] = "1e-6",
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A picture of the answers on both inputs, as .svg.")
+        Path | None, typer.Option(metavar="FILE", help="A picture of the answers on both inputs: .svg, .png or .pdf.")
     ] = None,
     json: options.JSON = False,
 ) -> None:
@@ -114,7 +114,10 @@ def _one(
     json: bool,
 ) -> None:
     from dither.audit import attack
+    from dither.cli.files import check_place
 
+    if plot is not None:
+        check_place("plot", plot)
     stated: tuple[str | None, str | None]
     if ":" in name:
         hunted, pairs, stated = _function(name), neighbours, (epsilon, delta)

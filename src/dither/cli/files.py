@@ -21,7 +21,7 @@ from dither.engine import Plan, TableRelease
 from dither.engine.order import Top
 from dither.errors import DitherError, EngineError, ParameterError
 
-__all__ = ["Files", "write_table"]
+__all__ = ["Files", "check_place", "write_table"]
 
 _ENDINGS: Final = {
     "out": (".csv", ".parquet", ".json"),
@@ -35,10 +35,10 @@ _ENDINGS: Final = {
 class Files:
     """Where the answer goes; None is nowhere."""
 
-    out: Path | None
-    certificate: Path | None
-    report: Path | None
-    plot: Path | None
+    out: Path | None = None
+    certificate: Path | None = None
+    report: Path | None = None
+    plot: Path | None = None
 
     def check(self, description: Description, said: str) -> None:
         """Refuse what could not be written, and what would overwrite the data, the ledger or another of these.
@@ -50,11 +50,7 @@ class Files:
         if description.ledger is not None:
             taken[Path(description.ledger).resolve()] = "the ledger"
         for name, path in self._named().items():
-            if path.suffix.lower() not in _ENDINGS[name]:
-                raise ParameterError(f"--{name} must end in {' or '.join(_ENDINGS[name])}, got {path.name!r}.")
-            folder = path.resolve().parent
-            if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
-                raise ParameterError(f"--{name} cannot be written to {str(path)!r}. Make the folder, or name another.")
+            check_place(name, path)
             if path.resolve() in taken:
                 raise ParameterError(f"--{name} would overwrite {taken[path.resolve()]}. Name another file.")
             taken[path.resolve()] = f"--{name}"
@@ -83,6 +79,15 @@ class Files:
 
     def _named(self) -> dict[str, Path]:
         return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
+
+
+def check_place(name: str, path: Path) -> None:
+    """Refuse a file of this flag that could not be written."""
+    if path.suffix.lower() not in _ENDINGS[name]:
+        raise ParameterError(f"--{name} must end in {' or '.join(_ENDINGS[name])}, got {path.name!r}.")
+    folder = path.resolve().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
+        raise ParameterError(f"--{name} cannot be written to {str(path)!r}. Make the folder, or name another.")
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -19,6 +19,7 @@ import typer
 
 from dither.cli.failures import SHOWN_WRONG
 from dither.cli.figures import figures
+from dither.cli.files import Files
 from dither.cli.flags import described
 from dither.cli.screen import bar, print_json, print_table, printable
 from dither.cli.verdicts import draw
@@ -41,6 +42,7 @@ def audited(
     """Audit the questions of that name, or all; ends with 1 if one of them is shown to be wrong."""
     description = described({"source": str(file)})
     chosen = dict(description.question(name) for name in questions) if questions else dict(description.questions)
+    Files(plot=plot).check(description, str(file))
     if not entropy.DOOR_MAY_OPEN:
         _with_open_door(file, questions, pairs, samples, alpha, plot, json)
         return

@@ -32,7 +32,8 @@ def draw(hunted: Any, verdict: Verdict, file: Path) -> None:
     event, target, runs = verdict.witness.event, as_target(hunted), min(_DRAWN, verdict.samples)
     inputs = {"likelier input": verdict.witness.likelier, "other input": verdict.witness.other}
     answers = {name: event.scores(target.rows(data, runs)) for name, data in inputs.items()}
+    figure = histograms(answers, verdict.target, event.threshold)
     try:
-        save(histograms(answers, verdict.target, event.threshold), file)
+        save(figure, file) if file.suffix.lower() == ".svg" else figure.savefig(file)
     except OSError as error:
         raise typer.BadParameter(f"the picture cannot be written: {error}", param_hint="--plot") from None
