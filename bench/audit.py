@@ -3,7 +3,6 @@
 StatDP and DP-Sniper are quoted from their papers: neither is installed here.
 """
 
-import math
 import time
 from collections.abc import Iterator
 from fractions import Fraction
@@ -28,6 +27,7 @@ TENTH_RUNS = 10_000_000
 TENTH_SECONDS = 60.0
 PEER_RUNS = 50_000
 CONTROL_RUNS = 1_000
+NEVER = 1e9  # a ratio that no time reaches: what was missed is no success, however fast
 
 
 def rows() -> Iterator[Row]:
@@ -90,10 +90,8 @@ def _tenth_rows() -> Iterator[Row]:
             name = (
                 f"{specimen.name} at ε = 0.1, {'caught' if verdict.violated else 'MISSED'} ({verdict.samples:,} runs)"
             )
-            asked = 1.0 if verdict.violated else math.inf
-            yield less_is_better(
-                name, ours=seconds, peer="limit", peer_value=TENTH_SECONDS, asked=min(asked, 1e9), unit="s"
-            )
+            asked = 1.0 if verdict.violated else NEVER
+            yield less_is_better(name, ours=seconds, peer="limit", peer_value=TENTH_SECONDS, asked=asked, unit="s")
 
 
 def _scale_row() -> Row:
@@ -108,9 +106,8 @@ def _precision_row() -> Row:
     found = support(Target("floats", additive.laplace_float))
     seconds = time.process_time() - start
     name = f"precision attack on floating-point Laplace, {'seen' if found.has_leak else 'MISSED'}"
-    return less_is_better(
-        name, ours=seconds, peer="limit", peer_value=1.0, asked=1.0 if found.has_leak else 1e9, unit="s"
-    )
+    asked = 1.0 if found.has_leak else NEVER
+    return less_is_better(name, ours=seconds, peer="limit", peer_value=1.0, asked=asked, unit="s")
 
 
 def _peer_rows() -> Iterator[Row]:

@@ -68,6 +68,7 @@ def test_a_function_that_fails_is_named() -> None:
         ("nothing",),
         ("no_such_module:f",),
         ("Laplace", "--samples", "0"),
+        ("Laplace", "--neighbours", "answers"),  # which all change at once: no neighbours of sensitivity 1
         ("Laplace", "--plot", "no/such/folder/both.svg"),
         ("Laplace", "--plot", "both.txt"),
         ("--zoo", "--samples", "400"),

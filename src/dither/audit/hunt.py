@@ -39,6 +39,7 @@ from dither.audit.verdict import Verdict, Witness
 from dither.errors import ParameterError
 from dither.exact import Number, check, rational
 from dither.measures import ApproxDP, Guarantee, PureDP
+from dither.mechanisms import Mechanism
 from dither.noise import entropy
 
 __all__ = ["attack"]
@@ -83,7 +84,7 @@ def attack(
     `target` is a mechanism, a function of one input, or anything with a method ``many(input, size)`` that gives many
     independent answers at once. `neighbours` is a pair of inputs, a list of pairs, or a family by name: "number",
     "real", "answers" (each changes by at most 1), "counts" (one changes by 1), "add or remove" or "replace" (a record).
-    None tries the pairs that are neighbours in every reading: one number changes by 1.
+    None, for a function, tries the pairs that are neighbours in every reading: one number changes by 1.
 
     The claim is (`epsilon`, `delta`)-DP, or any guarantee as `claim`, which is then checked as a whole curve. With
     neither, it is what a mechanism itself promises, and ε = 1 for a function. The lower bound on ε is one at `delta`;
@@ -127,6 +128,11 @@ def _pairs(target: Any, hunted: Target, neighbours: Any) -> Sequence[Pair]:
         neighbours = getattr(target, "neighbours", None)
     if neighbours is not None:
         return candidates(neighbours)
+    if isinstance(target, Mechanism):
+        raise ParameterError(
+            "neighbours must be given for a mechanism: its sensitivity says which inputs are. "
+            "Give neighbours=(left, right)."
+        )
     possible = [pair for name in ("number", "real", "counts") for pair in candidates(name) if _runs(hunted, pair)]
     if not possible:
         raise ParameterError("the target answers none of the usual inputs. Give neighbours=(left, right).")
@@ -194,7 +200,7 @@ class _Hunt:
         for share, alpha, finalists in _ROUNDS:
             trails = sorted(trails, key=lambda trail: -trail.surety)[:finalists]
             for found in self._round(trails, int(share * (self.samples - self.used)), alpha * self.alpha):
-                if best is None or found[:2] > best[:2]:
+                if best is None or found[:2] >= best[:2]:  # the later of equals has more runs
                     best = found
             if best is not None and best[0]:
                 break

@@ -12,7 +12,7 @@ from dither.measures import Guarantee
 
 __all__ = ["Verdict", "Witness"]
 
-_MOST_SHOWN = 60
+_MOST_SHOWN = 90
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Verdict:
         says = "VIOLATED" if self.violated else "not refuted"
         at = f" at δ = {in_words(self.delta)}" if self.delta else ""
         return (
-            f"{self.target}: {self.claim} is {says}. ε ≥ {self.lower_bound:.4g}{at}, with confidence "
+            f"{self.target}: {_short(self.claim)} is {says}. ε ≥ {self.lower_bound:.4g}{at}, with confidence "
             f"1 − {in_words(self.alpha)}, from {self.samples:,} runs a side on {self.pairs} "
             f"pair{'s' if self.pairs > 1 else ''} of neighbours.\nWitness: {self.witness}."
         )

@@ -124,9 +124,13 @@ def _one(
     else:
         from dither.audit.ours import control
 
+        if neighbours is not None:
+            raise typer.BadParameter(
+                "--neighbours goes with module:function. Leave it out: a mechanism of dither has its own."
+            )
         known = control(name)
         made = known.make("1" if epsilon is None else epsilon, "1e-6" if delta is None else delta)
-        hunted, pairs, stated = made, neighbours or known.neighbours, (None, None)
+        hunted, pairs, stated = made, known.neighbours, (None, None)
     with bar(name) as progress:
         verdict = attack(hunted, pairs, *stated, samples=samples, alpha=alpha, progress=progress)
     if plot is not None:
