@@ -193,6 +193,13 @@ def test_a01_ours_lie_on_one_grid(ours: Any) -> None:
     assert found.grids[0] == found.grids[1]
 
 
+def test_the_lowest_bits_of_a_mechanism_are_held_to_its_own_promise() -> None:
+    """0 and 1 have other lowest bits: with little noise they tell much, and as much as was promised."""
+    ours = dp.Laplace(sensitivity=1, epsilon=3)
+    assert not support(ours, (0, 1), alpha=ALARM).has_leak
+    assert support(ours, (0, 1), epsilon=1).has_leak
+
+
 # ----------------------------------------------------------------- the parts
 
 

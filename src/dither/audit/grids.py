@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.audit.hunt import attack
+from dither.audit.hunt import attack, claim_of
 from dither.audit.outcomes import lowest_bits
 from dither.audit.target import Target, as_target
 from dither.audit.verdict import Verdict
 from dither.errors import ParameterError
 from dither.exact import Number
-from dither.measures import PureDP
 
 __all__ = ["Support", "support"]
 
@@ -52,12 +51,14 @@ class Support:
 def support(
     target: Any,
     neighbours: Any = (0.0, 1.0),
-    epsilon: Number = 1,
+    epsilon: Number | None = None,
     *,
     samples: int = _RUNS,
     alpha: Number = Fraction(1, 10**6),
 ) -> Support:
     """Look at the lowest bits of numbers that come out on two neighbouring inputs, which are given as a pair.
+
+    They may tell as much as ε allows: unless given, what a mechanism promises itself, and 1 for a function.
 
     >>> import dither as dp
     >>> dp.audit.support(dp.Laplace(sensitivity=1, epsilon=1)).has_leak
@@ -74,7 +75,6 @@ def support(
         coarsest[side] = min(coarsest.get(side, 2000), int(np.nanmin(found, initial=2000)))
         return found
 
-    verdict = attack(
-        Target(whole.name, bits), neighbours=neighbours, claim=PureDP(epsilon), samples=samples, alpha=alpha
-    )
+    claim = claim_of(target, epsilon)
+    verdict = attack(Target(whole.name, bits), neighbours, claim=claim, samples=samples, alpha=alpha)
     return Support((coarsest[0], coarsest[1]), verdict)

@@ -42,7 +42,7 @@ from dither.measures import ApproxDP, Guarantee, PureDP
 from dither.mechanisms import Mechanism
 from dither.noise import entropy
 
-__all__ = ["attack"]
+__all__ = ["attack", "claim_of"]
 
 _SCREENING, _FIRST_LOOK = Fraction(3, 10), Fraction(1, 20)
 """Of all runs, what the choice of a pair may take; and what comes before the first round where there is no choice."""
@@ -98,7 +98,7 @@ def attack(
     (True, True)
     """
     hunted = as_target(target)
-    allowed = Allowed(_claim(target, epsilon, 0 if delta is None else delta, claim))
+    allowed = Allowed(claim_of(target, epsilon, 0 if delta is None else delta, claim))
     failure = allowed.delta if delta is None else rational(delta, "delta")
     check.probability(delta=failure)
     miss = rational(alpha, "alpha")
@@ -109,7 +109,10 @@ def attack(
     return _Hunt(hunted, allowed, failure, miss, samples, progress).verdict(pairs)
 
 
-def _claim(target: Any, epsilon: Number | None, delta: Number, claim: Guarantee | None) -> Guarantee:
+def claim_of(
+    target: Any, epsilon: Number | None = None, delta: Number = 0, claim: Guarantee | None = None
+) -> Guarantee:
+    """What is claimed: as given, or what a mechanism promises by itself, or ε = 1."""
     if claim is not None:
         if epsilon is not None:
             raise ParameterError("the claim must be given in one way: epsilon (and delta), or claim=.")
