@@ -29,6 +29,8 @@ AGGREGATES: Mapping[str, Any] = {
     "max": dp.max("x", (0, 100)),
     "top": dp.top("k", 2, candidates=[0, 1, 2]),
 }
+VERBS = ("coalesce", "day", "floor", "is_in", "is_null", "month", "weekday", "year")
+"""Of expressions; arithmetic and comparisons have none."""
 PLACES = pa.table({"city": CITIES, "country": ["FR", "CH", "JP"]})
 
 
@@ -67,6 +69,15 @@ def _per_person(query: Any, worlds: int) -> Any:
         visits=dp.count(), spend=dp.sum("x", (0, 100)),
     )  # fmt: skip
     return persons.group_by(dp.bins("down", range(worlds // across + 1)), dp.bins("over", range(across + 1)))
+
+
+def _expressed(query: Any, worlds: int) -> Any:
+    """Every operator of expressions, on values that overflow, divide by zero or are none."""
+    x, k, day = map(dp.col, ("x", "k", "day"))
+    dates = day.year() + day.month() + day.weekday() + day.day()
+    numbers = (abs(x / k) + -x * x * x - 2 / x).floor().coalesce(k - k * k)
+    chosen = dp.if_else(dp.col("city").is_in(["Paris", ""]) | ~(x.is_null() & (k != 0)), numbers, dates)
+    return _known(query.with_columns(chosen=chosen, numbers=numbers, dates=dates), worlds)
 
 
 @dataclass(frozen=True)
@@ -136,6 +147,13 @@ CASES = [
         "with_columns", frozenset({"Query.with_columns", "if_else"}),
         lambda q, w: _known(q.with_columns(y=dp.if_else(dp.col("x") > 10, dp.col("k"), 7)), w),
         {"sum": dp.sum("y", (0, 9)), "top": dp.top("y", 1, candidates=[0, 7])},
+    ),
+    EngineCase(
+        "expressions", frozenset(f"Expression.{verb}" for verb in VERBS), _expressed,
+        {
+            "sum": dp.sum("chosen", (-5, 50)), "distinct": dp.count_distinct("numbers"),
+            "mean": dp.mean("dates", (0, 2100)),
+        },
     ),
     EngineCase("join", frozenset({"Query.join"}), _joined, WHOLES),
     EACH_NEED,

@@ -267,9 +267,10 @@ class Session:
 
 @st.composite
 def oracles(draw: Draw) -> Run:
-    """Up to three questions, each chosen by the answers before, and the account of those that were asked."""
+    """Up to three questions, each chosen by the answers before, the last in a list; the account of those asked."""
     values = draw(st.lists(st.sampled_from([0, 1, 2]), min_size=40, max_size=40))
-    method, asked = draw(st.sampled_from(["gaussian", "laplace"])), draw(st.integers(1, 3))
+    method, asked = draw(st.sampled_from(["gaussian", "laplace"])), draw(st.integers(1, 2))
+    listed = draw(st.integers(1, 3 - asked))
 
     def ask(x: NDArray[np.int64]) -> Session:
         oracle = dp.Oracle(x, queries=3, method=method)
@@ -277,6 +278,7 @@ def oracles(draw: Draw) -> Run:
         for _ in range(asked):
             row = 1 if not answers or answers[-1] > 0.5 else 2
             answers.append(oracle.ask(lambda rows, row=row: rows == row).value)
+        answers += [each.value for each in oracle.ask_all([lambda rows: rows == 0] * listed)]
         return Session(answers, oracle.spent)
 
     return Run(ask, np.array(values), np.array([draw(st.sampled_from([0, 1, 2])), *values[1:]]))
@@ -310,7 +312,7 @@ CASES = [
     case("Histogram of found bins", found_bins(), "Histogram"),
     case("Exponential", scores(dp.Exponential)),
     case("Exponential with weights", weighted(), "Exponential"),
-    case("Exponential on an interval", medians(), "Exponential"),
+    case("Exponential on an interval", medians(), "Exponential.release_interval"),
     *(
         case(f"NoisyMax, {noise}", scores(lambda noise=noise, **o: dp.NoisyMax(noise=noise, **o)), "NoisyMax")
         for noise in ("exponential", "laplace", "gumbel")
@@ -318,11 +320,11 @@ CASES = [
     case("TopK", scores(lambda **options: dp.TopK(count=2, **options), count=2)),
     case("MetricExponential", points()),
     case("RandomizedResponse", responses()),
-    case("SparseVector", questions()),
+    case("SparseVector", questions(), "SparseVector", "SparseVector.start"),
     case("ProposeTestRelease", proposals()),
     case("SmoothSensitivity", smooth()),
     case("MatrixMechanism", histograms(), "MatrixMechanism", "Workload"),
     case("QueryMean", means()),
-    case("Oracle", oracles()),
-    case("ReusableHoldout", holdouts()),
+    case("Oracle", oracles(), "Oracle", "Oracle.ask", "Oracle.ask_all"),
+    case("ReusableHoldout", holdouts(), "ReusableHoldout", "ReusableHoldout.check"),
 ]

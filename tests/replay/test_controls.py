@@ -440,3 +440,15 @@ def test_a_smaller_bound_in_the_engine_would_be_seen() -> None:
     for neighbour, is_enough in ((full, True), (Neighbour(1, 1, full.adjacency), False)):
         noise = need.pure(neighbour, dp.measures.PureDP(1).stated_epsilon)
         assert replay(noise.draw, np.array([4, 7]), np.array([3, 6])).passed == is_enough
+
+
+def test_a_warning_that_is_given_once_is_no_difference() -> None:
+    given: list[str] = []
+
+    def once(x: list[float]) -> Release:
+        if not given:
+            given.append("this library is new")
+            warnings.warn(given[0], stacklevel=1)
+        return ONE.release(len(x))
+
+    assert replay(once, MORE, LESS).passed

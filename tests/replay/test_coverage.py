@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
+from types import FunctionType
+from typing import Any
 
 import dither as dp
+from dither import mechanisms
 from dither.audit.rerun.rules import RULES
 from dither.engine.query import Query
 from dither.engine.shortcuts import Shortcuts
 from dither.mechanisms import Mechanism
+from dither.tables import Expression
 from tests.replay import engine_cases, mechanism_cases, stats_cases
+from tests.replay.trace import deeds
 
 COVERED = frozenset[str]().union(
     *(case.covers for case in mechanism_cases.CASES),
@@ -17,26 +21,40 @@ COVERED = frozenset[str]().union(
     *(case.covers for case in engine_cases.CASES),
     *(case.covers for case in engine_cases.APART),
 )
-TOUCH_NO_DATA = {"Dataset", "check_certificate"}
-"""Of the engine: what holds questions, and what reads certificates."""
+TOUCH_NO_DATA = {
+    "Dataset", "check_certificate",  # what holds questions, and what reads certificates
+    "Dataset.close", "Dataset.remaining", "Dataset.spent", "Query.public_keys", "Query.words",
+}  # fmt: skip
+SAID = {"Answer", "Candidate", "Check", "Promise"}
+"""Of `dp.adaptive`: what oracles say."""
 
 
-def public_methods(owner: type) -> set[str]:
-    return {name for name, value in vars(owner).items() if inspect.isfunction(value) and not name.startswith("_")}
+def public(owner: type) -> set[str]:
+    """Methods and properties, by the names that cases declare."""
+    kinds = (FunctionType, classmethod, staticmethod, property)
+    return {f"{owner.__name__}.{name}" for name, value in vars(owner).items()
+            if isinstance(value, kinds) and not name.startswith("_")}  # fmt: skip
 
 
 def wanted() -> set[str]:
-    """Mechanisms, oracles, workloads, estimators, aggregates and verbs, as they stand in the public face."""
-    found = {name for name in dp.__all__ if _is_mechanism(name)} | {"Oracle", "ReusableHoldout", "Workload"}
+    """Mechanisms, oracles, workloads, estimators, aggregates, verbs and operators, as they stand in the public face."""
+    named = {name: getattr(dp, name) for name in dp.__all__} | {
+        name: getattr(mechanisms, name) for name in mechanisms.__all__
+    }
+    acting = {name: value for name, value in named.items() if _is_mechanism(value)}
+    acting |= {name: getattr(dp.adaptive, name) for name in set(dp.adaptive.__all__) - SAID}
+    found = {"Workload", *acting} | {
+        f"{name}.{deed}" for name, kind in acting.items() for deed in deeds(kind) - {"release"}
+    }
     found |= {f"stats.{name}" for name in dp.stats.__all__}
-    found |= {name for name, home in dp._HOMES.items() if home == "engine"} - TOUCH_NO_DATA
-    found |= {f"Query.{name}" for name in public_methods(Query)}
-    return found | {f"Shortcuts.{name}" for name in public_methods(Shortcuts)}
+    found |= {name for name, home in dp._HOMES.items() if home == "engine"}
+    for owner in (Query, dp.Dataset, Shortcuts, Expression):
+        found |= public(owner)
+    return found - TOUCH_NO_DATA
 
 
-def _is_mechanism(name: str) -> bool:
-    value = getattr(dp, name)
-    return isinstance(value, type) and issubclass(value, Mechanism)
+def _is_mechanism(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Mechanism) and value is not Mechanism
 
 
 def test_everything_that_touches_data_is_replayed() -> None:
@@ -45,6 +63,7 @@ def test_everything_that_touches_data_is_replayed() -> None:
 
 def test_a_new_name_would_be_missed() -> None:
     assert {"Laplace", "stats.median", "Query.where", "top", "Shortcuts.sum"} <= wanted()
+    assert {"Oracle.ask_all", "Exponential.release_interval", "Expression.floor"} <= wanted()
 
 
 def test_every_kind_of_call_has_a_rule_that_some_case_uses() -> None:

@@ -13,13 +13,25 @@ from dither.adaptive.mean import QueryMean
 from dither.engine.query import Query
 from dither.engine.shortcuts import Shortcuts
 from dither.mechanisms import Mechanism
+from dither.tables import Expression
 
-__all__ = ["entered", "made"]
+__all__ = ["deeds", "entered", "made"]
 
 Result = TypeVar("Result")
 
-_DOES = frozenset({"release", "release_interval", "ask", "ask_all", "check"})
-"""What a mechanism, an oracle or a holdout does with data. Its other methods only speak of it."""
+_SPEAKS = frozenset(
+    {
+        "answer_probability", "error", "error_distribution", "estimate", "event_for", "expected_error_at", "max_error",
+        "needed_distance", "probabilities", "utility",
+    }
+)  # fmt: skip
+"""Methods of a mechanism, an oracle or a holdout that only speak of it. All others do something with data."""
+
+
+def deeds(kind: type) -> set[str]:
+    """The public methods of a class that do something with data."""
+    methods = {name for owner in kind.__mro__ for name, value in vars(owner).items() if inspect.isfunction(value)}
+    return {name for name in methods if not name.startswith("_")} - _SPEAKS
 
 
 def _functions() -> dict[CodeType, str]:
@@ -27,7 +39,7 @@ def _functions() -> dict[CodeType, str]:
     found = {name: getattr(dp.stats, name) for name in dp.stats.__all__}
     named = {f"stats.{name}": value for name, value in found.items()}
     named |= {name: getattr(dp, name) for name, home in dp._HOMES.items() if home == "engine"}
-    for owner in (Query, Shortcuts):
+    for owner in (Query, Shortcuts, Expression):
         named |= {f"{owner.__name__}.{name}": value for name, value in vars(owner).items() if inspect.isfunction(value)}
     return {inspect.unwrap(value).__code__: name for name, value in named.items() if inspect.isfunction(value)}
 
@@ -51,8 +63,8 @@ def entered(pipeline: Callable[[], Any]) -> set[str]:
             found.add(functions[code])
         elif code.co_varnames[:1] == ("self",):
             kind = type(frame.f_locals["self"])
-            if kind in classes and (code.co_name in _DOES or classes[kind] == "Workload"):
-                found.add(classes[kind])
+            if kind in classes and (code.co_name in deeds(kind) or classes[kind] == "Workload"):
+                found.update({classes[kind], f"{classes[kind]}.{code.co_name}"})
 
     before = sys.gettrace()
     sys.settrace(seen)  # called at calls alone, as it asks for no more
