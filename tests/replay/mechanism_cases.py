@@ -20,7 +20,7 @@ from tests.replay import drawing as st
 from tests.replay.case import Case, Run
 from tests.replay.drawing import Draw
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "Session"]
 
 EPSILONS = st.sampled_from(["1", "0.01", "0.5", "7"])
 SENSITIVITIES = st.sampled_from([1, 2, 9])

@@ -12,6 +12,7 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from tests.replay import drawing as st
 from tests.replay.case import Case, Run
 from tests.replay.drawing import Draw
+from tests.replay.mechanism_cases import Session
 
 __all__ = ["CASES", "NEIGHBOURS"]
 
@@ -67,13 +68,15 @@ def pairs(draw: Draw) -> Run:
 
 @st.composite
 def compared(draw: Draw) -> Run:
-    """Means by four estimators, of one record replaced."""
+    """Medians by four estimators, of one record replaced."""
     data = draw(st.lists(st.sampled_from([0.0, 1.0, 7.5, 40.0]), min_size=5, max_size=12))
     return Run(_by_all, data, *([each, *data[1:]] for each in (0.0, 40.0, 41.5)))
 
 
-def _by_all(data: list[float]) -> Any:
-    return list(dp.stats.compare(data, epsilon=1, delta="1e-6", bounds=(0, 40)).values())
+def _by_all(data: list[float]) -> Session:
+    """Four answers, and what they cost together by their own words."""
+    answers = list(dp.stats.compare(data, epsilon=1, delta="1e-6", bounds=(0, 40)).values())
+    return Session(answers, dp.ApproxDP(4, "1e-6", adjacency=REPLACE_ONE))
 
 
 def case(name: str, ask: Callable[..., Any], covers: str, entries: st.Strategy = ENTRIES) -> Case:
