@@ -205,3 +205,9 @@ def test_no_more_runs_than_asked_for() -> None:
     verdict = attack(Target("counted", counted), (0, 1), 1, samples=5_000)
     assert max(made.values()) <= 5_000 + 4
     assert verdict.samples == pytest.approx(max(made.values()), abs=400)
+
+
+def test_a_witness_calls_texts_by_their_names() -> None:
+    verdict = attack(lambda data: "yes" if data else "no", (0, 1), samples=1_000)
+    assert verdict.violated
+    assert str(verdict.witness.event) in ("the answer = 'yes'", "the answer = 'no'")

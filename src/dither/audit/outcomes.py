@@ -20,12 +20,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Rows", "as_rows", "fitted", "lowest_bits"]
+__all__ = ["Rows", "as_rows", "fitted", "is_name", "lowest_bits", "said"]
 
 Rows = NDArray[np.float64]
 """One row for each answer."""
 
 _MOST_ENTRIES = 256
+_MOST_NAMES, _MOST_LETTERS = 10_000, 40
+_NAMES: dict[float, str] = {}
+"""What numbers stand for, for the words of a witness alone."""
 
 
 def as_rows(answers: Any) -> Rows:
@@ -80,7 +83,24 @@ def _float(number: Any) -> float:
 
 def _code(name: str) -> float:
     """The same number for the same name in every process, and one that no count comes near."""
-    return -1e9 - zlib.crc32(name.encode())
+    code = -1e9 - zlib.crc32(name.encode())
+    if len(_NAMES) < _MOST_NAMES:
+        _NAMES[code] = name if len(name) <= _MOST_LETTERS else f"{name[:_MOST_LETTERS]}…"
+    return code
+
+
+def is_name(number: float) -> bool:
+    """Whether a number stands for a name: then its order says nothing."""
+    return number in _NAMES
+
+
+def said(number: float) -> str:
+    """A number of a row in words: the name that it stands for, or itself.
+
+    >>> said(_code("'yes'")), said(0.5)
+    ("'yes'", '0.5')
+    """
+    return _NAMES.get(number, f"{number:g}")
 
 
 def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.audit.curve import Floats
-from dither.audit.outcomes import Rows, fitted, lowest_bits
+from dither.audit.outcomes import Rows, fitted, is_name, lowest_bits, said
 
 __all__ = ["Cells", "Cuts", "Entries", "Reading", "distinct", "table"]
 
@@ -82,6 +82,11 @@ class Cells:
         return np.where(np.isnan(entry), len(self.points) + 1, cells).astype(np.int64)
 
     @property
+    def has_names(self) -> bool:
+        """Whether some of its values stand for names."""
+        return self.is_discrete and any(is_name(point) for point in self.points.tolist())
+
+    @property
     def count(self) -> int:
         """How many cells there are."""
         return len(self.points) + 2
@@ -90,7 +95,7 @@ class Cells:
         if cell > len(self.points):
             return "none"
         if self.is_discrete:
-            return f"{self.points[max(cell - 1, 0)]:g}"
+            return said(float(self.points[max(cell - 1, 0)]))
         low = "−∞" if cell == 0 else f"{self.points[cell - 1]:g}"
         high = "∞" if cell == len(self.points) else f"{self.points[cell]:g}"
         return f"[{low}, {high})"

@@ -255,7 +255,8 @@ def scores(entries: Entries, left: Reading, right: Reading, allowed: Allowed) ->
     continuous = [i for i in told if not cells[i].is_discrete]
     strongest = sorted(told, key=lambda i: -single[i].information)
     for i in strongest[:_MOST_SINGLE]:
-        yield _Raw(i)
+        if not cells[i].has_names:
+            yield _Raw(i)
         yield single[i]
     if discrete:
         patterns = _Histogram.learnt(discrete, left, right)
