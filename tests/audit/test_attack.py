@@ -263,7 +263,6 @@ def test_many_pairs_and_few_runs_keep_to_them(samples: int) -> None:
         {"epsilon": float("nan")},
         {"epsilon": -1},
         {"delta": 2, "epsilon": 1},
-        {"neighbours": None},  # they are for the mechanism to say: at sensitivity 1/10, 0 and 1 are none
         {"neighbours": "strangers"},
         {"neighbours": 3},
         {"neighbours": []},

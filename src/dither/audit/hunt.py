@@ -34,6 +34,7 @@ from dither.audit.curve import Allowed, epsilon_at_least
 from dither.audit.events import Proposal, best, hits, judged_again, propose
 from dither.audit.neighbours import Pair, candidates
 from dither.audit.outcomes import Rows, fitted
+from dither.audit.own_neighbours import neighbours_of
 from dither.audit.target import Target, as_target
 from dither.audit.verdict import Verdict, Witness
 from dither.errors import ParameterError
@@ -132,10 +133,7 @@ def _pairs(target: Any, hunted: Target, neighbours: Any) -> Sequence[Pair]:
     if neighbours is not None:
         return candidates(neighbours)
     if isinstance(target, Mechanism):
-        raise ParameterError(
-            "neighbours must be given for a mechanism: its sensitivity says which inputs are. "
-            "Give neighbours=(left, right)."
-        )
+        return neighbours_of(target)
     possible = [pair for name in ("number", "real", "counts") for pair in candidates(name) if _runs(hunted, pair)]
     if not possible:
         raise ParameterError("the target answers none of the usual inputs. Give neighbours=(left, right).")

@@ -130,7 +130,7 @@ def _one(
             )
         known = control(name)
         made = known.make("1" if epsilon is None else epsilon, "1e-6" if delta is None else delta)
-        hunted, pairs, stated = made, known.neighbours, (None, None)
+        hunted, pairs, stated = made, None, (None, None)
     with bar(name) as progress:
         verdict = attack(hunted, pairs, *stated, samples=samples, alpha=alpha, progress=progress)
     if plot is not None:
@@ -184,7 +184,7 @@ def _zoo(alpha: str, json: bool) -> None:
             rows.append((specimen, specimen.is_broken, found))
             progress(len(rows) / (len(SPECIMENS) + len(CONTROLS)))
         for control in CONTROLS:
-            found = attack(control.make(1, "1e-3"), control.neighbours, samples=_CONTROL_SAMPLES, alpha=share)
+            found = attack(control.make(1, "1e-3"), samples=_CONTROL_SAMPLES, alpha=share)
             rows.append((control, False, found))
             progress(len(rows) / (len(SPECIMENS) + len(CONTROLS)))
     if json:
