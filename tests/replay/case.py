@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from dither.audit.rerun.run import Recording
-from tests.replay.drawing import Choices, Strategy, integers
+from tests.replay.drawing import Choices, Strategy, alike, integers
 
-__all__ = ["PAIRS", "Case", "Run", "on_pairs"]
+__all__ = ["PAIRS", "Case", "Run"]
 
 PAIRS = 10_000 if settings().max_examples >= 5_000 else 200
-"""So many pairs of each: more in the nightly run."""
+"""At least so many pairs of each: more in the nightly run."""
 
 _BATCH = 10
 _BYTES = 96
@@ -40,27 +40,37 @@ class Case:
     def __str__(self) -> str:
         return self.name
 
+    def replay_all(self, neighbours: int = 1) -> int:
+        """Replay generated pairs, so many to a run; how many, each with two different inputs and from bytes of its own.
+
+        Hypothesis draws the bytes of a few runs at a time. Its first are all 0: they are one run.
+        """
+        size, pairs = _BATCH * _BYTES, dict[bytes, int]()
+
+        @settings(
+            max_examples=1 - (-PAIRS // (_BATCH * neighbours)),  # and one more: the first is all 0
+            phases=[Phase.generate, Phase.shrink],
+            database=None,
+            suppress_health_check=[HealthCheck.too_slow],
+        )
+        @given(st.binary(min_size=size, max_size=size))
+        def search(drawn: bytes) -> None:
+            for start in range(0, size if any(drawn) else 1, _BYTES):
+                part = drawn[start : start + _BYTES]
+                pairs[part] = self.check(part)
+
+        search()
+        found = sum(pairs.values())
+        assert found >= PAIRS, f"{found} pairs only, and {PAIRS} were to be replayed"
+        return found
+
     def check(self, drawn: bytes) -> int:
-        """Replay the pairs that these bytes tell of; their number. (The first bytes of all are 0: that is one run.)"""
-        pairs = 0
-        for start in range(0, len(drawn) if any(drawn) else 1, _BYTES):
-            choices = Choices(drawn[start : start + _BYTES])
-            seed, run = _SEEDS(choices), self.runs(choices)
-            recording = Recording(run.pipeline, run.first, seed)
-            for neighbour in run.neighbours:
-                verdict = recording.replayed(neighbour)
-                assert verdict.passed, f"seed {seed}: {verdict.difference} {run.first!r} and {neighbour!r}"
-            pairs += len(run.neighbours)
-        return pairs
-
-
-def on_pairs(neighbours: int = 1) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A test that is given `drawn`, the bytes of a few runs with so many neighbours each, until all were tried."""
-    size = _BATCH * _BYTES
-    chosen = settings(
-        max_examples=1 - (-PAIRS // (_BATCH * neighbours)),  # and one more: the first is all 0
-        phases=[Phase.generate, Phase.shrink],
-        database=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    )
-    return lambda test: chosen(given(drawn=st.binary(min_size=size, max_size=size))(test))
+        """Replay the pairs of the run that these bytes tell of; their number. Two equal inputs are no pair."""
+        choices = Choices(drawn)
+        seed, run = _SEEDS(choices), self.runs(choices)
+        recording = Recording(run.pipeline, run.first, seed)
+        for neighbour in run.neighbours:
+            assert not alike(run.first, neighbour), f"no two inputs, but twice {neighbour!r}"
+            verdict = recording.replayed(neighbour)
+            assert verdict.passed, f"seed {seed}: {verdict.difference} {run.first!r} and {neighbour!r}"
+        return len(run.neighbours)

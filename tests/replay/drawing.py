@@ -12,10 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 __all__ = [
     "Choices",
     "Draw",
     "Strategy",
+    "alike",
     "booleans",
     "composite",
     "decimals",
@@ -25,6 +28,7 @@ __all__ = [
     "one_of",
     "sampled_from",
     "text",
+    "unlike",
 ]
 
 
@@ -88,6 +92,25 @@ def dictionaries(names: Strategy, values: Strategy, *, max_size: int) -> Strateg
 def text(max_size: int) -> Strategy:
     letters = lists(sampled_from("aZ0 é漢'\"\\\n😀"), max_size=max_size)
     return lambda choices: "".join(letters(choices))
+
+
+def alike(left: Any, right: Any) -> bool:
+    """Whether two inputs are one: NaN is as NaN, and 0 not as −0 or False."""
+    left, right = (each.tolist() if isinstance(each, np.ndarray) else each for each in (left, right))
+    return repr(left) == repr(right)
+
+
+def unlike(value: Any, strategy: Strategy) -> Strategy:
+    """As `strategy`, and never `value`: in its place is the simplest other that is found."""
+
+    def other(choices: Choices) -> Any:
+        drawn = strategy(choices)
+        if not alike(drawn, value):
+            return drawn
+        simplest = (strategy(Choices(bytes([byte]) * 16)) for byte in range(256))
+        return next(each for each in simplest if not alike(each, value))
+
+    return other
 
 
 def composite(made: Callable[..., Any]) -> Callable[..., Strategy]:

@@ -41,6 +41,14 @@ def split(draw: Draw, total: int, most: int) -> list[int]:
 
 
 @st.composite
+def not_all_zero(draw: Draw, moves: list[int], least: tuple[int, ...] = (1, -1)) -> list[int]:
+    """These moves; one of them is of the least size if there was none."""
+    if not any(moves):
+        moves[draw(st.integers(0, len(moves) - 1))] = draw(st.sampled_from(least))
+    return moves
+
+
+@st.composite
 def added(draw: Draw, make: Callable[..., Mechanism], squared: bool = False, vectors: bool = True) -> Run:
     """Integers or dyadic reals; in ℓ₁, or in ℓ₂ with one move of 1 in each of Δ² coordinates."""
     size = draw(st.sampled_from([1, 2, 4])) if vectors else 1
@@ -51,6 +59,7 @@ def added(draw: Draw, make: Callable[..., Mechanism], squared: bool = False, vec
         moves = [draw(st.sampled_from([-1, 0, 1])) for _ in values][:sensitivity]
     else:
         moves = draw(split(sensitivity * (_PARTS if real else 1), size))
+    moves = draw(not_all_zero(moves))
     moved = [a + b for a, b in zip(values, [*moves, *[0] * size], strict=False)]
     if real:
         scale = 1 if squared else _PARTS
@@ -88,10 +97,12 @@ def known_bins(draw: Draw) -> Run:
     most, bins = draw(st.sampled_from([1, 3])), draw(st.integers(1, 5))
     counts = draw(st.lists(st.integers(1, 9), min_size=bins, max_size=bins))
     mechanism = histogram(draw(EPSILONS), noise, bins, most, replaces)
-    places = st.lists(st.integers(0, bins - 1), max_size=most)
-    out, into = set(draw(places)), set(draw(places)) if replaces else set()
+    place = st.integers(0, bins - 1)
+    out = set(draw(st.lists(place, min_size=1, max_size=most)))
+    into = set(draw(st.lists(place, max_size=most))) - out if replaces else set()
     other = [count - (at in out) + (at in into) for at, count in enumerate(counts)]
-    return Run(lambda x: mechanism.release(np.array(x)), counts, other)
+    first, second = (counts, other) if draw(st.booleans()) else (other, counts)
+    return Run(lambda x: mechanism.release(np.array(x)), first, second)
 
 
 @cache
@@ -109,7 +120,7 @@ def found_bins(draw: Draw) -> Run:
     """A new bin has one person; others gain one."""
     most = draw(st.sampled_from([1, 3]))
     counts = draw(st.dictionaries(NAMES, st.integers(0, 40), max_size=6))
-    names = set(draw(st.lists(st.one_of(NAMES, st.sampled_from([*counts, "new"])), max_size=most)))
+    names = set(draw(st.lists(st.one_of(NAMES, st.sampled_from([*counts, "new"])), min_size=1, max_size=most)))
     noise = draw(st.sampled_from(["laplace", "gaussian"]))
     mechanism = histogram(draw(EPSILONS), noise, None, most, False)
     other = {**counts, **{name: counts.get(name, 0) + 1 for name in names}}
@@ -118,14 +129,23 @@ def found_bins(draw: Draw) -> Run:
 
 
 @st.composite
+def moves_of_scores(draw: Draw, count: int, sensitivity: int, monotone: bool) -> list[int]:
+    """Each by the sensitivity at most; all of them up if they are monotone."""
+    each = st.integers(0 if monotone else -sensitivity, sensitivity)
+    moves: list[int] = draw(not_all_zero([draw(each) for _ in range(count)], (1,) if monotone else (1, -1)))
+    return moves
+
+
+@st.composite
 def scores(draw: Draw, make: Callable[..., Any], count: int = 1) -> Run:
     number, sensitivity = draw(st.integers(count, 7)), draw(st.integers(1, 3))
     values = draw(st.lists(SIZES, min_size=number, max_size=number))
     monotone = draw(st.booleans())
-    moves = st.integers(0, sensitivity) if monotone else st.integers(-sensitivity, sensitivity)
-    other = [value + draw(moves) for value in values]
+    moves = draw(moves_of_scores(number, sensitivity, monotone))
     mechanism = make(sensitivity=sensitivity, epsilon=draw(EPSILONS), monotone=monotone)
-    return Run(lambda x: mechanism.release(x), values, other)
+    return Run(
+        lambda x: mechanism.release(x), values, [value + move for value, move in zip(values, moves, strict=True)]
+    )
 
 
 @st.composite
@@ -153,9 +173,9 @@ def medians(draw: Draw) -> Run:
 def points(draw: Draw) -> Run:
     around = draw(st.booleans())
     mechanism = metric(around, draw(EPSILONS))
-    place, move = draw(st.integers(0, 8)), draw(st.integers(-2, 2))
-    other = (place + move) % 9 if around else min(max(place + move, 0), 8)
-    return Run(lambda x: mechanism.release(x), place, other)
+    place = draw(st.integers(0, 8))
+    near = [(place + move) % 9 for move in (1, -1, 2, -2) if around or 0 <= place + move <= 8]
+    return Run(lambda x: mechanism.release(x), place, draw(st.sampled_from(near)))
 
 
 @cache
@@ -170,7 +190,7 @@ def responses(draw: Draw) -> Run:
     answers = draw(st.sampled_from([["a", "b"], [1, 2, 3], [True, False], ["x", 2, None]]))
     given = draw(st.lists(st.sampled_from(answers), min_size=1, max_size=6))
     at = draw(st.integers(0, len(given) - 1))
-    other = [draw(st.sampled_from(answers)) if place == at else each for place, each in enumerate(given)]
+    other = [*given[:at], draw(st.unlike(given[at], st.sampled_from(answers))), *given[at + 1 :]]
     mechanism = dp.RandomizedResponse(answers=answers, epsilon=draw(EPSILONS))
     return Run(lambda x: mechanism.release(x), given, other)
 
@@ -179,12 +199,14 @@ def responses(draw: Draw) -> Run:
 def questions(draw: Draw) -> Run:
     monotone, sensitivity = draw(st.booleans()), draw(st.integers(1, 3))
     values = draw(st.lists(st.integers(-20, 20), min_size=1, max_size=8))
-    moves = st.integers(0, sensitivity) if monotone else st.integers(-sensitivity, sensitivity)
+    moves = draw(moves_of_scores(len(values), sensitivity, monotone))
     mechanism = dp.SparseVector(
         threshold=0, epsilon=draw(EPSILONS), max_above=draw(st.integers(1, 3)), sensitivity=sensitivity,
         monotone=monotone, answer_epsilon=draw(st.sampled_from([None, 1])),
     )  # fmt: skip
-    return Run(lambda x: mechanism.release(x), values, [value + draw(moves) for value in values])
+    return Run(
+        lambda x: mechanism.release(x), values, [value + move for value, move in zip(values, moves, strict=True)]
+    )
 
 
 RECORDS = st.lists(st.sampled_from([0.0, -0.0, 1.0, 5.0, 5.0, 7.25, 100.0, 1e300]), min_size=3, max_size=21)
@@ -194,9 +216,7 @@ RECORDS = st.lists(st.sampled_from([0.0, -0.0, 1.0, 5.0, 5.0, 7.25, 100.0, 1e300
 def records(draw: Draw, mechanism: Mechanism) -> Run:
     data = draw(RECORDS)
     at = draw(st.integers(0, len(data) - 1))
-    other = [
-        draw(st.sampled_from([0.0, 6.0, 100.0, -1e300])) if place == at else each for place, each in enumerate(data)
-    ]
+    other = [*data[:at], draw(st.unlike(data[at], st.sampled_from([0.0, 6.0, 100.0, -1e300]))), *data[at + 1 :]]
     return Run(lambda x: mechanism.release(x), data, other)
 
 
@@ -231,7 +251,8 @@ def histograms(draw: Draw) -> Run:
     replaces = draw(st.booleans())
     mechanism = matrix(kind, cells, noise, replaces)
     counts = draw(st.lists(st.integers(1, 9), min_size=cells, max_size=cells))
-    out, into = draw(st.integers(0, cells - 1)), draw(st.integers(0, cells - 1)) if replaces else None
+    out = draw(st.integers(0, cells - 1))
+    into = draw(st.unlike(out, st.integers(0, cells - 1))) if replaces else None
     other = [count - (at == out) + (at == into) for at, count in enumerate(counts)]
     return Run(lambda x: mechanism.release(np.array(x)), counts, other)
 
@@ -252,7 +273,7 @@ def mean(noise: str, rows: int) -> QueryMean:
 @st.composite
 def means(draw: Draw) -> Run:
     values = draw(st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0]), min_size=1, max_size=9))
-    other = [draw(st.sampled_from([0.0, 1.0])), *values[1:]]
+    other = [draw(st.unlike(values[0], st.sampled_from([0.0, 1.0]))), *values[1:]]
     mechanism = mean(draw(st.sampled_from(["laplace", "gaussian"])), len(values))
     return Run(lambda x: mechanism.release(x), values, other)
 
@@ -281,7 +302,8 @@ def oracles(draw: Draw) -> Run:
         answers += [each.value for each in oracle.ask_all([lambda rows: rows == 0] * listed)]
         return Session(answers, oracle.spent)
 
-    return Run(ask, np.array(values), np.array([draw(st.sampled_from([0, 1, 2])), *values[1:]]))
+    other = draw(st.unlike(values[0], st.sampled_from([0, 1, 2])))
+    return Run(ask, np.array(values), np.array([other, *values[1:]]))
 
 
 @st.composite

@@ -41,8 +41,10 @@ def columns(draw: Draw, ask: Callable[..., Any], entries: st.Strategy = ENTRIES,
     options = {"epsilon": draw(EPSILONS), "bounds": draw(BOUNDS), "adjacency": adjacency}
 
     def neighbour() -> list[Any]:
-        at, entry = draw(st.integers(0, max(len(data) - 1, 0))) if replaces else len(data), draw(entries)
-        return [*data[:at], entry, *data[at + 1 :]]
+        if not replaces:
+            return [*data, draw(entries)]
+        at = draw(st.integers(0, len(data) - 1))
+        return [*data[:at], draw(st.unlike(data[at], entries)), *data[at + 1 :]]
 
     return Run(partial(_asked, ask, options), data, *(neighbour() for _ in range(NEIGHBOURS)))
 
@@ -70,7 +72,8 @@ def pairs(draw: Draw) -> Run:
 def compared(draw: Draw) -> Run:
     """Medians by four estimators, of one record replaced."""
     data = draw(st.lists(st.sampled_from([0.0, 1.0, 7.5, 40.0]), min_size=5, max_size=12))
-    return Run(_by_all, data, *([each, *data[1:]] for each in (0.0, 40.0, 41.5)))
+    others = [each for each in (0.0, 40.0, 41.5, 3.25) if each != data[0]]
+    return Run(_by_all, data, *([each, *data[1:]] for each in others[:NEIGHBOURS]))
 
 
 def _by_all(data: list[float]) -> Session:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from datetime import date
+from itertools import count
 from typing import Any
 
 import pyarrow as pa
@@ -88,5 +89,6 @@ def _other(kind: str, world: int, rows: Rows, choose: random.Random) -> Rows:
             return [row for row in rows if row["user"] not in ((who, None) if has_strays(world) else (who,))]
         return rows + [{**_row(world, choose), "user": who} for _ in range(choose.randint(1, 5))]
     if kind == "replaced rows":
-        return [_row(world, choose), *rows[1:]]
+        others = (_row(world, choose) for _ in count())
+        return [next(row for row in others if repr(row) != repr(rows[0])), *rows[1:]]  # repr: NaN is as NaN
     return rows[1:] if rows else [_row(world, choose)]

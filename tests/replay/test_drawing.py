@@ -7,13 +7,14 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dither as dp
 from tests.replay import drawing
-from tests.replay.case import PAIRS, Case, Run, on_pairs
+from tests.replay.case import PAIRS, Case, Run
 from tests.replay.drawing import Choices
 from tests.replay.stats_cases import columns
 
@@ -56,6 +57,46 @@ def test_every_integer_is_reached_and_zero_is_the_simplest(low: int, high: int) 
     assert drawing.integers(low, high)(Choices(b"")) == (0 if low <= 0 <= high else low)
 
 
+@given(st.binary(max_size=8), st.sampled_from([0, 1, 2, 3, "0"]))
+def test_unlike_is_another_and_else_what_was_drawn(drawn: bytes, value: Any) -> None:
+    entries = drawing.sampled_from([0, 1, 2])
+    usual, found = entries(Choices(drawn)), drawing.unlike(value, entries)(Choices(drawn))
+    assert found in {0, 1, 2} - {value}
+    assert found == usual or usual == value
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "are"),
+    [
+        (math.nan, float("nan"), True), (0.0, -0.0, False), (0, False, False), ([1, None], [1, None], True),
+        (np.zeros(3000), np.append(np.zeros(2999), 1), False), ({"a": 1}, {"a": 2}, False),
+    ],
+)  # fmt: skip
+def test_what_is_one_input_and_what_are_two(left: Any, right: Any, are: bool) -> None:
+    assert drawing.alike([left], [left])
+    assert drawing.alike(left, right) == are
+
+
+def test_two_equal_inputs_are_no_pair() -> None:
+    """As in a case that may draw the entry it replaces."""
+    bare = dp.Laplace(sensitivity=1, epsilon=1)
+
+    @drawing.composite
+    def careless(draw: Any) -> Run:
+        return Run(lambda x: bare.release(x), draw(drawing.integers(0, 1)), draw(drawing.integers(0, 1)))
+
+    with pytest.raises(AssertionError, match="no two inputs, but twice 0"):
+        Case("careless", frozenset(), careless()).replay_all()
+
+
+def test_too_few_pairs_are_noticed() -> None:
+    """A case said to have three neighbours to a run, and with one."""
+    bare = dp.Laplace(sensitivity=1, epsilon=1)
+    case = Case("few", frozenset(), lambda choices: Run(lambda x: bare.release(x), 0, 1))
+    with pytest.raises(AssertionError, match="pairs only"):
+        case.replay_all(neighbours=3)
+
+
 @pytest.mark.nightly
 def test_a_failure_is_shown_on_a_small_pair() -> None:
     """A sum that is not clamped: it is wrong from the first value past the bound on."""
@@ -68,12 +109,8 @@ def test_a_failure_is_shown_on_a_small_pair() -> None:
 
     case = Case("wrong", frozenset(), wrong())
 
-    @on_pairs()
-    def search(drawn: bytes) -> None:
-        case.check(drawn)
-
     with pytest.raises(AssertionError, match=r"seed 0: .* more than the sensitivity 10\. \[\] and \[11\]"):
-        search()
+        case.replay_all()
 
 
 def test_there_are_enough_pairs() -> None:
