@@ -221,4 +221,4 @@ def _print_zoo(rows: list[tuple[Any, bool, Verdict]]) -> None:
 
 
 def _truth(specimen: Specimen) -> str:
-    return "∞" if specimen.truth == float("inf") else f"ε = {specimen.truth:g}"
+    return "∞" if specimen.truth == float("inf") else f"ε ≤ {specimen.truth:g}"

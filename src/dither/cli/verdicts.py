@@ -14,13 +14,20 @@ if TYPE_CHECKING:
 __all__ = ["claimed", "draw"]
 
 _DRAWN = 20_000
-_MOST_SIGNS = 48
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 
 def claimed(claim: Guarantee) -> str:
     """A claim in a cell of a table."""
-    text = repr(claim)
-    return text if len(text) <= _MOST_SIGNS else f"{type(claim).__name__}(…)"
+    from dither.exact import in_words
+    from dither.ledger.budget import amounts
+    from dither.measures import ZCDP, ApproxDP, PureDP
+
+    if not isinstance(claim, PureDP | ApproxDP | ZCDP):  # curves
+        return f"{type(claim).__name__}(…)"
+    return ", ".join(
+        f"{_SYMBOLS[name]} = {in_words(amount)}" for name, amount in amounts(claim).items() if amount or name != "delta"
+    )
 
 
 def draw(hunted: Any, verdict: Verdict, file: Path) -> None:
