@@ -5,6 +5,7 @@ False alarms. Each right project is attacked at alpha = 1e-11, fewer than thirty
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Any
 
 import pytest
 
+from dither.audit.project import examination
 from dither.engine import drawing, needs
 from dither.engine.drawing import Drawing
 from dither.engine.groups import counted
 from dither.engine.ranks import RankNoise
 from dither.noise import DiscreteLaplace, add_integers, entropy
+from dither.plots import style
 from dither.tables import lattice, measure
 from dither.tables.bounded import BoundedTable
 from tests.cli.world import Done, run, write_visits
@@ -180,6 +183,18 @@ def test_a_picture_goes_over_nothing_that_matters(place: str) -> None:
     assert Path("visits.svg").read_text(encoding="utf-8") == "a ledger"
 
 
+@pytest.mark.usefixtures("project", "door")
+def test_a_full_disk_takes_the_picture_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(figure: Any, file: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(style, "save", full)
+    done = audit("written.toml", "gaussian", "--pairs=1", RUNS, "--plot", "both.svg", "--json")
+    assert done.code == 2
+    assert "the picture cannot be written" in " ".join(done.err.split())
+    assert [found["question"] for found in json.loads(done.out)] == ["gaussian"]
+
+
 # ------------------------------------------------------------ broken engines
 
 
@@ -313,6 +328,32 @@ def test_bad_usage_ends_with_two(flags: tuple[str, ...], says: str) -> None:
     assert done.code == 2
     assert says in " ".join(done.err.split())
     assert not done.out
+
+
+@pytest.mark.usefixtures("project", "door")
+@pytest.mark.parametrize(
+    ("flag", "says"),
+    [
+        ("--samples=0", "samples must be at least 400"),
+        ("--samples=399", "samples must be at least 400"),
+        ("--pairs=0", "pairs must be at least 1"),
+        ("--alpha=0", "alpha must lie strictly between 0 and 1"),
+    ],
+)
+def test_a_bad_number_is_refused_before_anything_is_replayed(
+    flag: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examination, "replay", lambda *inputs, **options: pytest.fail("a pair was replayed"))
+    done = run("audit", "written.toml", flag)
+    assert (done.code, done.out) == (2, "")
+    assert says in " ".join(done.err.split())
+
+
+@pytest.mark.usefixtures("project", "door")
+def test_the_fewest_samples_are_enough_for_all_worst_cases() -> None:
+    """What is not refused at first is not refused after the replays."""
+    done = audit("written.toml", "found", "--samples=400", "--pairs=15")
+    assert done.code == 0, done.out + done.err
 
 
 @pytest.mark.usefixtures("project", "door")

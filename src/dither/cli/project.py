@@ -59,12 +59,12 @@ def audited(
             alpha=alpha,
             progress=progress,
         )
-    if plot is not None:
-        _draw(found, plot)
     if json:
         print_json([each.as_dict() for each in found])
     else:
         _print(found)
+    if plot is not None:  # after what was found: a full disk takes the picture alone
+        _draw(found, plot)
     if any(each.violated for each in found):
         raise typer.Exit(SHOWN_WRONG)
 
