@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -234,8 +234,13 @@ def answers(question: Question, engine: Engine) -> dict[str, dict[Any, Any]]:
     own = Lattice.within(question.bounds, from_zero=False)
     keys, salt = question.keys, question.salt
     tally = bounded.tally(Column("s"), pa.array(["any text"]), salt)
+    totals, groups_first = (
+        _rows(each.totals(measures, salt), keys, list(measures))
+        for each in (bounded, replace(bounded, has_many_groups=True))
+    )
+    assert totals == groups_first
     return {
-        "totals": _rows(bounded.totals(measures, salt), keys, list(measures)),
+        "totals": totals,
         "bins": _rows(bounded.bins(Column("new"), own, 7, salt), (*keys, "dither_bin"), ["dither_rows"]),
         "distinct": _rows(bounded.distinct(Column("i"), salt), keys, ["dither_distinct"]),
         "tally": _rows(tally, (*keys, "dither_value"), ["dither_rows"]),

@@ -42,6 +42,8 @@ from dither.unit.contribution import Person, TableUnit
 
 __all__ = ["Origin", "Query", "Question"]
 
+_MANY_GROUPS = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -249,8 +251,15 @@ class Question:
 
     @once
     def _bounded(self) -> BoundedTable:
-        query = self.query
-        return BoundedTable(query.origin._source.engine, query._table, query.origin.unit, query.keys, query._key_table)
+        query, public = self.query, self.query.public_keys
+        return BoundedTable(
+            query.origin._source.engine,
+            query._table,
+            query.origin.unit,
+            query.keys,
+            query._key_table,
+            has_many_groups=public is not None and public.num_rows >= _MANY_GROUPS,
+        )
 
 
 def _within_person(name: str, aggregate: Any) -> tuple[str, Expression | None, Lattice | None]:

@@ -1,9 +1,12 @@
 """A table whose persons contribute a bounded amount, and the exact whole numbers that can be asked of it.
 
-The bounding is done by the engine. Rows are first reduced to one row per person and group, so that what is sorted
-next grows with these and not with the rows of a person who has very many; then each person keeps at most `max_groups`
-groups, those with the smallest hashes under a secret salt that is drawn for each release; then groups are added up.
-Whole numbers only: no sum depends on the order of the rows, and none can overflow (lattice.py).
+The bounding is done by the engine. Rows are reduced to one row per person and group; each person keeps at most
+`max_groups` groups, those with the smallest hashes under a secret salt that is drawn for each release; then groups are
+added up. Whole numbers only: no sum depends on the order of the rows, and none can overflow (lattice.py).
+
+Which of the first two steps comes first changes no number, as a hash is that of a person and a group. Few groups hold
+most rows many times, so that reducing leaves little to sort; of many public groups a person has few rows in each, and
+sorting them first leaves little to reduce. The number of public groups decides, never the data.
 
 **One person moves at most `max_groups` groups, each by at most `most`.** Taking a person away leaves the rows of all
 others, and with them their reduced rows and the groups they keep, as they were: hash, rank and reduction look at one
@@ -59,6 +62,8 @@ class BoundedTable:
     keys: Mapping[str, Expression]
     public_keys: ir.Table | None = None
     """If some or all of `keys` are public, a table of them; other rows are left out before groups are chosen."""
+    has_many_groups: bool = False
+    """Whether a person is seldom in one group twice, as there are so many: for speed alone."""
 
     def __post_init__(self) -> None:
         if isinstance(self.unit, Person):
@@ -85,7 +90,7 @@ class BoundedTable:
 
     def totals(self, measures: Mapping[str, Measure], salt: int) -> ExactAggregate:
         """One row per group: its keys and its `measures`."""
-        each = self._few_groups(self._reduced(measures), salt)
+        each = self._reduced(measures, salt)
         sums = {name: self.engine.total(each[name]) for name in measures}
         return self._grouped(each, sums)
 
@@ -135,8 +140,8 @@ class BoundedTable:
             table = table.semi_join(self.public_keys, list(itertools.chain(*same)))
         return table
 
-    def _reduced(self, measures: Mapping[str, Measure]) -> ir.Table:
-        """One row per person and group, with the person's contribution to each measure."""
+    def _reduced(self, measures: Mapping[str, Measure], salt: int) -> ir.Table:
+        """One row per person and group, of few groups of each, with the person's contribution to each measure."""
         rows = self._attributed({name: measure.of for name, measure in measures.items() if measure.of is not None})
         brought = {name: measure.row(rows[name]) for name, measure in measures.items() if measure.of is not None}
         rows = rows.mutate(**brought) if brought else rows
@@ -148,6 +153,7 @@ class BoundedTable:
                 for name in measures
             }  # fmt: skip
             return rows.select(*self.keys, **{name: measures[name].contribution(single[name], 1) for name in measures})
+        rows = self._few_groups(rows, salt, ibis.dense_rank) if self.has_many_groups else rows
         sums: dict[str, Any] = {_ROWS: rows.count().cast("int64")}
         for name in brought:
             # Sums of 32 bits are kept in 64, those of 64 in 128 (DuckDB) or in decimals (PostgreSQL).
@@ -160,13 +166,14 @@ class BoundedTable:
         }
         limit = self.unit.max_rows_per_group
         contributions = {name: measures[name].contribution(persons[name], limit) for name in measures}
-        return each.select(_PERSON, *self.keys, **contributions)
+        each = each.select(_PERSON, *self.keys, **contributions)
+        return each if self.has_many_groups else self._few_groups(each, salt)
 
-    def _few_groups(self, each: ir.Table, salt: int) -> ir.Table:
-        """At most `max_groups` groups of each person, by the smallest hashes."""
+    def _few_groups(self, table: ir.Table, salt: int, rank: Callable[[], Any] = ibis.row_number) -> ir.Table:
+        """What belongs to at most `max_groups` groups of each person, by the smallest hashes."""
         if not isinstance(self.unit, Person) or not self.keys:
-            return each
-        return self._first(each, [_PERSON], list(self.keys), self.unit.max_groups, salt)
+            return table
+        return self._first(table, [_PERSON], list(self.keys), self.unit.max_groups, salt, rank)
 
     def _few_rows(self, of: Expression, salt: int, read: Callable[[Any], Any] = lambda value: value) -> ir.Table:
         """Single rows with a value, as it is `read`: of each person few groups, and few rows in each of them."""
@@ -179,18 +186,26 @@ class BoundedTable:
         if not self.keys:
             return rows
         groups = rows.select(_PERSON, *self.keys).distinct()
-        kept = self._first(groups, [_PERSON], list(self.keys), self.unit.max_groups, salt)
+        kept = self._few_groups(groups, salt)
         same = [self.engine.same(rows[name], kept[name]) for name in self.keys]
         return rows.semi_join(kept, [rows[_PERSON] == kept[_PERSON], *itertools.chain(*same)])
 
-    def _first(self, table: ir.Table, within: list[str], among: list[str], limit: int, salt: int) -> ir.Table:
-        """The `limit` rows of least hash within each combination; equal hashes by the values themselves.
+    def _first(
+        self,
+        table: ir.Table,
+        within: list[str],
+        among: list[str],
+        limit: int,
+        salt: int,
+        rank: Callable[[], Any] = ibis.row_number,
+    ) -> ir.Table:
+        """The first `limit` by their hash within each combination; equal hashes by the values themselves.
 
         By the hash alone, DuckDB would find them by an aggregate with heaps, at twice the time and memory or more.
         """
         order = [self.engine.hash([table[name] for name in (*within, *among)], salt), *(table[name] for name in among)]
         window = ibis.window(group_by=[table[name] for name in within], order_by=order)
-        ranked = table.mutate(dither_rank=ibis.row_number().over(window))
+        ranked = table.mutate(dither_rank=rank().over(window))
         return ranked.filter(ranked["dither_rank"] < limit).drop("dither_rank")
 
 
