@@ -205,13 +205,13 @@ def clamp_left_out(patch: pytest.MonkeyPatch) -> None:
 
 
 def groups_not_bounded(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(BoundedTable, "_few_groups", lambda self, each, salt: each)
+    patch.setattr(BoundedTable, "_few_groups", lambda self, each, salt, *rank: each)
 
 
 def rows_not_bounded(patch: pytest.MonkeyPatch) -> None:
     first = BoundedTable._first
-    patch.setattr(BoundedTable, "_first", lambda self, table, within, among, limit, salt: first(
-        self, table, within, among, limit if within == ["dither person"] else 10**6, salt
+    patch.setattr(BoundedTable, "_first", lambda self, table, within, among, limit, *how: first(
+        self, table, within, among, limit if within == ["dither person"] else 10**6, *how
     ))  # fmt: skip
 
 
