@@ -64,7 +64,8 @@ _MOST_REMEMBERED, _REMEMBERED_SHARE = 40_000, 50
 _RACERS, _RACED = 96, Fraction(1, 4)
 """How many events race for each pair, about, and their share of the runs of a stage that has many."""
 _MOST_NUMBERS_AT_ONCE = 4_000_000
-_FEWEST_SAMPLES, _FEWEST_FOR_A_PAIR = 400, 20
+FEWEST_SAMPLES, _FEWEST_FOR_A_PAIR = 400, 20
+"""With fewer runs a side no audit is begun, nor with fewer for each pair."""
 
 Progress = Callable[[float], object]
 
@@ -104,7 +105,7 @@ def attack(
     check.probability(delta=failure)
     miss = rational(alpha, "alpha")
     check.between(0, 1, alpha=miss)
-    check.count(least=_FEWEST_SAMPLES, samples=samples)
+    check.count(least=FEWEST_SAMPLES, samples=samples)
     pairs = _pairs(target, hunted, neighbours)
     check.count(least=_FEWEST_FOR_A_PAIR * len(pairs), samples=samples)
     return _Hunt(hunted, allowed, failure, miss, samples, progress).verdict(pairs)

@@ -133,9 +133,9 @@ def _one(
         hunted, pairs, stated = made, None, (None, None)
     with bar(name) as progress:
         verdict = attack(hunted, pairs, *stated, samples=samples, alpha=alpha, progress=progress)
+    print_json(verdict.as_dict()) if json else typer.echo(_in_words(verdict))
     if plot is not None:
         draw(hunted, verdict, plot)
-    print_json(verdict.as_dict()) if json else typer.echo(_in_words(verdict))
     if verdict.violated:
         raise typer.Exit(SHOWN_WRONG)
 

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dither.audit.hunt import _FEWEST_SAMPLES, attack
+from dither.audit.hunt import FEWEST_SAMPLES, attack
 from dither.audit.project.mentioned import Inquiry, pools
 from dither.audit.project.stage import Stage, staged
 from dither.audit.project.tables import Neighbours, Side
@@ -121,7 +121,7 @@ def examine(
     check.between(0, 1, alpha=rational(alpha, "alpha"))
     check.count(pairs=pairs)
     if samples is not None:  # the attack would refuse too few, after all replays; it has too few pairs to ask for more
-        check.count(least=_FEWEST_SAMPLES, samples=samples)
+        check.count(least=FEWEST_SAMPLES, samples=samples)
     person = unit.column if isinstance(unit, Person) else None
     found = []
     for number, (name, asked) in enumerate(questions.items()):
