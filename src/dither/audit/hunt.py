@@ -43,7 +43,7 @@ from dither.measures import ApproxDP, Guarantee, PureDP
 from dither.mechanisms import Mechanism
 from dither.noise import entropy
 
-__all__ = ["attack", "claim_of"]
+__all__ = ["FEWEST_SAMPLES", "attack", "claim_of"]
 
 _SCREENING, _FIRST_LOOK = Fraction(3, 10), Fraction(1, 20)
 """Of all runs, what the choice of a pair may take; and what comes before the first round where there is no choice."""
