@@ -69,6 +69,8 @@ def test_a_function_that_fails_is_named() -> None:
         ("no_such_module:f",),
         ("Laplace", "--samples", "0"),
         ("Laplace", "--neighbours", "answers"),  # which all change at once: no neighbours of sensitivity 1
+        ("Laplace", "--delta", "1e-6"),
+        ("RandomizedResponse", "--delta", "1e-6"),
         ("Laplace", "--plot", "no/such/folder/both.svg"),
         ("Laplace", "--plot", "both.txt"),
         ("--zoo", "--samples", "400"),

@@ -128,8 +128,10 @@ def _one(
             raise typer.BadParameter(
                 "--neighbours goes with module:function. Leave it out: a mechanism of dither has its own."
             )
-        known = control(name)
-        made = known.make("1" if epsilon is None else epsilon, "1e-6" if delta is None else delta)
+        asked = "1" if epsilon is None else epsilon
+        made = control(name).make(asked, "1e-6" if delta is None else delta)
+        if delta is not None and made.guarantee.delta(asked) == 0:
+            raise typer.BadParameter(f"{name} promises δ = 0. Leave --delta out.")
         hunted, pairs, stated = made, None, (None, None)
     with bar(name) as progress:
         verdict = attack(hunted, pairs, *stated, samples=samples, alpha=alpha, progress=progress)
