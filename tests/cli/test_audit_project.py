@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from dither.noise import DiscreteLaplace, add_integers, entropy
 from dither.plots import style
 from dither.tables import lattice, measure
 from dither.tables.bounded import BoundedTable
-from tests.cli.world import Done, run, write_visits
+from tests.cli.world import CITIES, Done, run, write_visits
 
 WRITTEN = """\
 [dataset]
@@ -90,15 +91,31 @@ agg = { visits = "count", spend = "sum(cost)" }
 epsilon = 1
 delta = 1e-6
 noise = "gaussian"
+
+[questions.joined]
+join = { city = "cities.csv" }
+where = "people > 1 and cost < 150"
+group_by = "country"
+keys = ["France", "Italy"]
+agg = { visits = "count", spend = "sum(cost)" }
+epsilon = 1
 """
 """Every verb and aggregate that a description can say, of a file of separated values."""
+WITHIN = """
+[questions.within]
+per_person = { total = "sum(cost)", visits = "count" }
+group_by = "bins(visits, [1, 3, 9])"
+agg = { people = "count", spend = "mean(total, 0, 1000)" }
+epsilon = 1
+"""
+"""And what only persons have."""
 TYPED = (
     WRITTEN.replace("visits.csv", "visits.parquet")
     .replace("member = 'true'", "member")
     .replace('person = "user_id"\nmax_groups = 2\nmax_rows_per_group = 2', 'rows = "replace"')
 )
 """The same of a table with types, where rows are replaced."""
-QUESTIONS = ("counts", "numbers", "places", "common", "found", "found_values", "gaussian")
+QUESTIONS = ("counts", "numbers", "places", "common", "found", "found_values", "gaussian", "joined")
 RUNS = "--samples=4000"
 
 
@@ -110,8 +127,9 @@ def door(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with descriptions and no data: what they name is not there."""
-    (tmp_path / "written.toml").write_text(WRITTEN, encoding="utf-8")
+    """A folder with descriptions, a public table and no data: the source that they name is not there."""
+    (tmp_path / "cities.csv").write_text(CITIES, encoding="utf-8")
+    (tmp_path / "written.toml").write_text(WRITTEN + WITHIN, encoding="utf-8")
     (tmp_path / "typed.toml").write_text(TYPED, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -125,7 +143,9 @@ def audit(*flags: str) -> Done:
 
 
 @pytest.mark.usefixtures("project", "door")
-@pytest.mark.parametrize(("file", "questions"), [("written.toml", ["counts"]), ("typed.toml", ["found", "gaussian"])])
+@pytest.mark.parametrize(
+    ("file", "questions"), [("written.toml", ["counts", "within"]), ("typed.toml", ["found", "gaussian", "joined"])]
+)
 def test_right_questions_stand(file: str, questions: list[str]) -> None:
     done = audit(file, *questions, "--pairs=2", RUNS)
     assert done.code == 0, done.out + done.err
@@ -135,8 +155,9 @@ def test_right_questions_stand(file: str, questions: list[str]) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("project", "door")
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("file", ["written.toml", "typed.toml"])
+@pytest.mark.parametrize(
+    ("file", "question"), [*product(["written.toml", "typed.toml"], QUESTIONS), ("written.toml", "within")]
+)
 def test_every_question_stands_on_many_tables(file: str, question: str) -> None:
     done = audit(file, question, "--pairs=30")
     assert done.code == 0, done.out + done.err
@@ -267,6 +288,11 @@ ledger = "visits.ledger"
 """
 SUMS = 'group_by = "city"\nkeys = ["Paris", "Lyon", "Nice"]\nagg = { spend = "sum(cost, 0, 200)" }\nepsilon = 1'
 BINS = 'group_by = "city"\nkeys = ["Paris", "Lyon"]\nagg = { costs = "histogram(cost, [0, 100, 200])" }\nepsilon = 1'
+JOINED = (
+    'join = { city = "cities.csv" }\ngroup_by = "country"\nkeys = ["France", "Italy", "Norway"]\n'
+    'agg = { spend = "sum(cost, 0, 200)" }\nepsilon = 1'
+)
+WITHIN_ONE = 'per_person = { total = "sum(cost, 0, 200)" }\nagg = { spend = "sum(total, 0, 400)" }\nepsilon = 1'
 MIDDLE = 'agg = { cost = "median(cost, 0, 200)" }\nepsilon = 1'
 VISITS = 'agg = { visits = "count_people" }\nepsilon = 1'
 FOUND = 'group_by = "city"\nagg = { visits = "count" }\nepsilon = 1\ndelta = 1e-5'
@@ -276,6 +302,9 @@ MOVED, CERTAIN, ATTACKED = "moved by more than the sensitivity", "Replayed, cert
 FEW = "--samples=1000"
 FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str, tuple[str, ...]]] = [
     (clamp_left_out, SUMS, CERTAIN, (FEW,)),
+    (clamp_left_out, JOINED, CERTAIN, (FEW,)),
+    (clamp_left_out, WITHIN_ONE, CERTAIN, (FEW,)),
+    (groups_not_bounded, JOINED, MOVED, (FEW,)),
     (groups_not_bounded, SUMS, MOVED, (FEW,)),
     (rows_not_bounded, BINS, MOVED, (FEW,)),
     (scores_too_steep, MIDDLE, "more than was charged", (FEW,)),

@@ -140,6 +140,73 @@ REFUSED = {
         2,
         "overwrite --out",
     ),
+    "out over a public table": (
+        f"release visits.csv {FLAGS} --join city=cities.csv --epsilon 0.1 --out cities.csv",
+        2,
+        "--out would overwrite a public table",
+    ),
+    "a public table that is not there": (
+        f"release visits.csv {FLAGS} --join city=towns.csv --epsilon 0.1",
+        2,
+        "the public table 'towns.csv' cannot be read. Check the path",
+    ),
+    "a public table of another kind": (
+        f"release visits.csv {FLAGS} --join city=visits.xlsx --epsilon 0.1",
+        2,
+        "a public table is a file that ends in .csv or .parquet, got 'visits.xlsx'",
+    ),
+    "a public table that is none": (
+        f"release visits.csv {FLAGS} --join city=bytes.csv --epsilon 0.1",
+        2,
+        "cannot be r",
+    ),
+    "a public table with nothing in it": (
+        f"release visits.csv {FLAGS} --join city=empty.csv --epsilon 0.1",
+        2,
+        "'empty.csv' cannot be read",
+    ),
+    "a public table by a column it has not": (
+        f"release visits.csv {FLAGS} --join age=cities.csv --epsilon 0.1",
+        2,
+        "the public table has no column 'age'",
+    ),
+    "a public table by a column that repeats": (
+        f"release visits.csv {FLAGS} --join country=cities.csv --epsilon 0.1",
+        2,
+        "must hold different values",
+    ),
+    "two public tables by one column": (
+        f"release visits.csv {FLAGS} --join city=cities.csv --join city=cities.csv --epsilon 0.1",
+        2,
+        "--join says 'city' twice",
+    ),
+    "a join without a column": (f"release visits.csv {FLAGS} --join cities.csv --epsilon 0.1", 2, "city=cities.csv"),
+    "per person of rows": (
+        f"release visits.csv --rows replace --per-person n=count --agg n=count {BUDGET} --epsilon 0.1",
+        2,
+        "per_person needs persons",
+    ),
+    "per person what is not exact": (
+        f"release visits.csv --person user_id --per-person 'm=median(age, 0, 99)' --agg n=count {BUDGET} --epsilon 0.1",
+        2,
+        "per_person knows count, sum, mean, min and max",
+    ),
+    "per person twice": (
+        f"release visits.csv --person user_id --per-person n=count --per-person n=count --agg n=count {BUDGET} "
+        "--epsilon 0.1",
+        2,
+        "--per-person says 'n' twice",
+    ),
+    "a date where a number should be, within persons": (
+        f"release visits.csv --person user_id --per-person 'm=mean(day, 0, 9)' --agg n=count {BUDGET} --epsilon 0.1",
+        2,
+        "m = mean(day, bounds=(0, 9)): column 'day' holds dates",
+    ),
+    "a column that is gone": (
+        f"release visits.csv --person user_id --per-person n=count --agg 'm=mean(cost, 0, 9)' {BUDGET} --epsilon 0.1",
+        2,
+        "Column 'cost' is not found. Existing columns: user_id, n.",
+    ),
     "out of an unknown kind": (
         f"release visits.csv {FLAGS} --epsilon 0.1 --out a.xlsx",
         2,

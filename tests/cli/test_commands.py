@@ -195,6 +195,52 @@ def test_found_groups_bins_and_new_columns(folder: Path) -> None:
     assert [(row["city"], row["old"]) for row in found["two"]] == [(c, o) for c in ("Paris", "Rome") for o in (0, 1)]
 
 
+TOLD = {
+    "by a public column": (
+        "--join city=cities.csv --where 'people > 1' --group-by country --keys France,Italy --agg n=count",
+        'join = { city = "cities.csv" }\nwhere = "people > 1"\ngroup_by = "country"\nkeys = ["France", "Italy"]\n'
+        'agg = { n = "count" }',
+        [{"country": "France", "n": 100}, {"country": "Italy", "n": 100}],  # of Paris and of Rome
+    ),
+    "by what a person has": (
+        "--column 'some=cost + 1' --where \"city != 'Rome'\" --per-person 'total=sum(some, 0, 50)' "
+        "--per-person n=count --group-by 'bins(total, [0, 100, 150])' --agg people=count --agg 'most=max(n, 0, 10)'",
+        'columns = { some = "cost + 1" }\nwhere = "city != \'Rome\'"\ngroup_by = "bins(total, [0, 100, 150])"\n'
+        'per_person = { total = "sum(some, 0, 50)", n = "count" }\nagg = { people = "count", most = "max(n, 0, 10)" }',
+        None,
+    ),
+}
+"""The same question in flags and in a description, and the truth."""
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_public_tables_and_persons(case: str, folder: Path) -> None:
+    """At ε = 4000, at least 500 for each count: a count is off by 1 with probability e^-500 or so."""
+    flags, question, truth = TOLD[case]
+    if truth is None:
+        truth = _totals()
+    unit, price = "--person user_id --max-groups 4", "--epsilon 4000 --budget-epsilon 4000 --ledger visits.ledger"
+    from_flags = run(*shlex.split(f"release visits.csv {unit} {flags} {price} --json"))
+    text = DESCRIPTION.replace("epsilon = 1\n", "epsilon = 4000\n").replace("max_groups = 2", "max_groups = 4")
+    text = text.replace("visits.ledger", "other.ledger") + f"\n[questions.told]\n{question}\nepsilon = 4000\n"
+    (folder / "dither.toml").write_text(text, encoding="utf-8")
+    from_file = run("release", "dither.toml", "told", "--json")
+    for done in (from_flags, from_file):
+        assert done.code == 0, done.err
+        shown = [{name: row[name] for name in truth[0]} for row in json.loads(done.out)["rows"]]
+        assert shown == truth
+
+
+def _totals() -> list[dict[str, object]]:
+    rows = pyarrow.csv.read_csv("visits.csv").to_pylist()
+    totals: dict[str, float] = {}
+    for row in rows:
+        if row["city"] != "Rome":
+            totals[row["user_id"]] = totals.get(row["user_id"], 0) + min(row["cost"] + 1, 50)
+    low = sum(total < 100 for total in totals.values())
+    return [{"total": "[0, 100)", "people": low}, {"total": "[100, 150]", "people": len(totals) - low}]
+
+
 def test_the_ledger_is_shown(folder: Path) -> None:
     run("release", "dither.toml", "by_city")
     done = run("ledger", "visits.ledger", "--verify")

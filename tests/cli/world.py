@@ -14,6 +14,8 @@ from dither.ledger import Ledger
 SECRETS = ("Zebedee", "Quagmire", "31337.42", "1987-06-05")
 """What stands in the rows, and nowhere else."""
 QUESTION = "--person user_id --max-groups 2 --group-by city --keys Paris,Lyon --agg visits=count"
+CITIES = "city,country,people\nParis,France,2\nLyon,France,0.5\nRome,Italy,3\nOslo,Norway,\n"
+"""A public table; it does not know Nice."""
 BUDGET = "--budget-epsilon 1 --ledger visits.ledger"
 
 
@@ -33,7 +35,7 @@ def run(*arguments: str, columns: int = 120, answers: str = "") -> Done:
 
 
 def write_visits(folder: Path) -> None:
-    """visits.csv and visits.parquet: 400 rows of 100 persons, some of them unmistakable."""
+    """visits.csv and visits.parquet: 400 rows of 100 persons, some of them unmistakable; cities.csv is public."""
     people = ["Zebedee", "Quagmire", *(f"person {number}" for number in range(98))]
     rows = {
         "user_id": [people[row % 100] for row in range(400)],
@@ -43,6 +45,7 @@ def write_visits(folder: Path) -> None:
         "day": ["1987-06-05" if row % 100 < 2 else "2024-01-31" for row in range(400)],
     }
     lines = [",".join(rows), *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True))]
+    (folder / "cities.csv").write_text(CITIES, encoding="utf-8")
     (folder / "visits.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     table = pa.table(rows)
     days = table.column("day").cast(pa.date32())

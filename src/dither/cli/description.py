@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from dither.cli.kinds import check_kinds, columns_of_numbers
+from dither.cli.public_file import PublicFile
 from dither.engine import Bins, Dataset, Plan, Query, Question
 from dither.engine.aggregate import Aggregate
 from dither.errors import LedgerError, ParameterError
@@ -29,9 +32,13 @@ class Asked:
     """One question: which rows, which groups, what of them, and the price."""
 
     aggregates: Mapping[str, Aggregate]
-    where: tuple[Expression, ...] = ()
+    joins: Mapping[str, PublicFile] = field(default_factory=dict)
+    """Public tables, by the column that they have in common with the rows."""
     columns: Mapping[str, Expression] = field(default_factory=dict)
-    """New columns, made before rows are chosen."""
+    """New columns, made when the tables are joined, and before rows are chosen."""
+    where: tuple[Expression, ...] = ()
+    per_person: Mapping[str, Aggregate] = field(default_factory=dict)
+    """What the chosen rows of each person give: then a person is one row with these columns."""
     group_by: tuple[str | Bins, ...] = ()
     keys: Any = None
     price: Mapping[str, Any] = field(default_factory=dict)
@@ -39,10 +46,31 @@ class Asked:
     key: str | None = None
     """The idempotency key."""
 
+    @property
+    def public(self) -> Mapping[str, pa.Table]:
+        """The public tables that are joined, by the column that they have in common with the rows."""
+        return {on: file.table for on, file in self.joins.items()}
+
+    @property
+    def numbers(self) -> Mapping[str, str]:
+        """The columns of the source that are read as numbers, and what does so."""
+        read, groups = (self.per_person, ()) if self.per_person else (self.aggregates, self.group_by)
+        found = columns_of_numbers(read, groups, self.columns)
+        return {
+            name: why
+            for name, why in found.items()
+            if not any(name in each.schema.names for each in self.public.values())
+        }
+
     def of(self, data: Query) -> Question:
         """The question to a dataset; what cannot be asked is refused here, before anything is spent."""
-        query = data.with_columns(**self.columns) if self.columns else data
+        query = data
+        for on, table in self.public.items():
+            with _naming(f"join on {on}"):
+                query = query.join(table, on=on)
+        query = query.with_columns(**self.columns) if self.columns else query
         query = query.where(*self.where) if self.where else query
+        query = query.per_person(**self.per_person) if self.per_person else query
         query = query.group_by(*self.group_by, keys=self.keys) if self.group_by else query
         try:
             return query.agg(**self.aggregates)
@@ -97,7 +125,7 @@ class Description:
             found = [each.planned(data) for each in asked]
         needed: dict[str, str] = {}
         for each in asked:
-            needed |= columns_of_numbers(each.aggregates, each.group_by, each.columns)
+            needed |= each.numbers
         self._check_kinds(needed)
         return found
 

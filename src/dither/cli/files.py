@@ -47,6 +47,8 @@ class Files:
         """
         taken = {path.resolve(): "the data" for path in map(Path, glob.glob(description.source, recursive=True))}
         taken |= {Path(said).resolve(): "what it is about", Path(description.source).resolve(): "the data"}
+        joined = [file for asked in description.questions.values() for file in asked.joins.values()]
+        taken |= {file.place.resolve(): "a public table" for file in joined}
         if description.ledger is not None:
             taken[Path(description.ledger).resolve()] = "the ledger"
         for name, path in self._named().items():

@@ -11,7 +11,9 @@ from dither.cli.aggregates import aggregate, assigned, bounds, group
 from dither.cli.conditions import condition
 from dither.cli.description import Asked, Description
 from dither.cli.keys import keys
+from dither.cli.public_file import PublicFile
 from dither.cli.toml_file import CHANGES, budget_of, read
+from dither.engine.aggregate import Aggregate
 from dither.errors import ParameterError
 from dither.tables.lattice import checked_bounds
 from dither.unit.contribution import Person, Rows, TableUnit
@@ -86,10 +88,16 @@ def _asked(given: Mapping[str, Any]) -> Asked:
     }
     groups = tuple(group(each) for each in given.get("group_by", ()))
     weights = _assigned("weight", given, str, example="visits=2")
+
+    def aggregates(flag: str) -> dict[str, Aggregate]:
+        return _assigned(flag, given, lambda text: aggregate(text, known), example="visits=count")
+
     return Asked(
-        aggregates=_assigned("agg", given, lambda text: aggregate(text, known), example="visits=count"),
-        where=tuple(condition(each) for each in given.get("where", ())),
+        aggregates=aggregates("agg"),
+        joins=_joins(given.get("join", ())),
         columns=_assigned("column", given, condition, example="'total=price * quantity'"),
+        where=tuple(condition(each) for each in given.get("where", ())),
+        per_person=aggregates("per_person"),
         group_by=groups,
         keys=_keys([each for each in groups if isinstance(each, str)], given.get("keys", ())),
         price={name: given[name] for name in _PRICE if name in given} | ({"weights": weights} if weights else {}),
@@ -102,11 +110,25 @@ def _assigned(
 ) -> dict[str, _Value]:
     """`name=value` of a flag that may be repeated, by name."""
     found: dict[str, _Value] = {}
+    shown = f"--{flag.replace('_', '-')}"
     for text in given.get(flag, ()):
-        name, rest = assigned(text, f"--{flag} {example}")
+        name, rest = assigned(text, f"{shown} {example}")
         if name in found:
-            raise ParameterError(f"--{flag} says {name!r} twice. Rename one, or leave it out.")
+            raise ParameterError(f"{shown} says {name!r} twice. Rename one, or leave it out.")
         found[name] = read_one(rest)
+    return found
+
+
+def _joins(texts: Sequence[str]) -> dict[str, PublicFile]:
+    """`column=file`, by column."""
+    found: dict[str, PublicFile] = {}
+    for text in texts:
+        name, is_said, place = (each.strip() for each in text.partition("="))
+        if not (name and is_said and place):
+            raise ParameterError(f"expected a column, '=' and a file, such as --join city=cities.csv; got {text!r}.")
+        if name in found:
+            raise ParameterError(f"--join says {name!r} twice. Put the columns into one file.")
+        found[name] = PublicFile.at(place)
     return found
 
 

@@ -93,8 +93,21 @@ _QUESTION: Mapping[str, Any] = {
     "rows": ROWS,
     "max_groups": MAX_GROUPS,
     "max_rows_per_group": MAX_ROWS,
+    "join": Annotated[
+        _Texts,
+        typer.Option(
+            metavar="COLUMN=FILE", help="A public table with one row for each value of COLUMN: .csv, .parquet."
+        ),
+    ],
     "column": Annotated[_Texts, typer.Option(metavar="NAME=VALUE", help="A new column: 'total=price * quantity'.")],
     "where": Annotated[_Texts, typer.Option(metavar="CONDITION", help='Only rows for which this holds: "age >= 18".')],
+    "per_person": Annotated[
+        _Texts,
+        typer.Option(
+            metavar="NAME=AGGREGATE",
+            help="Make each person one row with this column: 'total=sum(cost, 0, 200)'; may be repeated.",
+        ),
+    ],
     "group_by": Annotated[
         _Texts, typer.Option(metavar="COLUMN", help="A column, or 'bins(age, [0, 18, 65])'; may be repeated.")
     ],

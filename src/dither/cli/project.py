@@ -2,7 +2,7 @@
 
 A replay needs the test door, which is shut in a process that could release anything. So the command starts itself once
 more with the door open: that process audits and does nothing else, and what the description names as source and ledger
-is opened by neither of the two.
+is opened by neither of the two. Public tables are read.
 """
 
 from __future__ import annotations

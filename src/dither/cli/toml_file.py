@@ -20,13 +20,15 @@ Paths are those seen from the folder of the file. Numbers are exact decimals.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dither.cli.aggregates import Bounds, aggregate, group
 from dither.cli.conditions import condition
 from dither.cli.description import Asked, Description
+from dither.cli.public_file import PublicFile
 from dither.cli.toml_lines import Section, document
 from dither.errors import ParameterError
 from dither.ledger.budget import Budget
@@ -40,6 +42,7 @@ __all__ = ["CHANGES", "budget_of", "read"]
 CHANGES = {"add-remove": "add or remove", "replace": "replace"}
 """What may happen to a row, as it is written here and as `dp.Rows` calls it."""
 
+_Value = TypeVar("_Value")
 _PRICE = {
     "epsilon": Decimal,
     "delta": Decimal,
@@ -74,7 +77,9 @@ def described(text: str, folder: Path) -> Description:
     return Description(
         source=_seen_from(folder, dataset.need("source", str)),
         unit=_unit(whole.section("unit")),
-        questions={name: _asked(section, known) for name, section in whole.section("questions").sections().items()},
+        questions={
+            name: _asked(section, known, folder) for name, section in whole.section("questions").sections().items()
+        },
         budget=_budget(budget),
         ledger=None if ledger is None else _seen_from(folder, ledger),
         table=dataset.get("table", str),
@@ -138,22 +143,26 @@ def _kinds(section: Section) -> dict[str, str]:
     return section.values
 
 
-def _asked(section: Section, known: Bounds) -> Asked:
-    section.only(("where", "columns", "group_by", "keys", "agg", "key", *_PRICE))
-    columns, aggregates = section.section("columns"), section.section("agg")
-    if not aggregates.values:
+def _asked(section: Section, known: Bounds, folder: Path) -> Asked:
+    section.only(("join", "columns", "where", "per_person", "group_by", "keys", "agg", "key", *_PRICE))
+    if not section.section("agg").values:
         raise ParameterError(f"{section.name} needs agg = {{ ... }}: what to ask, such as {{ visits = 'count' }}.")
     return Asked(
-        aggregates={
-            name: aggregates.at(name, aggregate, aggregates.need(name, str), known) for name in aggregates.values
-        },
+        aggregates=_each(section.section("agg"), lambda text: aggregate(text, known)),
+        joins=_each(section.section("join"), lambda place: PublicFile.at(_seen_from(folder, place))),
+        columns=_each(section.section("columns"), condition),
         where=tuple(section.at("where", condition, each) for each in section.texts("where")),
-        columns={name: columns.at(name, condition, columns.need(name, str)) for name in columns.values},
+        per_person=_each(section.section("per_person"), lambda text: aggregate(text, known)),
         group_by=tuple(section.at("group_by", group, each) for each in section.texts("group_by")),
         keys=_keys(section),
         price={name: section.get(name, kind) for name, kind in _PRICE.items() if name in section.values},
         key=section.get("key", str),
     )
+
+
+def _each(section: Section, read_one: Callable[[str], _Value]) -> dict[str, _Value]:
+    """What the texts of a section mean, by their names."""
+    return {name: section.at(name, read_one, section.need(name, str)) for name in section.values}
 
 
 def _keys(section: Section) -> Any:

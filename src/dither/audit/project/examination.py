@@ -140,7 +140,12 @@ def examine(
 
 
 def _grouping(asked: Inquiry) -> frozenset[str]:
-    return frozenset(each for each in asked.group_by if isinstance(each, str) and each not in asked.columns)
+    """The columns of the source by which is grouped, or by which a column of a public table was found that groups."""
+    if asked.per_person:
+        return frozenset()
+    found_by = {name: on for on, table in asked.public.items() for name in table.column_names}
+    plain = (each for each in asked.group_by if isinstance(each, str) and each not in asked.columns)
+    return frozenset(found_by.get(each, each) for each in plain)
 
 
 def _part(progress: Progress | None, number: int, count: int) -> Progress:

@@ -7,7 +7,7 @@ likely there than elsewhere, so made-up rows hold these values, what lies beside
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any, Protocol
@@ -31,9 +31,13 @@ class Inquiry(Protocol):
     @property
     def aggregates(self) -> Mapping[str, Aggregate]: ...  # what is asked
     @property
-    def where(self) -> Sequence[Expression]: ...  # of which rows
+    def public(self) -> Mapping[str, pa.Table]: ...  # joined to the rows, by the column that they have in common
     @property
     def columns(self) -> Mapping[str, Expression]: ...  # new columns, made before rows are chosen
+    @property
+    def where(self) -> Sequence[Expression]: ...  # of which rows
+    @property
+    def per_person(self) -> Mapping[str, Aggregate]: ...  # then a person is one row with these columns
     @property
     def group_by(self) -> Sequence[str | Bins]: ...
     @property
@@ -92,12 +96,11 @@ def pools(
     """
     noted: dict[str, _Noted] = defaultdict(_Noted)
     for question in questions:
-        for name, kind, values in _notes(question):
+        for name, kind, values in _of_source(question, _notes(question)):
             noted[name].add(kind, values)
     if identifier is not None:
         noted[identifier].add(_REPEATS, ())
-    asked = [(aggregate, each.columns) for each in questions for aggregate in each.aggregates.values()]
-    measured = {name for aggregate, made in asked for name, _, _ in _measured(aggregate, made)}
+    measured = {name for each in questions for name, _, _ in _of_source(each, _all_measured(each))}
     found = {name: _pool(kinds.get(name), each, written) for name, each in sorted(noted.items())}
     return {name: replace(pool, is_measured=name in measured) for name, pool in found.items()}
 
@@ -176,7 +179,27 @@ _REPEATS = "repeats"
 """No kind, but that the values tell groups or people apart."""
 
 
+def _of_source(question: Inquiry, notes: Iterable[_Note]) -> Iterator[_Note]:
+    """Public columns are what they are."""
+    public = {name for on, table in question.public.items() for name in table.column_names if name != on}
+    return (note for note in notes if note[0] not in public)
+
+
 def _notes(question: Inquiry) -> Iterator[_Note]:
+    made = question.columns
+    if not question.per_person:  # else the groups are those of columns that it makes
+        yield from _groups(question)
+    for on, table in question.public.items():
+        known = table.column(on).slice(0, _MOST_USUAL).to_pylist()
+        yield on, _kind_of(known[0]) if known else _REPEATS, known
+    for expression in made.values():
+        yield from _read(expression, None, _literals(expression), {})
+    for condition in question.where:
+        yield from _read(condition, "truth", _literals(condition), made)
+    yield from _all_measured(question)
+
+
+def _groups(question: Inquiry) -> Iterator[_Note]:
     made = question.columns
     plain = [each for each in question.group_by if isinstance(each, str)]
     known = None if question.keys is None else public_keys(plain, question.keys)
@@ -187,12 +210,11 @@ def _notes(question: Inquiry) -> Iterator[_Note]:
         if isinstance(each, Bins):
             yield from _binned(each, made)
 
-    for expression in made.values():
-        yield from _read(expression, None, _literals(expression), {})
-    for condition in question.where:
-        yield from _read(condition, "truth", _literals(condition), made)
-    for aggregate in question.aggregates.values():
-        yield from _measured(aggregate, made)
+
+def _all_measured(question: Inquiry) -> Iterator[_Note]:
+    """What is asked of the values of the source: first within each person, where that is asked."""
+    for aggregate in (question.per_person or question.aggregates).values():
+        yield from _measured(aggregate, question.columns)
 
 
 def _measured(aggregate: Aggregate, made: Mapping[str, Expression]) -> Iterator[_Note]:
