@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from itertools import cycle
 from math import floor
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from dither.errors import EngineError
 from dither.tables import BoundedTable, Column, Lattice, People, RowCount, Sum, Values, col, if_else, with_values
 from dither.tables.engines import Engine
+from dither.tables.written import written_day, written_number
 from dither.unit.contribution import Person
 from tests.tables.asking import asked, opened, summed
 
@@ -134,6 +136,55 @@ def test_c39_c40_c41_expressions_are_total(engine: Engine) -> None:
         "v late": 6,
         "s late": 1,
     }
+
+
+def test_written_days_are_those_of_the_calendar(engine: Engine) -> None:
+    """Each day of some years, and what is none: as Python reads them, with a time behind or not."""
+    years = ("0000", "0001", "0004", "0100", "0400", "1582", "1900", "1904", "2000", "2023", "2024", "9999")
+    texts = [
+        f"{year}-{month:02}-{day:02}{behind}"
+        for year in years
+        for month in range(14)
+        for day, behind in zip(range(33), cycle(["", " 25:61", "T", "Z", ""]))
+    ]
+    texts += ["", " 2024-01-01", "2024-1-1", "24-01-01", "2024-01-01\n", "２０２４-01-01", "12024-01-01", "2024-01-010"]
+    texts += ["2024-01-01\r", "2024-01-01\u2028", "2024-01-01T\n12:30\n", "2024-01-01!"]
+    table = engine.upload(pa.table({"n": range(len(texts)), "text": texts}))
+    days = table.select("n", day=written_day(table["text"]))
+    assert {row["n"]: row["day"] for row in opened_table(engine, days)} == dict(enumerate(map(read_day, texts)))
+
+
+def test_written_numbers_are_whole_texts(engine: Engine) -> None:
+    texts = [
+        "12",
+        " 12 ",
+        "12\n",
+        "12\r",
+        "12\r\n",
+        "\n12",
+        "12\u2028",
+        "12!",
+        "12\n!",
+        "1e99",
+        "1e100",
+        "１２",
+        ".",
+        "-.5",
+        "+5.",
+    ]
+    table = engine.upload(pa.table({"n": range(len(texts)), "text": texts}))
+    numbers = table.select("n", number=written_number(table["text"]))
+    known = {"12": 12.0, " 12 ": 12.0, "1e99": 1e99, "-.5": -0.5, "+5.": 5.0}
+    assert {row["n"]: row["number"] for row in opened_table(engine, numbers)} == dict(enumerate(map(known.get, texts)))
+
+
+def read_day(text: str) -> date | None:
+    if text[10:] and text[10] not in " T":
+        return None
+    try:
+        return date.fromisoformat(text[:10]) if len(text[:10].encode()) == 10 else None
+    except ValueError:
+        return None
 
 
 def test_a_part_that_is_used_twice(engine: Engine) -> None:

@@ -51,13 +51,13 @@ def _majority(values: Sequence[str]) -> str:
 
 def _is_day(text: str) -> bool:
     try:
-        return bool(re.match(DAY, text) and date.fromisoformat(text[:10]))
+        return bool(re.fullmatch(f"{DAY}([ T].*)?", text, re.DOTALL) and date.fromisoformat(text[:10]))
     except ValueError:  # no day of the calendar
         return False
 
 
 _TESTS: Final[dict[str, Callable[[str], bool]]] = {
-    "number": lambda text: re.match(NUMBER, text) is not None,
+    "number": lambda text: re.fullmatch(NUMBER, text) is not None,
     "date": _is_day,
     "truth": lambda text: text.strip().lower() in ("true", "false"),
 }
