@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,58 @@ def test_all_rows_have_shortcuts(visits: pa.Table, opened: Open) -> None:
     assert data.top("city", 2, epsilon=MANY, delta="1e-6").value == ["Paris", "Lyon"]
 
 
+def test_one_answer_is_a_table_of_one_row(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits)
+    count = data.count(epsilon=1)
+    assert count.to_arrow().to_pylist() == [
+        dict(zip(("value", "value_low", "value_high"), (count.value, *count.interval()), strict=True))
+    ]
+    assert count.to_pandas().to_dict("records") == count.to_polars().to_dicts() == count.to_arrow().to_pylist()
+    bins = data.histogram("spend", [0, 50, 200], epsilon=1)
+    assert bins.to_pandas().loc[0, "value"].tolist() == bins.value
+    assert data.median("spend", BOUNDS, epsilon=1).to_arrow().column_names == ["value"]
+    raised = data.where(dp.col("age") < 0).count(epsilon="0.001", level="0.9999999999").non_negative()
+    assert raised.to_arrow()["value_low"].to_pylist() == [0]  # misses with probability 1e-10
+    assert raised.to_arrow()["value"].to_pylist() == [raised.value]
+    with pytest.raises(ParameterError, match="this is one number"):
+        count.consistent("value", count)
+
+
+def test_an_answer_shows_its_intervals_and_its_cost(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits)
+    count = data.count(epsilon=1)
+    low, high = count.interval()
+    cost = "costs PureDP(epsilon=1, adjacency='add or remove one person (by user)')"
+    assert str(count).splitlines() == [
+        "rows  95 % interval",
+        f"{count.value:<4}  {low} to {high}".replace("-", "−"),
+        cost,
+    ]
+    keys = ["Paris", "<b>"]
+    table = data.group_by("city", keys=keys).agg(n=dp.count(), m=dp.median("spend", BOUNDS)).release(epsilon=1)
+    head, *rows, last = repr(table).splitlines()
+    assert head.split("  ")[0] == "city"
+    assert "95 % interval" in head
+    assert [row.split()[0] for row in rows] == keys
+    assert last == cost
+    for release in (count, table):
+        assert release._repr_html_().endswith(f"<p>{escape(cost)}</p>\n")
+    assert "<b>" not in table._repr_html_()
+    many = data.group_by("age", keys=list(range(50))).agg(n=dp.count()).release(epsilon=1)
+    assert "The first 20 of 50 rows." in str(many)
+
+
+def test_no_group_with_enough_people_is_said(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits)
+    few = data.group_by("user").agg(n=dp.count()).release(epsilon=1, delta="1e-12")
+    assert few.value.num_rows == 0  # 60 groups of one person each: misses with probability 6e-11
+    least = few.plan.discovery.threshold  # type: ignore[union-attr]
+    for said in (str(few), few._repr_html_()):
+        assert f"No group had enough people: one is shown from {least} people on, noise included." in said
+    public = data.group_by("city", keys=["Paris"]).agg(n=dp.count()).release(epsilon=1)
+    assert "enough people" not in str(public)
+
+
 def test_found_values_are_counted_in_people(opened: Open) -> None:
     """One person with many rows of a value does not show it; many people do."""
     alone = [{"user": 0, "word": "secret"}] * 500
@@ -99,11 +152,16 @@ def test_a_plan_predicts_the_width_of_the_intervals(visits: pa.Table, opened: Op
     table = question.release(epsilon=1).value
     for name in ("n", "s"):
         width = table[f"{name}_high"][0].as_py() - table[f"{name}_low"][0].as_py()
-        assert plan.error(name, 10) == plan.error(name, 10**6) == pytest.approx(width / 2)
+        assert plan.error(name) == plan.error(name, 10) == plan.error(name, 10**6) == pytest.approx(width / 2)
     small, large = plan.error("m", 1000), plan.error("m", 10**6)
     assert small is not None
     assert large is not None
     assert large < small < 200
+    with pytest.raises(ParameterError, match="rows=1000"):
+        plan.error("m")
+    with pytest.raises(ParameterError, match=r"no column 'k'\. Its columns: n, s, m"):
+        plan.error("k")
+    assert question.query.agg(p=dp.median("spend", BOUNDS)).plan(epsilon=1).error("p") is None
 
 
 def test_the_price_is_split_by_weights_and_shared_parts_are_paid_once(visits: pa.Table, opened: Open) -> None:

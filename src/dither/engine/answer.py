@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,7 +26,7 @@ from dither.mechanisms.released import Interval
 __all__ = ["TableRelease"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TableRelease(Release):
     """Private answers, one row per group: the keys, each value, and its interval in `name_low` and `name_high`.
 
@@ -121,13 +122,31 @@ class TableRelease(Release):
 
     def to_pandas(self) -> Any:
         """As a pandas frame."""
-        return self.value.to_pandas()
+        return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
         """As a Polars frame."""
         import polars  # an extra
 
-        return polars.from_arrow(self.value)
+        return polars.from_arrow(self.to_arrow())
+
+    def __repr__(self) -> str:
+        """The answers with their intervals, of long ones the first lines, and the cost: all of it is released."""
+        table: str = importlib.import_module("dither.plots.html").release_text(self)
+        return "\n".join([table, *self._said()])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same."""
+        paragraph = importlib.import_module("dither.plots.html").paragraph
+        return Release._repr_html_(self) + "".join(map(paragraph, self._said()))
+
+    def _said(self) -> list[str]:
+        """What a reader needs beside the answers. It follows from them and from the plan, so it tells nothing more."""
+        said = [f"costs {self.plan.cost}"]
+        if self.plan.discovery is not None and not self.parts.num_rows:
+            least = self.plan.discovery.threshold
+            said.insert(0, f"No group had enough people: one is shown from {least} people on, noise included.")
+        return said
 
     def _terms(self) -> dict[str, Any]:
         """What a stranger needs to recompute the cost and to find it in the ledger: no data, not even the answer."""

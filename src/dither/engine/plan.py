@@ -91,14 +91,23 @@ class Plan:
         noise = self.parts[key].noise
         return noise.reach(miss) if isinstance(noise, Added) else 0
 
-    def error(self, name: str, rows: int) -> float | None:
+    def error(self, name: str, rows: int | None = None) -> float | None:
         """Half the width of the interval of a column in a group of so many rows; None if it has no such interval.
 
-        For means and variances, of values that are spread evenly over their bounds.
+        For means and variances, of values that are spread evenly over their bounds. Other errors do not depend on
+        `rows`, and then it may be left out.
         """
-        aggregate = self.aggregates[name]
+        aggregate = self.aggregates.get(name)
+        if aggregate is None:
+            raise ParameterError(f"the plan has no column {name!r}. Its columns: {', '.join(self.aggregates)}.")
         if not all(isinstance(self.parts[key].noise, Added) for key in aggregate.needs):
             return None
+        if rows is None:
+            if aggregate.depends_on_size:
+                raise ParameterError(
+                    f"the error of {name} depends on how many rows a group has. Say for how many: rows=1000."
+                )
+            rows = 1
         supposed = {key: np.array([value]) for key, value in aggregate.supposed(rows).items()}
         answer = self.answer(aggregate, supposed, self.level)
         return float((answer.high[0] - answer.low[0]) / 2)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import pyarrow as pa
 
 from dither.engine import functions
 from dither.engine.aggregate import Aggregate
 from dither.engine.answer import TableRelease
 from dither.engine.functions import Bounds
+from dither.errors import ParameterError
 from dither.exact import Number
-from dither.mechanisms.released import Interval
+from dither.mechanisms.released import Interval, Release
 from dither.tables import Expression
 
 __all__ = ["Shortcuts", "Single"]
@@ -20,15 +23,22 @@ __all__ = ["Shortcuts", "Single"]
 _NAME = "value"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Single(TableRelease):
     """A private answer about all rows: `value` is the number itself, or the list of numbers or names."""
+
+    row: pa.Table = field(repr=False)
+    """The same as a table of one row: `value`, and where there is an interval `value_low` and `value_high`."""
 
     @classmethod
     def from_table(cls, table: TableRelease) -> Single:
         """Of a table with one row and one aggregate."""
         fields = {name: getattr(table, name) for name in ("event", "guarantee", "mechanism", "parts", "plan", "entry")}
-        return cls(_only(table.value.column(_NAME)), **fields)
+        return cls(_only(table.value.column(_NAME)), **fields, row=table.value)
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table of one row."""
+        return self.row
 
     def interval(self, level: Number = 0.95) -> Interval:
         """Bounds that hold the exact answer with probability `level` or more over the noise, for each number."""
@@ -38,6 +48,10 @@ class Single(TableRelease):
     def non_negative(self) -> Single:
         """The same answer, raised to 0 if it is a count or a sum that cannot be negative."""
         return Single.from_table(TableRelease.of(self.parts, self.plan, self.entry).non_negative())
+
+    def consistent(self, name: str, total: Release) -> TableRelease:
+        """Refused: one number has nothing to add up."""
+        raise ParameterError("the counts of groups are made consistent, and this is one number. Use group_by(...).")
 
 
 def _only(column: Any) -> Any:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dither.engine import Plan
     from dither.mechanisms import Release
 
-__all__ = ["fold", "paragraph", "plan_table", "release_table", "table"]
+__all__ = ["fold", "paragraph", "plan_table", "release_table", "release_text", "table"]
 
 _NUMBER = ' class="number"'
 
@@ -34,14 +34,33 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[
 def release_table(release: Release, most_rows: int = 20) -> str:
     """The answers of a release with their intervals; of long ones the first rows, and how many there are."""
     answer = shown(release)
-    head = [*map(plain, answer.keys), *(name for column in answer.columns for name in _names(column))]
+    head, lines = _lines(answer, most_rows)
     names = {plain(column.title) for column in answer.columns if not column.is_numeric}
     numbers = [at for at in range(len(answer.keys), len(head)) if head[at] not in names]
-    rows = min(len(answer.rows), most_rows)
-    found = table(head, (_cells(answer, at) for at in range(rows)), numbers)
-    if rows < len(answer.rows):
-        found += f"<p>The first {rows:,} of {len(answer.rows):,} rows.</p>\n"
+    found = table(head, lines, numbers)
+    if len(lines) < len(answer.rows):
+        found += f"<p>The first {len(lines):,} of {len(answer.rows):,} rows.</p>\n"
     return found
+
+
+def release_text(release: Release, most_rows: int = 20) -> str:
+    """The same as lines of text."""
+    answer = shown(release)
+    head, lines = _lines(answer, most_rows)
+    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+    found = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in (head, *lines)
+    ]
+    if len(lines) < len(answer.rows):
+        found.append(f"The first {len(lines):,} of {len(answer.rows):,} rows.")
+    return "\n".join(found)
+
+
+def _lines(answer: Shown, most_rows: int) -> tuple[list[str], list[list[str]]]:
+    """The headings, and the cells of the first rows."""
+    head = [*map(plain, answer.keys), *(name for column in answer.columns for name in _names(column))]
+    return head, [_cells(answer, at) for at in range(min(len(answer.rows), most_rows))]
 
 
 def _names(column: Column) -> list[str]:
