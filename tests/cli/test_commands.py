@@ -83,6 +83,37 @@ def test_the_same_key_gives_the_same_answer_once_paid(folder: Path) -> None:
     first, second = (run("release", "dither.toml", "by_city", "--key", "monthly", "--json").out for _ in range(2))
     assert json.loads(first)["rows"] == json.loads(second)["rows"]
     assert charges(folder / "visits.ledger") == 1
+    for said, repeated, spent in ((first, False, "0.5"), (second, True, "0")):
+        found = json.loads(said)
+        assert found["repeated"] is repeated
+        assert found["cost"] == {"epsilon": "0.5", "delta": "0"}
+        assert found["spent"] == {"epsilon": spent, "delta": "0"}
+        assert found["remaining"]["epsilon"] == "0.5"
+        assert found["ledger_entry"]["number"] == 2
+
+
+def test_a_repeated_answer_says_that_nothing_was_spent(folder: Path) -> None:
+    first, second = (run("release", "dither.toml", "by_city", "--key", "monthly").out for _ in range(2))
+    assert "\nSpent epsilon 0.5; left epsilon 0.5 of epsilon 1.\nWritten down as entry 2 of the ledger.\n" in first
+    assert "paid for already, epsilon 0.5 in entry 2 of the ledger, and is repeated.\nNothing was spent now" in second
+    assert "Nothing was spent now; left epsilon 0.5 of epsilon 1.\n" in second
+    assert "Spent" not in second
+    assert "Spent epsilon 0.25" in run("release", "dither.toml", "middle", "--key", "another").out
+
+
+def test_no_group_with_enough_people_is_said(folder: Path) -> None:
+    """At this price a group of a hundred people is found with a probability below e^-100."""
+    question = "--person user_id --group-by city --agg n=count --epsilon 1e-3 --delta 1e-200"
+    (plan,) = json.loads(run("plan", "visits.csv", *question.split(), "--json").out)
+    threshold = int(plan["columns"][-1]["noise"].removeprefix("discovery, from ").removesuffix(" people on"))
+    line = f"release visits.csv {question} {BUDGET} --budget-delta 1e-6"
+    done = run(*line.split())
+    assert done.code == 0, done.err
+    assert f"No group is shown: none had {threshold:,} people or more, counted with noise." in done.out
+    assert "Spent epsilon 0.001, delta 1e-200;" in done.out
+    found = json.loads(run(*line.split(), "--json").out)
+    assert found["rows"] == []
+    assert found["shown_from_people"] == threshold
 
 
 def test_the_answer_is_written(folder: Path) -> None:

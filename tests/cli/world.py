@@ -28,9 +28,10 @@ class Done:
     err: str
 
 
-def run(*arguments: str, columns: int = 120, answers: str = "") -> Done:
-    """Run the command line in the current folder."""
-    done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns), "TERM": "dumb"}, input=answers)
+def run(*arguments: str, columns: int | None = 120, answers: str = "") -> Done:
+    """Run the command line in the current folder, on a terminal of so many columns; None is a pipe."""
+    env = {"COLUMNS": None if columns is None else str(columns), "TERM": "dumb"}
+    done = CliRunner().invoke(app, list(arguments), env=env, input=answers)
     return Done(done.exit_code, done.stdout, done.stderr)
 
 

@@ -9,7 +9,8 @@ import typer
 
 from dither.cli import options
 from dither.cli.failures import SHOWN_WRONG
-from dither.cli.screen import bar, print_json, print_table
+from dither.cli.screen import bar, print_json
+from dither.cli.table import print_table
 from dither.cli.verdicts import claimed, draw
 
 if TYPE_CHECKING:

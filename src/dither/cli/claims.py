@@ -5,15 +5,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dither.cli.screen import print_json
+from dither.cli.table import print_table, width
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from dither.audit.claims import Row
 
 __all__ = ["command", "slack_in_words"]
@@ -61,33 +60,26 @@ def _rows(ids: Sequence[str]) -> list[Row]:
 
 
 def _print_table(rows: Sequence[Row], in_detail: bool) -> None:
-    console = importlib.import_module("rich.console").Console()
-    console.print(_table(rows, is_wide=console.width >= _WIDE))
-    if in_detail:
-        for row in rows:
-            console.print(_details(row), markup=False, highlight=False, soft_wrap=True)
+    """The rows; a narrow terminal leaves out where a claim is from and which numbers are compared."""
+    limit = width()
+    is_wide = limit is None or limit >= _WIDE
+    texts = ("claim", "source", "what is compared") if is_wide else ("claim",)
+    numbers = ("textbook", "exact", "slack")
+    cells = [
+        [
+            row.id,
+            *(row.statement, row.source, row.quantity)[: len(texts)],
+            *(f"{row.textbook:.4g}", f"{row.exact:.4g}", slack_in_words(row)),
+            row.verdict,
+        ]
+        for row in rows
+    ]
+    print_table(("id", *texts, *numbers, "verdict"), cells, right=numbers, prose=texts)
+    for row in rows if in_detail else ():
+        typer.echo(_details(row))
     held = sum(row.verdict == "holds" for row in rows)
     points = sum(row.points for row in rows)
-    console.print(f"{held} of {len(rows)} claims hold, at {points} points.", highlight=False)
-
-
-def _table(rows: Sequence[Row], is_wide: bool) -> Table:
-    """The rows; a narrow terminal leaves out where a claim is from and which numbers are compared."""
-    table: Table = importlib.import_module("rich.table").Table(box=None, padding=(0, 1), pad_edge=False)
-    text_of: Any = importlib.import_module("rich.text").Text
-    table.add_column("id")
-    table.add_column("claim", ratio=3)
-    for name in ("source", "what is compared") if is_wide else ():
-        table.add_column(name, ratio=1)
-    for name in ("textbook", "exact", "slack"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict")
-    for row in rows:
-        extra = (row.source, row.quantity) if is_wide else ()
-        numbers = (f"{row.textbook:.4g}", f"{row.exact:.4g}", slack_in_words(row))
-        verdict = text_of(row.verdict, style="green" if row.verdict == "holds" else "bold red")
-        table.add_row(*map(text_of, (row.id, row.statement, *extra)), *numbers, verdict)
-    return table
+    typer.echo(f"{held} of {len(rows)} claims hold, at {points} points.")
 
 
 def slack_in_words(row: Row) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dither.cli import options
-from dither.cli.screen import print_json, print_table
+from dither.cli.screen import print_json
+from dither.cli.table import print_table
 
 if TYPE_CHECKING:
     from dither.measures import Guarantee
@@ -128,7 +129,7 @@ def _print(found: dict[str, Any]) -> None:
     ]
     for rate, most in found["true_positive_rate_at_most"].items():
         rows.append([f"At {_percent(float(rate))} false alarms they find", _percent(most), "of the members"])
-    print_table(("the risk to a person", "at most", ""), rows, right=("at most",))
+    print_table(("the risk to a person", "at most", ""), rows, right=("at most",), prose=("the risk to a person", ""))
     typer.echo(f"\nA count of people gets noise of ±{found['count_error_95']:,.4g} (95 %), {found['noise']}:")
     sizes = [[f"{count:,}", _percent(part)] for count, part in found["relative_error_of_a_count"].items()]
     print_table(("of a count of", "that is"), sizes, right=("of a count of", "that is"))

@@ -9,7 +9,8 @@ import typer
 
 from dither.cli import options
 from dither.cli.failures import SHOWN_WRONG
-from dither.cli.screen import print_json, print_table, printable, working
+from dither.cli.screen import print_json, printable, working
+from dither.cli.table import print_table
 
 if TYPE_CHECKING:
     from dither.ledger import Entry, Ledger
@@ -138,7 +139,7 @@ def _print(accounts: list[dict[str, Any]], rows: list[dict[str, Any]], anchor: s
          each["protects"]]
         for each in accounts
     ]  # fmt: skip
-    print_table(columns, lines, right=("releases",))
+    print_table(columns, lines, right=("releases",), prose=("who is protected",))
     typer.echo()
     charges = [
         [str(row["number"]), row["at"][:16].replace("T", " "), row["by"], _words(row["cost"]), row["question"]]
@@ -147,7 +148,8 @@ def _print(accounts: list[dict[str, Any]], rows: list[dict[str, Any]], anchor: s
     ]
     if len(charges) > _SHOWN:
         typer.echo(f"{len(charges) - _SHOWN} earlier releases are not shown here; --json and --export have them all.")
-    print_table(("entry", "when (UTC)", "who", "cost", "what"), charges[-_SHOWN:], right=("entry",))
+    headings = ("entry", "when (UTC)", "who", "cost", "what")
+    print_table(headings, charges[-_SHOWN:], right=("entry",), prose=("what",))
     typer.echo(f"\nAnchor: {anchor}")
     if checked is not None:
         typer.echo(f"Verified: all {checked} entries are what was written.")

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from dither.cli import options
-from dither.cli.screen import print_json, print_table
+from dither.cli.screen import print_json
+from dither.cli.table import print_table
 
 __all__ = ["command"]
 
@@ -60,7 +61,7 @@ def _print(name: str, plan: Any) -> None:
 
     typer.echo(f"{name}: would cost {figures(plan.cost)}")
     columns = ("column", "noise", "share", f"error ({in_words(100 * plan.level)} %)")
-    print_table(columns, plan.lines(), right=("share",))
+    print_table(columns, plan.lines(), right=("share",), prose=(columns[1], columns[3]))
     typer.echo()
 
 

@@ -8,7 +8,6 @@ is opened by neither of the two. Public tables are read.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -21,7 +20,8 @@ from dither.cli.failures import SHOWN_WRONG
 from dither.cli.figures import figures
 from dither.cli.files import Files
 from dither.cli.flags import described
-from dither.cli.screen import bar, print_json, print_table, printable
+from dither.cli.screen import bar, print_json, printable
+from dither.cli.table import print_table, width
 from dither.cli.verdicts import draw
 from dither.exact import in_words
 from dither.noise import entropy
@@ -76,11 +76,11 @@ def _with_open_door(
     flags = ["--alpha", alpha, "--pairs", str(pairs), *(["--json"] if json else [])]
     flags += [] if samples is None else ["--samples", str(samples)]
     flags += [] if plot is None else ["--plot", str(plot)]
-    width = shutil.get_terminal_size().columns
+    columns = {} if width() is None else {"COLUMNS": str(width())}
     # -P: no module of the working folder takes the place of one of ours.
     done = subprocess.run(
         [sys.executable, "-P", "-m", "dither", "audit", *flags, "--", str(file), *questions],
-        env={**os.environ, "DITHER_TEST_DOOR": "open", "COLUMNS": str(width)},
+        env={**os.environ, "DITHER_TEST_DOOR": "open", **columns},
         stdout=subprocess.PIPE,
         check=False,
     )

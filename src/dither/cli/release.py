@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dither.cli import options
-from dither.cli.screen import print_json, print_table, working
+from dither.cli.screen import print_json, working
+from dither.cli.table import print_table
+
+if TYPE_CHECKING:
+    from dither.engine import TableRelease
+    from dither.ledger import Account
 
 __all__ = ["command"]
 
@@ -60,32 +65,51 @@ def command(
     (plan,) = description.plans([asked])  # what cannot be asked is refused before there is a ledger
     files.check_picture(plan)
     with description.for_releasing() as data, working("asking the engine and drawing noise"):
+        door = data.origin.door
+        newest = int(door.ledger.anchor().partition(":")[0])
         release = asked.of(data).release(key=asked.key, **asked.price)
-        left, budget = data.remaining, data.origin.door.ledger.account(data.origin.door.account).budget
+        account = door.ledger.account(door.account)
+    is_repeated = release.entry.number <= newest  # its charge was there before this was asked
     if json:
-        print_json(_as_dict(release, left))
+        print_json(_as_dict(release, account, is_repeated))
     else:
-        _print(release, left, budget)
+        _print(release, account, is_repeated)
     files.write(release)
 
 
-def _print(release: Any, left: Any, budget: Any) -> None:
+def _print(release: TableRelease, account: Account, is_repeated: bool) -> None:
     from dither.cli.figures import figures, rows
 
-    columns, cells = rows(release.value, release.plan)
-    print_table(columns, cells, right=list(release.plan.aggregates))
-    typer.echo(f"\nSpent {figures(release.plan.cost)}; left {figures(left)} of {figures(budget)}.")
-    typer.echo(f"Written down as entry {release.entry.number} of the ledger.")
+    plan, number = release.plan, release.entry.number
+    columns, cells = rows(release.value, plan)
+    if cells or plan.discovery is None:
+        print_table(columns, cells, right=list(plan.aggregates))
+    else:
+        typer.echo(
+            f"No group is shown: none had {plan.discovery.threshold:,} people or more, counted with noise. Ask for "
+            "larger groups, pay more, or name the groups with --keys if they are public."
+        )
+    cost, left = figures(plan.cost), f"left {figures(account.remaining)} of {figures(account.budget)}"
+    if is_repeated:
+        typer.echo(f"\nThis answer is paid for already, {cost} in entry {number} of the ledger, and is repeated.")
+        typer.echo(f"Nothing was spent now; {left}.")
+    else:
+        typer.echo(f"\nSpent {cost}; {left}.")
+        typer.echo(f"Written down as entry {number} of the ledger.")
 
 
-def _as_dict(release: Any, left: Any) -> dict[str, Any]:
+def _as_dict(release: TableRelease, account: Account, is_repeated: bool) -> dict[str, Any]:
     from dither.cli.figures import as_dict
 
+    plan, cost = release.plan, as_dict(release.plan.cost)
     return {
         "rows": release.value.to_pylist(),
-        "level": str(release.plan.level),
-        "cost": as_dict(release.plan.cost),
-        "remaining": as_dict(left),
+        "level": str(plan.level),
+        "cost": cost,
+        "repeated": is_repeated,
+        "spent": dict.fromkeys(cost, "0") if is_repeated else cost,
+        "remaining": as_dict(account.remaining),
+        **({} if plan.discovery is None else {"shown_from_people": plan.discovery.threshold}),
         "question": release.entry.content["question"],
         "ledger_entry": {"number": release.entry.number, "hash": release.entry.hash},
     }

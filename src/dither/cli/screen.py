@@ -1,17 +1,18 @@
-"""What a terminal shows: tables that fit, JSON, and a sign of life on long work."""
+"""What a terminal shows: JSON, words without commands, and a sign of life on long work."""
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 
-__all__ = ["bar", "finite", "print_json", "print_table", "printable", "working"]
+__all__ = ["bar", "finite", "print_json", "printable", "working"]
 
 _PATIENCE = 1.0
 """Seconds after which work is long."""
@@ -35,20 +36,6 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """A table as wide as the terminal at most; cells that do not fit go on in the next line. `right` are numbers."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(Text(printable(name)), justify="right" if name in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    Console().print(table)
-
-
 def printable(text: str) -> str:
     """The text without signs that a terminal would obey: files, ledgers and certificates hold what others wrote."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
@@ -57,12 +44,12 @@ def printable(text: str) -> str:
 @contextmanager
 def working(on: str) -> Iterator[None]:
     """A moving sign on stderr while the work inside takes longer than a second, if somebody can see it."""
+    if not sys.stderr.isatty():
+        yield
+        return
     from rich.console import Console
 
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
     sign, gate = console.status(on), threading.Lock()
     done = threading.Event()
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dither.cli import options
-from dither.cli.screen import print_json, print_table
+from dither.cli.screen import print_json
+from dither.cli.table import print_table
 
 if TYPE_CHECKING:
     from dither.estimators.planning import Plan
