@@ -35,7 +35,7 @@ from dither.tables import (
     open_source,
     with_values,
 )
-from dither.tables.engines import quotes
+from dither.tables.engines import encoding, quotes
 from dither.unit.contribution import Person, Rows
 from tests.tables.asking import opened
 
@@ -323,9 +323,30 @@ def test_files_that_are_no_tables(name: str, content: bytes, tmp_path: Path) -> 
     assert caught.value.__context__ is None
 
 
-def test_rows_of_another_encoding_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").write_bytes(b"who,city,x\n1,Paris,1\n1,\xff\xfe,2\n2,Paris,3\n")
-    assert _found(open_source(tmp_path / "rows.csv")) == {"Paris": (2, 4)}
+_BAD = [b"\xff", b"Z\xfcrich", b"\xc3", b"\xe2\x82", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\xc0\xaf"]
+
+
+@pytest.mark.parametrize("quote", [b"", b'"'], ids=["bare", "quoted"])
+@pytest.mark.parametrize("bad", _BAD)
+def test_c39_rows_of_another_encoding_are_in_no_question(bad: bytes, quote: bytes, tmp_path: Path) -> None:
+    """Whichever columns a question reads, and the other rows are as they were."""
+    path = tmp_path / "rows.csv"
+    rows = [b"1,Paris,1", b"1," + quote + bad + quote + b",2", "2,Zürich,3".encode(), b"3,Paris," + bad, b"4,Paris,7"]
+    path.write_bytes(b"who,city,x\n" + b"\n".join(rows) + b"\n")
+    source = open_source(path)
+    for name, expected in (("who", ["1", "2", "4"]), ("city", ["Paris", "Zürich", "Paris"]), ("x", ["1", "3", "7"])):
+        table = BoundedTable(source.engine, source.table, Rows(), {name: Column(name)})
+        found = {row[name]: int(row["n"]) for row in opened(table.totals({"n": RowCount()}, 7))}
+        assert found == {value: expected.count(value) for value in expected}
+    assert _rows_of(path) == 3
+
+
+@given(st.binary(max_size=8), st.integers(1, 4))
+def test_a_file_is_utf8_if_python_can_decode_it(content: bytes, chunk: int) -> None:
+    with tempfile.NamedTemporaryFile() as file, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoding, "_CHUNK", chunk)
+        Path(file.name).write_bytes(content)
+        assert encoding.is_utf8(Path(file.name)) == (content.decode(errors="ignore").encode() == content)
 
 
 def test_wrong_sources() -> None:

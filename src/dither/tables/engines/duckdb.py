@@ -12,6 +12,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import ParameterError
+from dither.tables.engines.encoding import is_utf8
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
 from dither.tables.engines.quotes import is_one_line_each
 
@@ -21,6 +22,7 @@ SEPARATED: Final = frozenset({".csv", ".tsv", ".txt"})
 """The endings of files of separated values, whose columns have no types."""
 
 _LONGEST_HEADER = 1 << 20
+_ALL_COLUMNS = "disabled_optimizers='unused_columns'"
 _LOCKED = ("lock_configuration=true",)
 _SEALED = (
     "enable_external_access=false",  # no read_text, COPY, ATTACH or INSTALL
@@ -68,12 +70,15 @@ class DuckDB(Engine):
         Every column is text (see written.py), an empty field is NULL. A line with too few fields is left out, of one
         with too many the rest. Not strict, as a strict reader gives up on lines behind a stray return. In parallel only
         if each line is a row: a thread that starts inside of a quoted field takes its lines for rows, of whomever they
-        name. Quotes that are not closed are refused (quotes.py).
+        name. Quotes that are not closed are refused (quotes.py). A line with a field that is not UTF-8 is left out of
+        every question, as all fields are read then (encoding.py).
         """
         header, separator = _header(paths[0])
         if any(_header(path) != (header, separator) for path in paths[1:]):
             raise ParameterError("the files do not have the same header line. Give them as datasets of their own.")
         lines = [is_one_line_each(path, separator) for path in paths]
+        if not all(map(is_utf8, paths)):
+            self.backend.raw_sql(f"SET {_ALL_COLUMNS}")
         return self.backend.read_csv(
             [str(path) for path in paths],
             columns=dict.fromkeys(header, "VARCHAR"),
