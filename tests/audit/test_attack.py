@@ -6,14 +6,19 @@ fewer than one run in 10^8 alarms.
 
 from __future__ import annotations
 
+import collections
 import math
 import warnings
 from datetime import date
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import dither as dp
@@ -24,7 +29,7 @@ from dither.audit.outcomes import as_rows, lowest_bits
 from dither.audit.target import Target
 from dither.audit.zoo.additive import gaussian_float, laplace_float
 from dither.errors import ParameterError
-from dither.noise import entropy
+from dither.noise import DiscreteLaplace, entropy
 from tests.contract.entropy_use import nothing_drawn
 from tests.statistical.fit import ALARM
 
@@ -63,6 +68,63 @@ def test_what_does_not_depend_on_the_input_is_never_accused() -> None:
         verdict = attack(Target("blind", answer), (0, 1), 0, samples=4_000, alpha=ALARM)
         assert not verdict.violated
         assert verdict.lower_bound == 0
+
+
+def test_an_answer_is_read_alike_whatever_stands_beside_it() -> None:
+    """Else a rare neighbour in the batch, an object among numbers, would change how all others are read."""
+    alone = as_rows(np.array([[1, 2], [3, 4]]))
+    for rare in (None, 2**70, "none", 1j):
+        beside = np.empty((3, 2), dtype=object)
+        beside[:] = [[1, 2], [3, 4], [rare, 0]]
+        assert np.array_equal(as_rows(beside)[:2, :2], alone)
+    assert np.array_equal(as_rows(np.array([[1, 2], [3, 4]], dtype=complex)), alone)
+    assert np.array_equal(as_rows(np.ma.masked_array([[1, 2], [3, 4]])), alone)
+    masked = np.ma.masked_equal(np.array([[1, 2], [3, 4], [5, 6]]), 5)
+    assert np.array_equal(as_rows(masked)[:2], alone)
+
+
+def test_noise_where_integers_end_is_not_accused() -> None:
+    """Some batches of it are of int64 and others of objects."""
+    for _ in range(3):
+        verdict = attack(dp.Laplace(sensitivity=1, epsilon=4), (2**63 - 3, 2**63 - 2), samples=20_000, alpha=ALARM)
+        assert not verdict.violated
+
+
+class _Nameless:
+    """Its repr is its place in memory."""
+
+
+def test_places_in_memory_are_no_answer() -> None:
+    """Keys and members are ordered by what they are."""
+    kept: list[Any] = []
+
+    def constant(data: int) -> Any:
+        kept.extend(_Nameless() for _ in range(data))  # one input moves what comes after it in memory
+        return {_Nameless(): 1, _Nameless(): 2}, {_Nameless(), "a"}
+
+    assert len({tuple(as_rows([constant(n % 3)])[0]) for n in range(300)}) == 1
+
+
+def test_what_is_remembered_from_run_to_run_does_not_accuse() -> None:
+    """A function that counts its runs and ignores its input: no coin falls with the counter."""
+    runs = [0]
+
+    def counting(data: int) -> int:
+        runs[0] += 1
+        return runs[0] // 700 % 2
+
+    assert not attack(counting, (0, 1), "0.1", samples=8_000, alpha=ALARM).violated
+
+
+def test_a_right_function_of_records_is_not_tried_on_other_neighbours() -> None:
+    """[0, 0, 0] and [1, 0, 0] are neighbours as counts, and as records one is replaced."""
+
+    def counts(rows: list[int]) -> list[Any]:
+        return [sum(row == value for row in rows) + DiscreteLaplace(1).sample() for value in range(3)]
+
+    with pytest.raises(ParameterError, match=r"does not answer on a number\. Say what its inputs are"):
+        attack(counts, epsilon=1, samples=2_000)
+    assert not attack(counts, "add or remove", 1, samples=2_000, alpha=ALARM).violated
 
 
 def test_equal_texts_are_one_answer_whatever_their_type() -> None:
@@ -107,6 +169,88 @@ def test_what_has_no_name_but_its_address_is_its_type() -> None:
 def test_answers_that_are_no_numbers_do_no_harm(answer: Any) -> None:
     with warnings.catch_warnings(action="error"):
         assert not attack(lambda data: answer, (0, 1), samples=1_000, alpha=ALARM).violated
+
+
+class _State:
+    """Says nothing of itself."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+_NESTED: list[Any] = []
+_NESTED.append(_NESTED)
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda x: map(float, [x]),
+        lambda x: (each for each in [x, 1]),
+        lambda x: collections.deque([x]),
+        lambda x: _State([x]),
+        lambda x: pa.array([x]),
+        lambda x: pa.table({"x": [x]}),
+        lambda x: pd.Series([x / 2**30]),
+        lambda x: pd.DataFrame({"x": [x], "y": ["a"]}),
+        lambda x: pl.Series([x]),
+        lambda x: pl.DataFrame({"x": [x]}),
+        lambda x: np.ma.masked_array([1, 2], [x, 0]),
+        lambda x: complex(1, x / 2**30),
+        lambda x: np.timedelta64(x, "D"),
+        lambda x: {"a": {"b": [x]}},
+    ],
+)
+def test_what_an_answer_holds_is_seen(wrapped: Any) -> None:
+    assert attack(wrapped, (0, 1), 1, samples=1_000).violated
+
+
+@pytest.mark.parametrize("odd", [_NESTED, Decimal("sNaN"), np.datetime64("NaT"), _State(_NESTED), 10**400, b""])
+def test_odd_answers_do_no_harm(odd: Any) -> None:
+    assert not attack(lambda data: odd, (0, 1), 0, samples=400).violated
+
+
+def test_a_coroutine_is_refused() -> None:
+    async def later(data: int) -> int:
+        return data
+
+    with pytest.raises(ParameterError, match="plain function that awaits it"):
+        attack(later, (0, 1), 1, samples=400)
+
+
+def test_inputs_are_the_same_for_every_run() -> None:
+    """A target that uses up what it is given, or changes it, is seen as it is on its first run."""
+
+    def pops(rows: list[Any]) -> int:
+        total = 0
+        while rows:
+            total += rows.pop()[0]
+        return total
+
+    class Batches:
+        def many(self, frame: pd.DataFrame, size: int) -> list[int]:
+            shown = frame.shape[1]
+            for name in list(frame):
+                del frame[name]
+            return [shown] * size
+
+    assert attack(pops, ([[1]] * 3, [[1]] * 4), 1, samples=1_000).violated
+    assert attack(Batches(), (pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [1], "y": [2]})), 1, samples=1_000).violated
+    with pytest.raises(ParameterError, match=r"only once\. Give a list"):
+        attack(sum, (iter([1]), iter([1, 1])), 1, samples=1_000)
+
+
+def test_a_target_that_exits_is_refused() -> None:
+    def leaves(data: int) -> None:
+        raise SystemExit(0)
+
+    with pytest.raises(ParameterError, match="raised a SystemExit"):
+        attack(leaves, (0, 1), 1, samples=400)
+
+
+def test_two_inputs_are_two() -> None:
+    with pytest.raises(ParameterError, match="two different inputs"):
+        support(float, (0, 0))
 
 
 def test_the_bound_is_at_the_claimed_delta() -> None:
@@ -296,5 +440,5 @@ def test_what_cannot_be_run_is_refused() -> None:
     with pytest.raises(ParameterError, match="raised a TypeError"):
         attack(picky, (0, 1))
 
-    with pytest.raises(ParameterError, match="none of the usual inputs"):
+    with pytest.raises(ParameterError, match="does not answer on a number"):
         attack(picky)

@@ -19,7 +19,7 @@ from dither.audit.curve import Allowed
 from dither.audit.events import best, hits, judged_again, propose
 from dither.audit.hunt import _fewer, _sides, proved
 from dither.audit.outlook import Outlook
-from dither.audit.readings import Cells, Entries, distinct
+from dither.audit.readings import Cells, Entries, Reading, distinct, table
 from dither.audit.scores import scores
 from dither.audit.target import Target
 from dither.noise import entropy
@@ -115,6 +115,19 @@ def _rows(lean: float, runs: int) -> Any:
     again = (drawn < 0.1).all(axis=1) & (_uniform(runs, 1)[:, 0] < lean)
     drawn[again] = _uniform(int(again.sum()), 2) / 2 + 0.5
     return drawn
+
+
+def test_keys_do_not_depend_on_what_was_asked_before() -> None:
+    """A hash that grew from a place in a table would be another one where the table was not asked for first."""
+    rows = np.random.default_rng(5).integers(0, 4, (200, 9)).astype(np.float64)
+    cut = Cells.for_entry(rows[:, 0])
+    cuts = tuple((entry, cut) for entry in range(9))
+    assert table(cuts) is None
+    assert table(cuts[:6]) is not None
+    before = Reading(rows.T)
+    for size in range(1, 10):
+        before.keys(cuts[:size])
+    assert np.array_equal(before.keys(cuts), Reading(rows.T).keys(cuts))
 
 
 def test_a_corner_is_found() -> None:

@@ -66,6 +66,8 @@ def support(
     """
     if not (isinstance(neighbours, tuple) and len(neighbours) == 2):
         raise ParameterError("neighbours must be a pair (left, right).")
+    if neighbours[0] is neighbours[1]:
+        raise ParameterError("neighbours must be two different inputs.")
     whole = as_target(target)
     coarsest: dict[int, int] = {}
 

@@ -5,7 +5,8 @@ come three rounds. In each, events are proposed from the runs so far; where ther
 fresh runs, by which they were not chosen; and the winners are tested on fresh runs again, so that an event never meets
 runs by which it was chosen.
 
-The test. A fair coin decides for each run which of both inputs it gets. Let the event have the chance P on one and Q on
+The test. A fair coin decides for each run which of both inputs it gets; runs that are made many at once are taken as
+independent. Let the event have the chance P on one and Q on
 the other. Given that it happens, the input was the first one with probability P/(P + Q), for each run independently; so
 of all hits those on the first input are binomial, and a lower bound r on that probability (`binomial`) proves
 P ≥ r/(1 − r)·Q, that is ε ≥ ln(r/(1 − r)). This is for claims with δ = 0. Other claims are tested by a lower bound on
@@ -135,9 +136,12 @@ def _pairs(target: Any, hunted: Target, neighbours: Any) -> Sequence[Pair]:
         return candidates(neighbours)
     if isinstance(target, Mechanism):
         return neighbours_of(target)
-    possible = [pair for name in ("number", "real", "counts") for pair in candidates(name) if _runs(hunted, pair)]
+    possible = [pair for name in ("number", "real") for pair in candidates(name) if _runs(hunted, pair)]
     if not possible:
-        raise ParameterError("the target answers none of the usual inputs. Give neighbours=(left, right).")
+        raise ParameterError(
+            "the target does not answer on a number. Say what its inputs are: neighbours such as 'add or remove' or "
+            "'counts', or, in Python, a pair (left, right)."
+        )
     return possible
 
 
@@ -269,7 +273,7 @@ class _Hunt:
         return counts
 
     def _run(self, trail: _Trail, left: int, right: int) -> tuple[Rows, Rows]:
-        both = self.target.rows(trail.pair[0], left), self.target.rows(trail.pair[1], right)
+        both = self.target.both(trail.pair, left, right)
         self.used += max(left, right)
         trail.remember(both, self._most_remembered)
         self._say(self.used / self.samples)

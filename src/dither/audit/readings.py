@@ -136,7 +136,8 @@ class Reading(list[Floats]):
         """
         if cuts not in self._keys:
             if table(cuts) is None:
-                before = cuts[:-1] if cuts[:-1] in self._keys else ()
+                is_begun = cuts[:-1] in self._keys and table(cuts[:-1]) is None  # a place in a table is no hash
+                before = cuts[:-1] if is_begun else ()
                 key = self._keys[before] if before else np.zeros(len(self[0]), dtype=np.uint64)
                 for entry, cut in cuts[len(before) :]:
                     # A discrete entry is its own cell.
