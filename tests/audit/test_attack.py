@@ -111,9 +111,9 @@ def test_what_is_remembered_from_run_to_run_does_not_accuse() -> None:
 
     def counting(data: int) -> int:
         runs[0] += 1
-        return runs[0] // 700 % 2
+        return runs[0] // 5_000 % 2
 
-    assert not attack(counting, (0, 1), "0.1", samples=8_000, alpha=ALARM).violated
+    assert not attack(counting, (0, 1), "0.1", samples=20_000, alpha=ALARM).violated
 
 
 def test_a_right_function_of_records_is_not_tried_on_other_neighbours() -> None:

@@ -1,6 +1,7 @@
 """`dither audit`: a mechanism by name, a function, a picture, exit codes."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,12 @@ def test_a_mechanism_by_name_stands() -> None:
     verdict = json.loads(done.stdout)
     assert verdict["violated"] is False
     assert verdict["lower_bound"] <= 1
+
+
+def test_a_profile_is_said_in_words() -> None:
+    done = audit("RandomizedResponse", "--epsilon", "1", "--samples", "2000", "--alpha", "1e-11")
+    assert done.exit_code == 0
+    assert "RandomizedResponse: its privacy profile, with ε = 1, is not refuted." in done.stdout
 
 
 def test_a_broken_function_is_shown_wrong_with_a_picture(tmp_path: Path) -> None:
@@ -58,6 +65,47 @@ def test_a_function_that_fails_is_named() -> None:
     done = audit("tests.cli.test_audit:fails", "--neighbours", "number")
     assert done.exit_code == 2
     assert "fails raised a ZeroDivisionError" in done.output
+
+
+def ends(count: int) -> float:
+    """A function that hides nothing, and whose answers cannot be drawn."""
+    print("looking")
+    return math.inf if count else -math.inf
+
+
+def test_a_violation_ends_with_1_also_without_its_picture(tmp_path: Path) -> None:
+    flags = ("tests.cli.test_audit:ends", "--neighbours", "number", "--samples", "1000", "--json")
+    done = audit(*flags, "--plot", str(tmp_path / "both.svg"))
+    assert done.exit_code == 1
+    assert "The picture was not drawn" in done.stderr
+    assert json.loads(done.stdout)["violated"] is True, "what the target prints is on the other stream"
+
+
+def leaves(count: int) -> float:
+    """A function that ends the program."""
+    raise SystemExit(0)
+
+
+@pytest.mark.parametrize("body", ["import sys; sys.exit(0)", "def f(:", "1 / 0", "import nothing_like_it"])
+def test_a_module_that_cannot_be_loaded_is_no_pass(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"module_{abs(hash(body))}"
+    (tmp_path / f"{name}.py").write_text(body, encoding="utf-8")
+    done = audit(f"{name}:f")
+    assert done.exit_code == 2
+    assert "cannot be loaded" in done.stderr
+
+
+def test_a_function_that_ends_the_program_is_no_pass() -> None:
+    done = audit("tests.cli.test_audit:leaves", "--neighbours", "number")
+    assert done.exit_code == 2
+    assert "leaves raised a SystemExit" in done.stderr
+
+
+def test_no_password_is_echoed() -> None:
+    done = audit("postgresql://somebody:hunter2@host/base")
+    assert done.exit_code == 2
+    assert "hunter2" not in done.output
 
 
 @pytest.mark.parametrize(

@@ -71,10 +71,18 @@ class Verdict:
         says = "VIOLATED" if self.violated else "not refuted"
         at = f" at δ = {in_words(self.delta)}" if self.delta else ""
         return (
-            f"{self.target}: {_short(self.claim)} is {says}. ε ≥ {self.lower_bound:.4g}{at}, with confidence "
+            f"{self.target}: {self._claimed} is {says}. ε ≥ {self.lower_bound:.4g}{at}, with confidence "
             f"1 − {in_words(self.alpha)}, from {self.samples:,} runs a side on {self.pairs} "
             f"pair{'s' if self.pairs > 1 else ''} of neighbours.\nWitness: {self.witness}."
         )
+
+    @property
+    def _claimed(self) -> str:
+        words = repr(self.claim)
+        if len(words) <= _MOST_SHOWN:
+            return words
+        at = f" at δ = {in_words(self.delta)}" if self.delta else ""
+        return f"its privacy profile, with ε = {self.claim.epsilon(self.delta):.4g}{at},"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +13,7 @@ from dither.cli import options
 from dither.cli.failures import SHOWN_WRONG
 from dither.cli.screen import bar, print_json
 from dither.cli.table import print_table
-from dither.cli.verdicts import claimed, draw
+from dither.cli.verdicts import after_the_verdict, claimed, draw
 
 if TYPE_CHECKING:
     from dither.audit import Verdict
@@ -134,11 +136,12 @@ def _one(
         if delta is not None and made.guarantee.delta(asked) == 0:
             raise typer.BadParameter(f"{name} promises δ = 0. Leave --delta out.")
         hunted, pairs, stated = made, None, (None, None)
-    with bar(name) as progress:
+    with bar(name) as progress, redirect_stdout(sys.stderr):  # what a target prints is no part of the verdict
         verdict = attack(hunted, pairs, *stated, samples=samples, alpha=alpha, progress=progress)
     print_json(verdict.as_dict()) if json else typer.echo(_in_words(verdict))
     if plot is not None:
-        draw(hunted, verdict, plot)
+        with after_the_verdict(verdict.violated), redirect_stdout(sys.stderr):
+            draw(hunted, verdict, plot)
     if verdict.violated:
         raise typer.Exit(SHOWN_WRONG)
 
@@ -146,18 +149,24 @@ def _one(
 def _function(name: str) -> Any:
     """The object that module:function names; modules of the working folder can be named."""
     import importlib
-    import sys
 
+    if "://" in name:
+        raise typer.BadParameter("a database is audited by the dither.toml that describes it.", param_hint="TARGET")
     module, _, inside = name.partition(":")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
-        found: Any = importlib.import_module(module)
+        with redirect_stdout(sys.stderr):
+            found: Any = importlib.import_module(module)
         for part in inside.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise typer.BadParameter(f"{name!r} cannot be loaded: {error}", param_hint="TARGET") from None
-    return found
+    except (ImportError, AttributeError) as error:
+        why = str(error)
+    except (Exception, SystemExit) as error:  # of the module itself
+        why = f"it raises a {type(error).__name__}."
+    else:
+        return found
+    raise typer.BadParameter(f"{name!r} cannot be loaded: {why}", param_hint="TARGET")
 
 
 def _in_words(verdict: Verdict) -> str:

@@ -22,7 +22,7 @@ from dither.cli.files import Files
 from dither.cli.flags import described
 from dither.cli.screen import bar, print_json, printable
 from dither.cli.table import print_table, width
-from dither.cli.verdicts import draw
+from dither.cli.verdicts import after_the_verdict, draw
 from dither.exact import in_words
 from dither.noise import entropy
 from dither.tables.engines.duckdb import SEPARATED
@@ -64,7 +64,8 @@ def audited(
     else:
         _print(found)
     if plot is not None:  # after what was found: a full disk takes the picture alone
-        _draw(found, plot)
+        with after_the_verdict(any(each.violated for each in found)):
+            _draw(found, plot)
     if any(each.violated for each in found):
         raise typer.Exit(SHOWN_WRONG)
 

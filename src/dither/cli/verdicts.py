@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dither.errors import DitherError
+
 if TYPE_CHECKING:
     from dither.audit import Verdict
     from dither.measures import Guarantee
 
-__all__ = ["claimed", "draw"]
+__all__ = ["after_the_verdict", "claimed", "draw"]
 
 _DRAWN = 20_000
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
@@ -28,6 +32,17 @@ def claimed(claim: Guarantee) -> str:
     return ", ".join(
         f"{_SYMBOLS[name]} = {in_words(amount)}" for name, amount in amounts(claim).items() if amount or name != "delta"
     )
+
+
+@contextmanager
+def after_the_verdict(is_violated: bool) -> Iterator[None]:
+    """A picture that cannot be drawn ends the command with its error, unless a violation must end it."""
+    try:
+        yield
+    except (DitherError, typer.BadParameter) as error:
+        if not is_violated:
+            raise
+        typer.echo(f"The picture was not drawn: {error}", err=True)
 
 
 def draw(hunted: Any, verdict: Verdict, file: Path) -> None:
