@@ -120,7 +120,10 @@ def claim_of(
         if epsilon is not None:
             raise ParameterError("the claim must be given in one way: epsilon (and delta), or claim=.")
         if not isinstance(claim, Guarantee):
-            raise ParameterError(f"claim must be a guarantee such as PureDP(1), got the type {type(claim).__name__}.")
+            raise ParameterError(
+                f"claim must be a guarantee such as PureDP(1), got the type {type(claim).__name__}. What a composition "
+                "promises is said by epsilon= and delta=."
+            )
         return claim
     promised = getattr(target, "guarantee", None)
     if epsilon is None and isinstance(promised, Guarantee):
