@@ -12,6 +12,16 @@ _GUARANTEES = ("tests/unit/test_guarantees.py",)
 _CERTIFIED = ("tests/unit/test_certified.py",)
 
 MUTATIONS = [
+    # One of two
+    *several(
+        "accounting/choices.py",
+        ("tests/unit/test_accounting_choices.py",),
+        ("counts[pair.first] += low", "counts[pair.first] += 0"),
+        ("counts[pair.second] += count - high", "counts[pair.second] += 0"),
+        ("counts[pair] += high - low", "counts[pair.second] += high - low"),
+        ("middle + 1, high", "middle + 2, high"),
+        ("lower = max(found.lower for found in alike)", "lower = max(found.upper for found in alike) * 1.01"),
+    ),
     # Tails of single pairs
     *several(
         "measures/pairs.py",

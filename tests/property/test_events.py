@@ -63,6 +63,7 @@ def trees(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
     def grow(inner: st.SearchStrategy[Event]) -> st.SearchStrategy[Event]:
         return st.one_of(
             st.builds(events.Repeated, inner, small),
+            st.builds(events.Either, inner, inner),
             st.builds(events.Composed, st.lists(inner, min_size=1, max_size=4).map(tuple)),
         )
 

@@ -90,10 +90,25 @@ def test_answers_at_the_borders() -> None:
 
 def test_every_kind_of_guarantee_is_composed() -> None:
     things = [PureDP("0.1"), ApproxDP("0.1", "1e-9"), ZCDP("0.01"), GaussianDP("0.1"), TVStable("1e-9")]
-    found = compose(things).bracket("1e-6")
+    with pytest.warns(WideBracket, match="Part of it is known by bounds only"):
+        found = compose(things).bracket("1e-6")
     assert 0.5 < found.lower < found.upper < 1.5
+    assert compose(things).epsilon("1e-6") == found.upper, "and that end alone is given without a warning"
     assert compose([RenyiDP({2: 1, 8: 2})] * 2).epsilon("1e-6") == RenyiDP({2: 2, 8: 4}).epsilon("1e-6")
     assert compose([ZCDP("0.1")] * 3).epsilon("1e-6") == ZCDP("0.3").epsilon("1e-6")
+
+
+@pytest.mark.parametrize("bounded", [ZCDP(1), RenyiDP({2: 1})], ids=str)
+@pytest.mark.parametrize("others", [[], [PureDP(1)]], ids=len)
+def test_a_bracket_of_bounds_says_that_it_is_wide(bounded: Guarantee, others: list[Guarantee]) -> None:
+    whole = compose([*others, bounded])
+    with pytest.warns(WideBracket, match="epsilon at delta=1e-05 is between .* Part of it is known by bounds only"):
+        low, high = whole.bracket(1e-5)
+    with pytest.warns(WideBracket, match="delta at epsilon=2.0 is between .* Part of it is known by bounds only"):
+        least, most = whole.delta_bracket(2)
+    assert low < 0.95 * high
+    assert least < 0.95 * most
+    assert (whole.epsilon(1e-5), whole.delta(2)) == (high, most)
 
 
 def test_the_tradeoff_curve_is_that_of_the_gaussian() -> None:

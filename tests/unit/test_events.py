@@ -11,6 +11,7 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, person
 from dither.errors import AdjacencyMismatch, NotANumberError, ParameterError
 from dither.events import (
     Composed,
+    Either,
     FixedSizeSampled,
     GaussianNoise,
     LaplaceNoise,
@@ -75,6 +76,7 @@ SCALES = {"threshold_scale": 1, "query_scale": 1}
         (FixedSizeSampled(LAPLACE, 10, 99), f"on 10 of 99 records drawn without replacement: {LAPLACE}"),
         (Composed((LAPLACE, LAPLACE)), f"(1) {LAPLACE}; (2) {LAPLACE}"),
         (Repeated(LAPLACE, 7), f"7 times: {LAPLACE}"),
+        (Either(LAPLACE, MONOTONE), f"either [{LAPLACE}] or [{MONOTONE}]"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
@@ -121,6 +123,7 @@ BAD: list[tuple[type[Any], dict[str, Any], str]] = [
     (FixedSizeSampled, {"event": LAPLACE, "sample": -1, "population": 2}, "sample must be at least 0"),
     (Composed, {"events": ()}, "must not be empty"),
     (Composed, {"events": (1,)}, "expected an event"),
+    (Either, {"first": LAPLACE, "second": 1}, "expected an event"),
     (Repeated, {"event": LAPLACE, "times": 0}, "times must be at least 1"),
     (Repeated, {"event": None, "times": 1}, "expected an event"),
     (Repeated, {"event": LAPLACE, "times": 10**5000}, "times must be at most"),

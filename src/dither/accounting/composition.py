@@ -20,6 +20,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from dither.accounting.choices import are_mixed, worst_mix
 from dither.accounting.dominate import Spending, parts_of_all
 from dither.accounting.search import (
     Bracket,
@@ -30,6 +31,7 @@ from dither.accounting.search import (
     epsilon_bracket,
     plan_for_delta,
     plan_for_epsilon,
+    upper_delta,
     upper_epsilon,
 )
 from dither.adjacency import Adjacency
@@ -58,7 +60,12 @@ _TOO_EXTREME = (OverflowError, ZeroDivisionError)
 
 
 class WideBracket(UserWarning):
-    """The bracket holds, but it is wider than asked, because the largest lattice was reached."""
+    """The bracket holds, but it is wider than asked, and says why.
+
+    The largest lattice was reached; or something is known by bounds only, as a zCDP promise is; or something may be
+    one of two things, and the mixes of them are too many to look at each. `epsilon`, `delta` and `tv`, which give the
+    upper end only, are silent about bounds: no computation improves on them.
+    """
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,8 @@ class Composition:
     """All of `groups` on the same data, each with its own randomness, chosen in advance.
 
     Every answer is bracketed: `bracket` and `delta_bracket` give both ends, the others the safe one. The lower
-    ends speak about the dominating pairs: no accounting that rests on them can do better.
+    ends speak about the dominating pairs: no accounting that rests on them can do better. Where a release may be one of
+    two things, the upper end covers all mixes, and the lower end is what one of them costs.
     """
 
     groups: Groups
@@ -75,43 +83,52 @@ class Composition:
 
     def bracket(self, delta: Number) -> Bracket:
         """(lower, upper) around the smallest ε ≥ 0 for which the whole is (ε, δ)-DP."""
-        exact = rational(delta, "delta")
-        check.probability(delta=exact)
-        found = _epsilon(self.groups, exact, self.relative_width)
-        self._warn(found, f"epsilon at delta={float(exact)}")
+        found, question = self._around_epsilon(delta)
+        self._warn(found, question)
         return found
 
     def epsilon(self, delta: Number) -> float:
         """The smallest ε ≥ 0 for which the whole is (ε, δ)-DP, never below the truth; ∞ if there is none."""
-        return self.bracket(delta).upper
+        found, question = self._around_epsilon(delta)
+        if self._is_exact:
+            self._warn(found, question)
+        return found.upper
+
+    def _around_epsilon(self, delta: Number) -> tuple[Bracket, str]:
+        exact = rational(delta, "delta")
+        check.probability(delta=exact)
+        return _epsilon(self.groups, exact, self.relative_width), f"epsilon at delta={float(exact)}"
 
     def upper_epsilon(self, delta: Number) -> float:
         """As `epsilon`, without the lower end: about twice as fast, and one pass that does not look at the width."""
         exact = rational(delta, "delta")
         check.probability(delta=exact)
-        if self.is_closed(exact):
+        if are_mixed(self.groups):
             return _epsilon(self.groups, exact, self.relative_width).upper
-        basic = _epsilon_if_pure(self.groups, exact)
-        try:
-            return min(_upper_of_all(self.groups, exact, self.relative_width), basic)
-        except _TOO_EXTREME:
-            return basic
+        return _one_pass(self.groups, exact, self.relative_width)
 
     def is_closed(self, delta: Fraction) -> bool:
         """Whether ε(δ) is known without a lattice: a single pair, or δ = 0."""
-        return not delta or delta == 1 or not self.groups or _is_single(self.groups)
+        return _is_closed(self.groups, delta)
 
     def delta_bracket(self, epsilon: Number) -> Bracket:
         """(lower, upper) around the smallest δ for which the whole is (ε, δ)-DP."""
-        exact = rational(epsilon, "epsilon")
-        check.nonnegative(epsilon=exact)
-        found = _delta(self.groups, exact, _OF_DELTA * self.relative_width)
-        self._warn(found, f"delta at epsilon={float(exact)}", _OF_DELTA)
+        found, question = self._around_delta(epsilon)
+        self._warn(found, question, _OF_DELTA)
         return found
 
     def delta(self, epsilon: Number) -> float:
         """The smallest δ for which the whole is (ε, δ)-DP, never below the truth."""
-        return self.delta_bracket(epsilon).upper
+        found, question = self._around_delta(epsilon)
+        if self._is_exact:
+            self._warn(found, question, _OF_DELTA)
+        return found.upper
+
+    def _around_delta(self, epsilon: Number) -> tuple[Bracket, str]:
+        exact = rational(epsilon, "epsilon")
+        check.nonnegative(epsilon=exact)
+        found = _delta(self.groups, exact, _OF_DELTA * self.relative_width)
+        return found, f"delta at epsilon={float(exact)}"
 
     def tv(self) -> float:
         """The total variation distance δ(0), never below the truth."""
@@ -134,16 +151,32 @@ class Composition:
         flat = np.exp(-epsilons) * np.maximum(rest - level, 0.0)
         return max(float(np.max(np.maximum(steep, flat))), 0.0)
 
-    def _warn(self, found: Bracket, what: str, factor: float = 1.0) -> None:
-        is_exact = all(group.pair.is_exact for group in self.groups)
+    @property
+    def _is_exact(self) -> bool:
+        return all(group.pair.is_exact for group in self.groups)
+
+    def _warn(self, found: Bracket, question: str, factor: float = 1.0) -> None:
+        """Say that the bracket is wider than asked, if it is; called by what the user called."""
         width = factor * self.relative_width
-        if is_exact and not found.is_within(width) and _LEAST_SEEN < found.upper < math.inf:
+        if not found.is_within(width) and _LEAST_SEEN < found.upper < math.inf:
             warnings.warn(
-                f"{what} is between {found.lower} and {found.upper}: certain, but wider than {width} "
-                "relative. Give a larger relative_width, or fewer different events.",
+                f"{question} is between {found.lower} and {found.upper}: certain, but wider than {width} relative. "
+                + self._advice,
                 WideBracket,
                 stacklevel=3,
             )
+
+    @property
+    def _advice(self) -> str:
+        if not self._is_exact:
+            return (
+                "Part of it is known by bounds only: a zCDP or Rényi promise, an integer vector with Gaussian noise, a "
+                "tested release, or noise scaled to smooth sensitivity. Give events in place of promises, or use the "
+                "upper end."
+            )
+        if are_mixed(self.groups):
+            return "Say what each value will be, event_for(value) of its mechanism, or give a larger relative_width."
+        return "Give a larger relative_width, or fewer different events."
 
 
 def compose(things: Iterable[Spending], *, relative_width: float = RELATIVE_WIDTH) -> Composition:
@@ -226,6 +259,21 @@ def _is_single(groups: Groups) -> bool:
     return len(groups) == 1 and groups[0].times == 1
 
 
+def _is_closed(groups: Groups, delta: Fraction) -> bool:
+    return not delta or delta == 1 or not groups or _is_single(groups)
+
+
+def _one_pass(groups: Groups, delta: Fraction, relative: float) -> float:
+    """An upper bound on ε(δ), from one pass where it is not known without; a choice counts as its worst pair here."""
+    if _is_closed(groups, delta):
+        return _epsilon(groups, delta, relative).upper
+    basic = _epsilon_if_pure(groups, delta)
+    try:
+        return min(_upper_of_all(groups, delta, relative), basic)
+    except _TOO_EXTREME:
+        return basic
+
+
 def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
     """Upper bounds of both directions; the cheaper direction only as finely as needed to show that it is."""
     if any(pair.infinity > delta for each in _directions(groups) for pair, _ in each):
@@ -264,6 +312,14 @@ def _found_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
         return Bracket(max(a.lower for a in answers), max(a.upper for a in answers))
     if not delta:
         return _without_delta(groups)
+    if are_mixed(groups):
+        return worst_mix(
+            groups,
+            _merged,
+            lambda product: _epsilon(product, delta, relative),
+            lambda block: _one_pass(block, delta, relative),
+            relative,
+        )
     found = _worst_direction(groups, delta, relative)
     return Bracket(found.lower, min(found.upper, _epsilon_if_pure(groups, delta)))
 
@@ -316,6 +372,14 @@ def _delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
 def _found_delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
     if not groups:
         return Bracket(0.0, 0.0)
+    if are_mixed(groups):
+        return worst_mix(
+            groups,
+            _merged,
+            lambda product: _delta(product, epsilon, relative),
+            lambda block: _delta_in_one_pass(block, epsilon, relative),
+            relative,
+        )
     if _is_single(groups):
         answers = [Bracket(*each[0].pair.delta_bracket(epsilon)) for each in _directions(groups)]
     else:
@@ -326,6 +390,19 @@ def _found_delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
             for each in _directions(groups)
         ]
     return Bracket(max(a.lower for a in answers), max(a.upper for a in answers))
+
+
+def _delta_in_one_pass(groups: Groups, epsilon: Fraction, relative: float) -> float:
+    """An upper bound on δ(ε); a choice counts as its worst pair here."""
+    if not groups or _is_single(groups):
+        return _delta(groups, epsilon, relative).upper
+    with precision(64):
+        low = lower(ball(epsilon))
+    ways = [each for each in _directions(groups) if not _is_beyond(each, epsilon)]
+    try:
+        return max((upper_delta(each, low, relative) for each in ways), default=0.0)
+    except _TOO_EXTREME:
+        return 1.0
 
 
 def _is_beyond(groups: Groups, epsilon: Fraction) -> bool:

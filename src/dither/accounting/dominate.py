@@ -22,13 +22,14 @@ from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision, upper
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, ProfileOf, PureDP, RenyiDP, TVStable
 from dither.measures.certified import fraction_above
+from dither.measures.choice_pairs import Choice
 from dither.measures.finite_pairs import Finite
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint, approximate, pure
 from dither.measures.scaled_pairs import Rescaled, largest_loss
 from dither.measures.staircase_pairs import Staircase
-from dither.measures.subsampled_pairs import either, fixed_size, poisson
+from dither.measures.subsampled_pairs import Worst, either, fixed_size, poisson
 from dither.measures.tested_pairs import Tested
 
 __all__ = ["Parts", "Spending", "adjacency_of", "parts", "parts_of_all"]
@@ -177,14 +178,27 @@ def _(event: events.Repeated) -> Parts:
 
 
 @parts.register
+def _(event: events.Either) -> Parts:
+    first, second = (_one_pair(parts(part)) for part in event.parts)
+    return ((first if first == second else Choice(first, second), 1),)
+
+
+@parts.register
 def _(event: events.PoissonSampled) -> Parts:
-    return _FREE if not event.rate else ((poisson(_one_pair(parts(event.event)), event.rate), 1),)
+    return _FREE if not event.rate else ((_sampled(poisson, _one_pair(parts(event.event)), event.rate), 1),)
 
 
 @parts.register
 def _(event: events.FixedSizeSampled) -> Parts:
     rate = Fraction(event.sample, event.population)
-    return _FREE if not rate else ((fixed_size(_one_pair(parts(event.event)), rate), 1),)
+    return _FREE if not rate else ((_sampled(fixed_size, _one_pair(parts(event.event)), rate), 1),)
+
+
+def _sampled(sample: Callable[[Pair, Fraction], Pair], pair: Pair, rate: Fraction) -> Pair:
+    """The pair on a sample. Which of two things is done does not depend on the sample: it is one of two sampled."""
+    if isinstance(pair, Choice):
+        return Choice(sample(pair.first, rate), sample(pair.second, rate))
+    return sample(pair, rate)
 
 
 def _one_pair(found: Parts) -> Pair:
@@ -249,8 +263,12 @@ def _(guarantee: RenyiDP) -> Parts:
 
 @parts.register
 def _(guarantee: ProfileOf) -> Parts:
-    """Each release may have its worst neighbours in its own order, so one pair has to dominate both orders."""
-    return ((either(guarantee.pair), 1),)
+    """Each release may have its worst neighbours in its own order, so one pair has to dominate both orders.
+
+    A profile alone does not say that what has it is one of two things: a choice is its worst pair here.
+    """
+    pair = guarantee.pair
+    return ((either(Worst(pair.first, pair.second) if isinstance(pair, Choice) else pair), 1),)
 
 
 _STATED: dict[str, Callable[[Fraction], Parts]] = {

@@ -26,6 +26,7 @@ from dither.adjacency import Adjacency, common
 from dither.errors import OverBudget
 from dither.exact import Number, ball, check, in_words, precision, rational, upper
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP
+from dither.measures.choice_pairs import Choice
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
 from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint
@@ -253,6 +254,8 @@ def zcdp_cost(thing: Spending) -> Fraction:
 
 
 def _zcdp_cost(pair: Pair) -> Fraction:
+    if isinstance(pair, Choice):  # a filter may learn which of the two it is as late as the release is chosen
+        return max(_zcdp_cost(pair.first), _zcdp_cost(pair.second))
     if isinstance(pair, Gaussian):
         return pair.squared_mu / 2
     if isinstance(pair, Concentrated):

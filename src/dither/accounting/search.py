@@ -21,6 +21,7 @@ __all__ = [
     "delta_bracket",
     "epsilon_bracket",
     "plan_for_delta",
+    "upper_delta",
     "upper_epsilon",
 ]
 
@@ -183,6 +184,12 @@ def upper_epsilon(plan: Plan, delta: float, error: float) -> float:
     if found == math.inf:
         found = plan.read(step, above=True).epsilon(delta)
     return max(found, 0.0)
+
+
+def upper_delta(groups: Groups, low: float, relative: float) -> float:
+    """An upper bound on δ(ε) for an ε of at least `low`, about `relative` above it; one pass."""
+    plan = plan_for_epsilon(groups, low)
+    return plan.read(plan.step_for(relative / (1 + plan.saddle.tilt)), above=True).delta(low)
 
 
 def delta_bracket(groups: Groups, low: float, high: float, relative: float) -> Bracket:

@@ -20,6 +20,7 @@ composite has the one its parts share, and refuses parts that differ.
 from dither.events.composite import (
     Composed,
     Composite,
+    Either,
     Event,
     FixedSizeSampled,
     PoissonSampled,
@@ -43,6 +44,7 @@ from dither.events.wire import from_json, to_json
 __all__ = [
     "Composed",
     "Composite",
+    "Either",
     "Event",
     "FixedSizeSampled",
     "GaussianNoise",

@@ -17,6 +17,7 @@ __all__ = [
     "MAX_PARTS",
     "Composed",
     "Composite",
+    "Either",
     "Event",
     "FixedSizeSampled",
     "PoissonSampled",
@@ -203,7 +204,28 @@ class Repeated(Composite):
         return f"{self.times} times: {self.event}"
 
 
-Event: TypeAlias = Leaf | TestAndRelease | PoissonSampled | FixedSizeSampled | Composed | Repeated
+@dataclass(frozen=True, slots=True)
+class Either(Composite):
+    """One of two events was done, or will be: which one is fixed in advance, and depends neither on the data nor on
+    earlier answers. So a mechanism speaks that has not yet been told whether its value is an integer.
+    """
+
+    first: Event
+    second: Event
+
+    def __post_init__(self) -> None:
+        self._check_parts()
+
+    @property
+    def parts(self) -> tuple[Event, ...]:
+        """Both events."""
+        return (self.first, self.second)
+
+    def __str__(self) -> str:
+        return f"either [{self.first}] or [{self.second}]"
+
+
+Event: TypeAlias = Leaf | TestAndRelease | PoissonSampled | FixedSizeSampled | Composed | Repeated | Either
 """Any event."""
 
 

@@ -18,6 +18,7 @@ from dither.errors import ParameterError
 from dither.events.composite import (
     MAX_DEPTH,
     Composed,
+    Either,
     Event,
     FixedSizeSampled,
     PoissonSampled,
@@ -59,6 +60,7 @@ _KINDS: dict[str, type[Any]] = {
         FixedSizeSampled,
         Composed,
         Repeated,
+        Either,
     )
 }
 

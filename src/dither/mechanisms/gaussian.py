@@ -9,10 +9,11 @@ from typing import Any
 
 from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
-from dither.events import Event, GaussianNoise, Stated
+from dither.events import Either, Event, GaussianNoise, Stated
 from dither.exact import Ball, Number, ball, check, in_words, once, rational, shared
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, ProfileOf
 from dither.measures.certified import above, sqrt
+from dither.measures.choice_pairs import Choice
 from dither.measures.moment_pairs import Concentrated
 from dither.measures.pairs import Gaussian as GaussianPair
 from dither.measures.pairs import Pair
@@ -25,7 +26,6 @@ from dither.mechanisms.calibration import (
     rounded_up,
     textbook_variance,
 )
-from dither.mechanisms.either import Either
 from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
 from dither.noise import Grid
 from dither.noise.discrete_gaussian import DiscreteGaussian
@@ -34,6 +34,7 @@ __all__ = ["Gaussian"]
 
 _LARGEST_LINE = 10**24  # lattice_pairs: above, on the line too, the theorem of smoothing.md is exact to 1e-23
 _LARGEST_MU_SQUARED = 10**14
+_LARGEST_COMPOSED = 50**2  # lattice_pairs: of D²/V, above which floats cannot hold the tails on the integers
 _SUMMED = 10**4
 
 
@@ -167,16 +168,19 @@ class Gaussian(Additive):
             return ZCDP(self.rho, adjacency=self.adjacency)
         if self._integers is None:
             return self._reals.guarantee
-        return ProfileOf(
-            Either(tuple(_pair(noising.guarantee) for noising in self._noisings)), adjacency=self.adjacency
-        )
+        return ProfileOf(Choice(*(_pair(noising.guarantee) for noising in self._noisings)), adjacency=self.adjacency)
 
     @once
     def event(self) -> Event:
-        """Continuous Gaussian noise that is at least as easy to see through as what is drawn, for every kind of value.
+        """What is drawn for integers, or what is drawn for real numbers: which one, the type of the value will say.
 
-        Where the integers are too coarse for that, their zCDP. `event_for(value)` is exact.
+        Where integers may move in several coordinates at once, their exact pair is not known: then it is continuous
+        noise that is at least as easy to see through as either; and where the integers are too coarse for that, their
+        zCDP. `event_for(value)` says one of the two.
         """
+        integers = self._on_integers
+        if self._integers is not None and integers is not None and integers.is_composed_exactly:
+            return Either(self._integers.event, self._reals.event)
         squares = [noising.mu_squared for noising in self._parts]
         if None in squares:
             return Stated("ZCDP", (self._largest_rho,), self.adjacency)
@@ -287,9 +291,19 @@ class _OnLattice:
         """The continuous noise that dominates it (smoothing.md); None if it is too coarse for that."""
         return self.proved or dominating_mu_squared(self.variance, self.distance_squared, self.coordinates)
 
+    @property
+    def is_on_the_line(self) -> bool:
+        """Whether its exact pair is known: integers, of which one moves at a time."""
+        return not self.on_grid and self.coordinates == 1 and self.variance <= _LARGEST_LINE
+
+    @property
+    def is_composed_exactly(self) -> bool:
+        """Whether accounting composes that pair."""
+        return self.is_on_the_line and self.distance_squared <= _LARGEST_COMPOSED * self.variance
+
     def guarantee(self, adjacency: Adjacency | None) -> Guarantee:
         """The exact profile on the integer line, that of the dominating continuous noise otherwise."""
-        if not self.on_grid and self.coordinates == 1 and self.variance <= _LARGEST_LINE:
+        if self.is_on_the_line:
             return ProfileOf(Line(self.variance, math.isqrt(int(self.distance_squared))), adjacency=adjacency)
         if self.mu_squared is not None:
             return GaussianDP.from_square(self.mu_squared, adjacency=adjacency)

@@ -1,0 +1,93 @@
+"""What costs one of two things, composed: the largest cost of all mixes.
+
+Of k releases that are each a or b, fixed in advance, j are a and k − j are b: the whole is one of the k + 1 products
+a^j b^{k−j}, and its cost is the largest of theirs. Their worst pair e dominates both, so
+
+    a^j b^{k−j}   is dominated by   a^l b^{k−h} e^{h−l}   for every j from l to h.
+
+That bounds a whole block of mixes at once. Blocks are halved, the dearest first, until none of them can cost more than
+a mix that was looked at: a throughout, b throughout, or a block of one. So the upper end holds for every mix, and the
+lower end is the cost of a use that the releases allow.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from dither.accounting.search import Bracket, Group, Groups
+from dither.measures.choice_pairs import Choice
+from dither.measures.pairs import Pair
+
+__all__ = ["are_mixed", "worst_mix"]
+
+_MOST_STEPS = 16
+"""How many blocks are halved: a few hundredths of a second each. What is left open widens the bracket."""
+
+_Block: TypeAlias = tuple[tuple[int, int], ...]
+"""For each choice, how many of its releases are the first of the two: from, to."""
+
+
+def are_mixed(groups: Groups) -> bool:
+    """Whether several releases are composed of which some may be one of two things."""
+    return sum(times for _, times in groups) > 1 and any(isinstance(pair, Choice) for pair, _ in groups)
+
+
+def worst_mix(
+    groups: Groups,
+    merged: Callable[[Counter[Pair]], Iterable[Group]],
+    exact: Callable[[Groups], Bracket],
+    bound: Callable[[Groups], float],
+    relative: float,
+) -> Bracket:
+    """The cost of the dearest mix: `exact` brackets that of a product, `bound` only from above, and faster."""
+    times = [count for pair, count in groups if isinstance(pair, Choice)]
+
+    def product(block: _Block) -> Groups:
+        return tuple(merged(_product(groups, block)))
+
+    alike = [exact(product(tuple((n, n) for n in counts))) for counts in (times, [0] * len(times))]
+    lower = max(found.lower for found in alike)
+    first: _Block = tuple((0, count) for count in times)
+    heap = [(-bound(product(first)), first)]
+    settled: set[_Block] = set()
+    for _ in range(_MOST_STEPS):
+        cost, block = -heap[0][0], heap[0][1]
+        if Bracket(lower, cost).is_within(relative) or block in settled:
+            break
+        heapq.heappop(heap)
+        if all(low == high for low, high in block):
+            found = exact(product(block))
+            lower = max(lower, found.lower)
+            settled.add(block)
+            heapq.heappush(heap, (-min(found.upper, cost), block))
+            continue
+        for half in _halves(block):
+            heapq.heappush(heap, (-min(bound(product(half)), cost), half))
+    return Bracket(lower, -heap[0][0])
+
+
+def _product(groups: Groups, block: _Block) -> Counter[Pair]:
+    """The pairs that dominate every mix of the block."""
+    counts: Counter[Pair] = Counter()
+    ranges = iter(block)
+    for pair, count in groups:
+        if not isinstance(pair, Choice):
+            counts[pair] += count
+            continue
+        low, high = next(ranges)
+        counts[pair.first] += low
+        counts[pair.second] += count - high
+        counts[pair] += high - low
+    return +counts
+
+
+def _halves(block: _Block) -> tuple[_Block, _Block]:
+    """The block cut where it is widest."""
+    at = max(range(len(block)), key=lambda index: block[index][1] - block[index][0])
+    low, high = block[at]
+    middle = (low + high) // 2
+    lower, upper = (low, middle), (middle + 1, high)
+    return (*block[:at], lower, *block[at + 1 :]), (*block[:at], upper, *block[at + 1 :])
