@@ -21,6 +21,7 @@ BASES = st.sampled_from(
         Base((-8.0, 8.0), 1.0, decay=3, spread_bits=3),
         Base((-8.0, 8.0), -8.0, decay=2, spread_bits=2),
         Base.in_a_tail((-8.0, 8.0), 7.5),
+        Base.in_a_tail((-8.0, 8.0), -8.0).pulling_at_most(11.0),
     ]
 )
 
@@ -64,8 +65,17 @@ def naive_density(base: Base, place: float) -> int:
     for octave in range(flat, 6):
         # The edges are doubles: the side of an edge is decided as they are.
         if base.origin - 2.0**octave <= place < base.origin + 2.0**octave:
-            return -base.decay * max(octave - 1 - flat, 0)
+            return -math.floor(base.decay * max(octave - 1 - flat, 0))
     raise AssertionError
+
+
+@given(most=st.one_of(st.floats(-10, 60), st.just(0.0)), bounds=st.sampled_from([(0.0, 8.0), (0.0, 1e9), (0.0, 5e-9)]))
+def test_no_octave_outweighs_another_by_more_than_the_pull(most: float, bounds: tuple[float, float]) -> None:
+    base = Base.in_a_tail(bounds, 0.0).pulling_at_most(most)
+    edges, density = base.pieces
+    logs = np.log(np.diff(edges[1:-1])) + density[1:-1] * math.log(2)  # whole octaves
+    assert np.ptp(logs) <= max(most, 0.0) + math.log(2) + 1e-9  # and the rounding of one density
+    assert 1 <= base.decay <= 3
 
 
 def test_ends_that_rounding_puts_out_of_order_still_count_once_each() -> None:

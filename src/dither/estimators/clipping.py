@@ -5,6 +5,13 @@ outside. So few cannot be found with a small part ε′ of the budget. What can 
 8/ε′ records exceed, a part f of them. The range is a multiple of D: if tails fell exponentially, a part f/27 would
 lie beyond D·(1 + ln 27/ln(1/2f)), and a third more than that suits tails from Gaussian to lognormal. It only has to
 be a good guess: privacy does not depend on it.
+
+**Which way it fails.** D ends far beyond the data with a probability that the base measure keeps small by its pull
+towards 0, and it ends near 0, which would cut off everything, if that pull outweighs the records. So the pull is what
+the number of records allows, which was released or is public: at D = 0 the loss is n·ε′/2 scales and the base measure
+makes up for all but 22 of these at most (`_Aim`), so that D is nearly 0 with a probability of the order of e^{−14}.
+With few records there is little pull or none; then D is aimed at a rank up to twice as far in, and the range is made
+wider. What is left to chance is a range that is too wide, which costs accuracy and no coverage.
 """
 
 from __future__ import annotations
@@ -24,9 +31,12 @@ from dither.mechanisms import Exponential
 __all__ = ["LEAST_RECORDS", "Clip", "found_clip"]
 
 LEAST_RECORDS = 500
-"""Records times ε below which a search costs more than it gains."""
+"""Records times ε below which a search costs more than it gains, for each of the columns that share the budget."""
 
 _RANK = 8
+_TO_SPARE = 22
+"""How many scales of loss must be left at a distance of 0: 2·8 for the records that are to lie outside, and 14."""
+
 _HALF = Fraction(1, 2)
 
 
@@ -71,22 +81,34 @@ def found_clip(
     low, high = bounds
     farthest = max(high - middle, middle - low)
     mechanism = Exponential(sensitivity=1, epsilon=distance, adjacency=adjacency)
-    outside = math.ceil(_RANK / distance)
-    target = Target(1, above=outside, below=len(values) - outside)
-    base = Base.in_a_tail((0.0, farthest), 0.0)
-    released = released_place(np.sort(np.abs(values - middle)), base, target, mechanism)
+    aim = _Aim.of(records, distance, Base.in_a_tail((0.0, farthest), 0.0))
+    target = Target(1, above=aim.outside, below=len(values) - aim.outside)
+    released = released_place(np.sort(np.abs(values - middle)), aim.base, target, mechanism)
     spent.record("distance", distance, released.event)
     # At least so wide that rounding leaves a range.
-    reach = _wider(outside, records) * max(
-        released.value, farthest * 2.0**-40, 4 * float(np.spacing(max(abs(low), abs(high))))
-    )
+    reach = aim.wider * max(released.value, farthest * 2.0**-40, 4 * float(np.spacing(max(abs(low), abs(high)))))
     return Clip(max(low, middle - reach), middle, min(high, middle + reach))
 
 
-def _wider(outside: int, records: int) -> float:
-    """How many times the distance that `outside` of the records exceed."""
-    part = min(outside / max(records, 1), 0.25)
-    return 4 / 3 * (1 + math.log(27) / -math.log(2 * part))
+@dataclass(frozen=True)
+class _Aim:
+    """What is searched for, from numbers that are public: the released number of records, ε′ and the bounds."""
+
+    outside: int
+    """How many records are to lie beyond the distance."""
+    wider: float
+    """How many times the distance the range is to be."""
+    base: Base
+
+    @classmethod
+    def of(cls, records: int, epsilon: Fraction, tail: Base) -> _Aim:
+        """With many records those of `tail`, 8/ε′ records and a third; without any pull 16/ε′ records and a half."""
+        base = tail.pulling_at_most(records * float(epsilon) / 2 - _TO_SPARE)
+        lack = (tail.decay - base.decay) / (tail.decay - 1)
+        outside = max(min(math.ceil(_RANK * (1 + lack) / epsilon), records // 2), 1)
+        part = min(outside / max(records, 1), 0.25)
+        tails = 1 + math.log(27 * (1 + lack)) / -math.log(2 * part)
+        return cls(outside, (4 / 3 + lack / 6) * tails, base)
 
 
 def _released_median(values: Floats, bounds: Bounds, adjacency: Adjacency, epsilon: Fraction, spent: Spent) -> float:

@@ -66,7 +66,7 @@ class Steps:
         """The range: found if it is needed, or wanted and there are enough records for it, else the bounds."""
         if wanted and not is_needed and size.noisy is not None:
             self.spent.choose()
-        if not is_needed and not (wanted and size.value * self.total >= LEAST_RECORDS):
+        if not is_needed and not (wanted and size.value * self.total >= LEAST_RECORDS * parts):
             return Clip.to_bounds(bounds)
         shares = self.total * _CENTRE / parts, self.total * _DISTANCE / parts
         return found_clip(values, bounds, size.value, self.adjacency, shares, self.spent)

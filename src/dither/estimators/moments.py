@@ -1,9 +1,10 @@
 """Sum, mean, variance, standard deviation and covariance of arrays, ε-DP.
 
 All of them clamp the data to a range, add exact integers (`sums`), and add Laplace noise. The range is found inside the
-bounds (`clipping`) if there are enough records for that: their number times ε must reach 500. Otherwise, or with
-`clip=False`, it is the bounds. Without bounds it is always found, inside a range found first (`scale`): no δ is needed.
-`Estimate.found["clip"]` says which range it was, and `Estimate.split` where the budget went.
+bounds (`clipping`) if there are enough records for that: their number times ε must reach 500, and 1000 for the two
+ranges of a covariance. Otherwise, or with `clip=False`, it is the bounds. Without bounds it is always found, inside a
+range found first (`scale`): no δ is needed. `Estimate.found["clip"]` says which range it was, and `Estimate.split`
+where the budget went.
 
 **What the interval holds** is the statistic of the clamped data: of the data themselves if nothing lies outside the
 range. How much was cut off is data, and not told. With `population=True` it holds the statistic of the clamped

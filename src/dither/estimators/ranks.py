@@ -29,7 +29,7 @@ makes the number of pieces depend on ε and not on n.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -65,7 +65,8 @@ class Base:
 
     bounds: Bounds
     origin: float
-    decay: int = 1
+    decay: float = 1
+    """Between whole numbers log₂ of the density is rounded down to one in each octave."""
     spread_bits: int = 18
     """A record is 2^-18 of its distance from the origin wide on each side, unless said otherwise."""
 
@@ -78,6 +79,11 @@ class Base:
     def in_a_tail(cls, bounds: Bounds, origin: float) -> Base:
         """For searches outwards from the bulk of the data, at `origin`: how far the bounds are hardly matters."""
         return cls(bounds, origin, decay=3, spread_bits=14)
+
+    def pulling_at_most(self, most: float) -> Base:
+        """The same with less decay, if need be, so that no octave outweighs another by more than e^`most`."""
+        spared = max(most, 0.0) / (len(self._octaves) * math.log(2))
+        return replace(self, decay=min(self.decay, 1 + spared))
 
     @once
     def _flat(self) -> int:
@@ -98,7 +104,7 @@ class Base:
         octaves = self._octaves
         distances = np.ldexp(1.0, octaves)
         starts = np.concatenate([(self.origin - distances)[::-1], self.origin + distances])
-        falls = -self.decay * (octaves - self._flat)
+        falls = -np.floor(self.decay * (octaves - self._flat)).astype(np.int64)
         density = np.concatenate([falls[::-1], [0], falls])  # before the first start, then after each
         inside = (starts > low) & (starts < high)
         first = int(np.searchsorted(starts, low, side="right"))
