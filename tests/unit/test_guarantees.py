@@ -248,3 +248,19 @@ def test_profiles_of_pairs() -> None:
 def test_implies_wants_a_guarantee() -> None:
     with pytest.raises(ParameterError, match="other must be a guarantee"):
         PureDP(1).implies(2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 0.7, 1, 2.3, "1e-9"])
+@pytest.mark.parametrize("delta", [1e-5, 1e-6, 1e-7, 0.3, 0.7, "1e-300"])
+def test_what_was_stated_comes_back_as_it_was_stated(epsilon: Any, delta: Any) -> None:
+    """Neither exceeds itself by rounding, and both still mean what was stated."""
+    promise = ApproxDP(epsilon, delta)
+    assert promise.delta(epsilon) == promise.delta(50) == TVStable(delta).tv() == float(delta)
+    assert promise.epsilon(delta) == PureDP(epsilon).epsilon(0) == float(epsilon)
+    assert ApproxDP(promise.epsilon(delta), promise.delta(epsilon)) == promise
+
+
+def test_a_ratio_that_no_decimal_names_is_rounded_up() -> None:
+    promise = ApproxDP("1/3", "2/3")
+    assert Fraction(promise.delta(1)) > Fraction(2, 3) < Fraction(repr(promise.delta(1)))
+    assert Fraction(promise.epsilon("2/3")) > Fraction(1, 3) < Fraction(repr(promise.epsilon("2/3")))

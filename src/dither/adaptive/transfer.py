@@ -26,7 +26,7 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision
 from dither.measures import GaussianDP, Guarantee, PureDP
-from dither.measures.certified import above, exactly_above, fraction_above
+from dither.measures.certified import above, exactly_above, fraction_above, read_above
 
 __all__ = [
     "Shape",
@@ -118,7 +118,7 @@ _LAWS: Final[dict[Shape, Any]] = {"gaussian": _Gaussian, "laplace": _Laplace}
 
 def gap_at(guarantee: Guarantee, beta: Fraction, epsilon: Fraction) -> float:
     """tanh(ε/4) + 2/(1 + e^{ε/2}) · δ(ε)/β at one ε ≥ 0, rounded up: each ε gives a bound, the best is `gap`."""
-    delta = Fraction(guarantee.delta(epsilon))
+    delta = read_above(guarantee.delta(epsilon))
     return above(lambda: ball(epsilon / 4).tanh() + 2 / (1 + ball(epsilon / 2).exp()) * ball(delta / beta))
 
 

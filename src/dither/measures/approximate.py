@@ -6,6 +6,8 @@ is known: with probability δ₀ it gives the data away, else it is randomized r
 
     δ(ε) = δ₀ + (1 − δ₀)(e^{ε₀} − e^ε)₊ / (e^{ε₀} + 1),
     β(α) = max(0, 1 − δ₀ − e^{ε₀} α, e^{−ε₀}(1 − δ₀ − α)).
+
+What was stated comes back as it was stated: at ε ≥ ε₀ the answer is the float that means δ₀, at δ₀ that of ε₀.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Self
 
 from dither.adjacency import Adjacency, checked
 from dither.exact import Ball, Number, ball, check, rational
-from dither.measures.certified import above, at_most, below, exactly_above, exactly_below
+from dither.measures.certified import above, at_most, below, exactly_below, named
 from dither.measures.guarantee import Guarantee
 
 __all__ = ["ApproxDP", "PureDP", "TVStable"]
@@ -47,7 +49,7 @@ class _WorstIsKnown(Guarantee):
 
     def _delta(self, epsilon: Fraction) -> float:
         if epsilon >= self._loss:
-            return exactly_above(self._failure)
+            return named(self._failure)
         return above(lambda: self._profile(epsilon))
 
     def _epsilon(self, delta: Fraction) -> float:
@@ -55,7 +57,7 @@ class _WorstIsKnown(Guarantee):
         if delta < self._failure:
             return math.inf
         if delta == self._failure:
-            return exactly_above(self._loss)
+            return named(self._loss)
         rest = (delta - self._failure) / (1 - self._failure)
         if at_most(lambda: (ball(self._loss) / 2).tanh(), rest):
             return 0.0
@@ -132,6 +134,8 @@ class ApproxDP(_WorstIsKnown):
 
     >>> ApproxDP(1, 1e-6).tv(), ApproxDP(1, 1e-6).epsilon(1e-7)
     (0.46211769514..., inf)
+    >>> ApproxDP(0.3, 1e-6).delta(0.3), ApproxDP(0.3, 1e-6).epsilon(1e-6)
+    (1e-06, 0.3)
     """
 
     stated_epsilon: Fraction

@@ -28,7 +28,7 @@ from fractions import Fraction
 from typing import Final
 
 from dither.exact import Number, ball, check, rational
-from dither.measures.certified import above, below, exactly_above
+from dither.measures.certified import above, below, exactly_above, read_above
 from dither.measures.guarantee import Guarantee
 
 __all__ = ["best_guess", "largest_posterior"]
@@ -56,7 +56,7 @@ def largest_posterior(guarantee: Guarantee, prior: Number = 0.5, chance: Number 
     loss = _loss(guarantee, aside)
     if loss == math.inf:
         return 1.0
-    return min(1.0, above(lambda: 1 / (1 + ball((1 - exact) / exact) * (-ball(Fraction(loss))).exp())))
+    return min(1.0, above(lambda: 1 / (1 + ball((1 - exact) / exact) * (-ball(read_above(loss))).exp())))
 
 
 def best_guess(guarantee: Guarantee, prior: Number = 0.5) -> float:
@@ -71,7 +71,7 @@ def best_guess(guarantee: Guarantee, prior: Number = 0.5) -> float:
     exact = _prior(prior)
     rarer = min(exact, 1 - exact)
     least = below(lambda: ball((1 - rarer) / rarer).log())  # rounded down, as the profile falls
-    gain = Fraction(guarantee.delta(least if least > _TINY else 0))
+    gain = read_above(guarantee.delta(least if least > _TINY else 0))
     return min(1.0, exactly_above(1 - rarer + rarer * gain))
 
 
@@ -93,4 +93,4 @@ def _plus_tail(epsilon: float, part: Fraction) -> float:
     """s − ln(1 − f), rounded up."""
     if epsilon == math.inf:
         return math.inf
-    return above(lambda: ball(Fraction(epsilon)) - ball(1 - part).log())
+    return above(lambda: ball(read_above(epsilon)) - ball(1 - part).log())

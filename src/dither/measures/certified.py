@@ -15,7 +15,9 @@ __all__ = [
     "exactly_above",
     "exactly_below",
     "fraction_above",
+    "named",
     "normal_cdf",
+    "read_above",
     "refined",
     "sqrt",
 ]
@@ -73,6 +75,25 @@ def exactly_above(value: Fraction) -> float:
 def exactly_below(value: Fraction) -> float:
     """The largest float that is not above `value` and whose shortest decimal is not either."""
     return -exactly_above(-value)
+
+
+def named(value: Fraction) -> float:
+    """The float that means `value`, its shortest decimal being `value`; if there is none, `exactly_above`.
+
+    For parameters that someone stated: asked back, 1e-6 is 1e-6. That errs by nothing for who reads the float as it
+    was written; its binary value may lie below `value` by half a unit in the last place, so what computes with it
+    must take it by `rational` or by `read_above`.
+    """
+    try:
+        number = float(value)
+    except OverflowError:
+        return exactly_above(value)
+    return number if Fraction(repr(number)) == value else exactly_above(value)
+
+
+def read_above(number: float) -> Fraction:
+    """What an upper bound bounds is at most this: the larger of what a float is and of what it means."""
+    return max(Fraction(number), Fraction(repr(number)))
 
 
 def fraction_above(real: Real) -> Fraction:
