@@ -10,6 +10,7 @@
     ├── EntropyError (RuntimeError)      randomness could not be had safely
     ├── EngineError (RuntimeError)       the engine that holds the data could not answer
     └── LedgerError (RuntimeError)       the ledger could not be written, or is not what was written
+        └── LedgerConflict               (a ParameterError too) the ledger is sound, and says something else
 
 Messages name parameters and public values. They never contain data.
 """
@@ -22,6 +23,7 @@ __all__ = [
     "DitherError",
     "EngineError",
     "EntropyError",
+    "LedgerConflict",
     "LedgerError",
     "NotANumberError",
     "OverBudget",
@@ -72,3 +74,10 @@ class EngineError(DitherError, RuntimeError):
 
 class LedgerError(DitherError, RuntimeError):
     """The ledger could not be read or written, or it was tampered with. No answer was given."""
+
+
+class LedgerConflict(LedgerError, ParameterError):
+    """What is asked does not go together with what is written down: another budget, another question under a key.
+
+    Nothing was written and nothing was charged.
+    """

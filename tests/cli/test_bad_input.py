@@ -1,6 +1,7 @@
 """What is refused: one clear sentence with the next step, an exit code, nothing spent, no traceback, no data."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -299,9 +300,43 @@ def test_a_budget_that_is_spent(folder: Path) -> None:
 def test_another_budget_is_refused(folder: Path) -> None:
     assert run("release", "dither.toml", "by_city").code == 0
     done = run(*shlex.split(f"release visits.csv {QUESTION} --budget-epsilon 9 --ledger visits.ledger --epsilon 0.1"))
-    assert done.code == 4
+    assert done.code == 2
     assert "a budget is given once" in done.err
     assert charges(folder / "visits.ledger") == 1
+
+
+def test_a_key_of_another_question_is_bad_input(folder: Path) -> None:
+    assert run("release", "dither.toml", "by_city", "--key", "monthly").code == 0
+    done = run("release", "dither.toml", "middle", "--key", "monthly")
+    assert done.code == 2
+    assert "this idempotency key was used for another question" in done.err
+    assert done.out == ""
+    assert charges(folder / "visits.ledger") == 1
+
+
+@pytest.mark.parametrize("budget", ["", "--budget-epsilon 1"])
+@pytest.mark.parametrize("second", ["visits_*.csv", "visits_1.csv"])
+def test_files_that_have_a_budget_as_part_of_another_dataset(second: str, budget: str, folder: Path) -> None:
+    """A pattern that grew, and one file of a pattern: the next step is said at once, and it works."""
+    rows = (folder / "visits.csv").read_text()
+    (folder / "visits_1.csv").write_text(rows)
+    (folder / "visits_2.csv").write_text(rows)
+    flags = f"{QUESTION} --epsilon 0.1 --ledger visits.ledger"
+    assert run(*shlex.split(f"release 'visits_*.csv' {flags} --budget-epsilon 1")).code == 0
+    (folder / "visits_3.csv").write_text(rows)
+    done = run(*shlex.split(f"release '{second}' {flags} {budget}"))
+    assert done.code == 2
+    assert "have a budget in this ledger already" in done.err
+    assert "no budget yet" not in done.err
+    found = re.search(r"go on with (--identity \S+)", done.err)
+    assert found is not None
+    assert charges(folder / "visits.ledger") == 1
+    shared = run(*shlex.split(f"release '{second}' {flags} {found[1]}"))
+    assert shared.code == 0, shared.err
+    assert "left epsilon 0.8 of epsilon 1" in shared.out
+    (folder / "other.csv").write_text(rows)
+    unknown = run(*shlex.split(f"release other.csv {flags}"))
+    assert "this dataset has no budget yet" in unknown.err
 
 
 TYPOS = {

@@ -83,6 +83,26 @@ def test_all_commands_are_listed_without_loading_anything_heavy() -> None:
     assert "Exit codes: 0 all is well" in " ".join(done.stdout.split())
 
 
+@pytest.mark.parametrize("words", [["ledger", "nothing.ledger"], ["solve", "--queries", "10"]])
+def test_what_is_plainly_mistaken_is_refused_without_loading_anything_heavy(words: list[str], tmp_path: Path) -> None:
+    heavy = {"flint", "ibis", "numpy", "pyarrow", "scipy", "sqlalchemy"}
+    program = (
+        f"import sys; sys.argv = ['dither', *{words!r}]\nfrom dither.cli import main\n"
+        f"try: main()\nexcept SystemExit as end: print(end.code, {heavy!r} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "2 set()"
+
+
+def test_the_ledger_is_shown_without_the_engine(prepared: Path) -> None:
+    program = (
+        "import sys; sys.argv = ['dither', 'ledger', 'visits.ledger']\nfrom dither.cli import main\n"
+        "try: main()\nexcept SystemExit as end: print(end.code, {'ibis', 'duckdb', 'pyarrow'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=prepared)
+    assert done.stdout.splitlines()[-1] == "0 set()"
+
+
 def test_the_shell_is_offered_completion() -> None:
     assert "--install-completion" in run("--help").out
 

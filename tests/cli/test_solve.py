@@ -42,8 +42,8 @@ def test_a_table_says_the_same() -> None:
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        ("--queries 10", "left out: n, epsilon, accuracy"),
-        ("--queries 10 --n 5 --epsilon 1 --accuracy 0.1 --confidence 0.9", "left out: none"),
+        ("--queries 10", "left out: --n, --epsilon, --accuracy."),
+        ("--queries 10 --n 5 --epsilon 1 --accuracy 0.1 --confidence 0.9", "left out: none."),
         ("--queries 10 --n 5 --accuracy nan", "accuracy must be one finite number"),
         ("--queries 10 --n 100 --accuracy 2", "accuracy must lie strictly between 0 and 1"),
         ("--queries 10 --n 100 --accuracy 0.1 --delta 0.5", "delta must be far below 1/n"),
@@ -54,3 +54,4 @@ def test_bad_input_is_one_sentence(flags: str, says: str) -> None:
     assert done.exit_code == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+    assert "None" not in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from dither.cli.kinds import check_kinds, columns_of_numbers
+from dither.cli.places import is_there
 from dither.cli.public_file import PublicFile
 from dither.engine import Bins, Dataset, Plan, Query, Question
 from dither.engine.aggregate import Aggregate
@@ -114,20 +116,20 @@ class Description:
             raise ParameterError(f"there is no question {name!r}. Existing questions: {', '.join(self.questions)}.")
         return name, self.questions[name]
 
-    def plans(self, questions: Iterable[Asked]) -> list[Plan]:
-        """The plan of each question; what cannot be asked is refused here.
+    def plans(self, questions: Iterable[Asked]) -> tuple[list[Plan], Account | None]:
+        """The plan of each question, and what the ledger says of this dataset; what cannot be asked is refused here.
 
         The dataset has a ledger of its own that is thrown away: no budget is opened, and nothing can be released from
-        what the owner gave.
+        what the owner gave. The account is None if there is no ledger yet, or the dataset is not in it.
         """
         asked = list(questions)
         with tempfile.TemporaryDirectory() as folder, self._opened(PureDP(1), Path(folder) / "plan.ledger") as data:
-            found = [each.planned(data) for each in asked]
+            found, identity = [each.planned(data) for each in asked], data.origin.door.account
         needed: dict[str, str] = {}
         for each in asked:
             needed |= each.numbers
         self._check_kinds(needed)
-        return found
+        return found, self._account(identity)
 
     def _check_kinds(self, read_as_numbers: Mapping[str, str]) -> None:
         kinds = dict(self.kinds)
@@ -141,32 +143,47 @@ class Description:
         check_kinds(read_as_numbers, kinds)
 
     @contextmanager
-    def for_releasing(self) -> Iterator[Dataset]:
-        """The dataset with its ledger."""
-        with self._opened(self.budget or self._known().budget, self._place) as data:
+    def for_releasing(self, known: Account | None) -> Iterator[Dataset]:
+        """The dataset with its ledger, and the budget that was said or that the account in it has."""
+        place = self._place
+        if known is None:
+            self._check_new()
+        budget = self.budget or (None if known is None else known.budget)
+        if budget is None:
+            raise ParameterError(
+                "this dataset has no budget yet. Say once what may be spent in all, such as --budget-epsilon 2."
+            )
+        with self._opened(budget, place) as data:
             yield data
 
-    def account(self) -> Account | None:
-        """What the ledger says of this dataset; None if there is no ledger yet, or the dataset is not in it."""
+    def _account(self, identity: str) -> Account | None:
         if self.ledger is None or not is_there(self.ledger):
             return None
-        opened = open_source(self.source, self.table, self.identity)
         ledger = Ledger(self.ledger)
         try:
-            return ledger.account(opened.identity)
+            return ledger.account(identity)
         except LedgerError:
             return None
         finally:
             ledger.close()
-            opened.engine.backend.disconnect()
 
-    def _known(self) -> Account:
-        account = self.account()
-        if account is None:
+    def _check_new(self) -> None:
+        """Refuse files or tables that have a budget already, as part of another dataset: they can only share it."""
+        if not is_there(self._place):
+            return
+        opened = open_source(self.source, self.table, self.identity)
+        opened.engine.backend.disconnect()
+        ledger = Ledger(self._place)
+        try:
+            owner = ledger.owner(opened.parts)
+        finally:
+            ledger.close()
+        if owner is not None:
             raise ParameterError(
-                "this dataset has no budget yet. Say once what may be spent in all, such as --budget-epsilon 2."
+                f"files or tables of this source have a budget in this ledger already, as {owner!r}. Name the source "
+                f"as it was then, or go on with --identity {shlex.quote(owner)} (in a description: identity in "
+                "[dataset]), so that they share that budget."
             )
-        return account
 
     @property
     def _place(self) -> str:
@@ -188,9 +205,3 @@ def _naming(what: str) -> Iterator[None]:
         yield
     except ParameterError as error:
         raise ParameterError(f"{what}: {error}") from None
-
-
-def is_there(ledger: str) -> bool:
-    """Whether a ledger may be at this place: a file that is not empty, or a database, which only asking tells."""
-    place = Path(ledger)
-    return "://" in ledger or (place.exists() and not (place.is_file() and place.stat().st_size == 0))

@@ -9,8 +9,10 @@ import typer
 
 from dither.cli import options
 from dither.cli.failures import SHOWN_WRONG
+from dither.cli.places import is_there
 from dither.cli.screen import print_json, printable, working
 from dither.cli.table import print_table
+from dither.errors import LedgerError, ParameterError
 
 if TYPE_CHECKING:
     from dither.ledger import Entry, Ledger
@@ -49,14 +51,12 @@ def command(
       dither ledger visits.ledger --verify
       dither ledger visits.ledger --export spent.csv
     """
-    from dither.cli.description import is_there
-    from dither.errors import ParameterError
-    from dither.ledger import Ledger
-
     if place.endswith(".toml"):
         place = _named_in(Path(place))
     if not is_there(place):
         raise ParameterError(f"no ledger is found at {place!r}. Check the path; `dither release` makes one.")
+    from dither.ledger import Ledger
+
     ledger = Ledger(place, create=False)
     try:
         checked = _verified(ledger, anchor) if verify or anchor is not None else None
@@ -77,7 +77,6 @@ def command(
 def _named_in(description: Path) -> str:
     """The ledger of a description."""
     from dither.cli.toml_file import read
-    from dither.errors import ParameterError
 
     found = read(description).ledger
     if found is None:
@@ -87,8 +86,6 @@ def _named_in(description: Path) -> str:
 
 def _verified(ledger: Ledger, anchor: str | None) -> int:
     """How many entries were checked. What does not fit is shown, and ends with 1."""
-    from dither.errors import LedgerError
-
     try:
         with working("reading the ledger anew"):
             return ledger.verify(anchor)
@@ -162,8 +159,6 @@ def _words(figures: dict[str, str]) -> str:
 def _export(rows: list[dict[str, Any]], file: Path, place: str) -> None:
     import csv
     import json
-
-    from dither.errors import ParameterError
 
     if file.suffix.lower() not in (".csv", ".json"):
         raise ParameterError(f"--export must end in .csv or .json, got {file.name!r}.")

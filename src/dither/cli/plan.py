@@ -41,8 +41,8 @@ def command(
     description = described(context.params)
     names = questions or list(description.questions)
     asked = dict(description.question(name) for name in names)
-    plans = list(zip(asked, description.plans(asked.values()), strict=True))
-    account = description.account()
+    found, account = description.plans(asked.values())
+    plans = list(zip(asked, found, strict=True))
     if json:
         print_json([_as_dict(name, plan, account) for name, plan in plans])
         return

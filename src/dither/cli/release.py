@@ -62,9 +62,9 @@ def command(
     _, asked = description.question(question)
     files = Files(out=out, certificate=certificate, report=report, plot=plot)
     files.check(description, source)
-    (plan,) = description.plans([asked])  # what cannot be asked is refused before there is a ledger
+    (plan,), known = description.plans([asked])  # what cannot be asked is refused before there is a ledger
     files.check_picture(plan)
-    with description.for_releasing() as data, working("asking the engine and drawing noise"):
+    with description.for_releasing(known) as data, working("asking the engine and drawing noise"):
         door = data.origin.door
         newest = int(door.ledger.anchor().partition(":")[0])
         release = asked.of(data).release(key=asked.key, **asked.price)
@@ -78,7 +78,8 @@ def command(
 
 
 def _print(release: TableRelease, account: Account, is_repeated: bool) -> None:
-    from dither.cli.figures import figures, rows
+    from dither.cli.answers import rows
+    from dither.cli.figures import figures
 
     plan, number = release.plan, release.entry.number
     columns, cells = rows(release.value, plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from dither.cli import options
 from dither.cli.screen import print_json
 from dither.cli.table import print_table
+from dither.errors import ParameterError
 
 if TYPE_CHECKING:
     from dither.estimators.planning import Plan
@@ -40,16 +42,26 @@ def command(
 
     Example: dither solve --queries 100 --accuracy 0.01 --n 100000 --delta 1e-7
     """
-    from dither.estimators.planning import plan
-
     others = {"queries": queries, "n": n, "epsilon": epsilon, "accuracy": accuracy}
     if confidence is None and None in others.values():
         confidence = _USUAL_CONFIDENCE
+    _check_one_is_missing({**others, "confidence": confidence})
+    from dither.estimators.planning import plan  # behind what can be said without it
+
     found = plan(queries, n=n, epsilon=epsilon, accuracy=accuracy, confidence=confidence, delta=delta)
     if json:
         print_json(_as_dict(found))
     else:
         _print(found)
+
+
+def _check_one_is_missing(asked: Mapping[str, object]) -> None:
+    missing = [f"--{name}" for name, value in asked.items() if value is None]
+    if len(missing) != 1:
+        raise ParameterError(
+            f"leave out the one number that is to be found, of {', '.join(f'--{name}' for name in asked)}, and say the "
+            f"others; left out: {', '.join(missing) or 'none'}."
+        )
 
 
 def _as_dict(found: Plan) -> dict[str, Any]:

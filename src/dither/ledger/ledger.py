@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy.engine import Connection
 
-from dither.errors import LedgerError, ParameterError
+from dither.errors import LedgerConflict, LedgerError, ParameterError
 from dither.events import Event, to_json
 from dither.ledger.budget import Amounts, Balance, Budget, amounts, check_cost, read_budget, write_amounts, write_budget
 from dither.ledger.entry import BEGINNING, Entry, canonical, named_parts
@@ -83,7 +83,7 @@ class Ledger:
         with self._store.writing() as connection:
             heads = self._store.heads(connection, account)
             if heads.budget is not None and (has := read_budget(heads.budget.content["budget"])) != budget:
-                raise LedgerError(
+                raise LedgerConflict(
                     f"this dataset has the budget {has} in this ledger, and {budget} was asked for. "
                     "Open it with the budget it has; a budget is given once."
                 )
@@ -101,14 +101,22 @@ class Ledger:
             {part for entry in self._store.naming(connection, account) for part in named_parts(entry)} if parts else ()
         )
         new = sorted(set(parts).difference(own))
-        for entry in self._store.naming(connection) if new else ():
-            if not named_parts(entry).isdisjoint(new):
-                raise LedgerError(
-                    f"files or tables of this source have a budget in this ledger already, as {entry.account!r}. "
-                    f"Nothing was changed. Open the source as it was then, or go on with identity={entry.account!r}, "
-                    "so that they share that budget."
-                )
+        if (owner := self._owner(connection, new)) is not None:
+            raise LedgerConflict(
+                f"files or tables of this source have a budget in this ledger already, as {owner!r}. "
+                f"Nothing was changed. Open the source as it was then, or go on with identity={owner!r}, "
+                "so that they share that budget."
+            )
         return new
+
+    def owner(self, parts: Collection[str]) -> str | None:
+        """The account that one of these files or tables belongs to, if any."""
+        with self._store.reading() as connection:
+            return self._owner(connection, parts)
+
+    def _owner(self, connection: Connection, parts: Collection[str]) -> str | None:
+        entries = self._store.naming(connection) if parts else ()
+        return next((each.account for each in entries if not named_parts(each).isdisjoint(parts)), None)
 
     def charge(
         self, account: str, event: Event, cost: Budget, question: str, *, key: str | None = None, by: str = ""
@@ -139,7 +147,7 @@ class Ledger:
     def _repeated(self, connection: Connection, before: Entry, body: dict[str, str], key: str) -> Charge:
         content = before.content
         if any(content.get(name) != value for name, value in body.items()):
-            raise LedgerError(
+            raise LedgerConflict(
                 "this idempotency key was used for another question. Nothing was charged. Take a new key."
             )
         answer = self._store.keyed(connection, "answer", before.account, key)

@@ -1,0 +1,57 @@
+"""Answers as people read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dither.engine import Plan
+from dither.engine.order import Quantile, Top
+from dither.exact import in_words, rounded
+
+__all__ = ["cell", "rows"]
+
+
+def cell(value: Any) -> str:
+    """A number of an answer with six digits, or a list of them; all else as it is."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "[" + ", ".join(map(cell, value)) + "]"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else rounded(value, 6)
+
+
+def _name(value: Any) -> str:
+    """A key, or values that were found: they are names, and a year has no thousands."""
+    if value is None:
+        return ""
+    return "[" + ", ".join(map(_name, value)) + "]" if isinstance(value, list) else str(value)
+
+
+def rows(table: Any, plan: Plan) -> tuple[list[str], list[list[str]]]:
+    """The columns and the cells of an answer: keys, and each value with its interval in one column behind it."""
+    names_alone = {name for name, each in plan.aggregates.items() if isinstance(each, Top)}
+    ends = {f"{name}_{end}" for name in plan.aggregates for end in ("low", "high")}
+    names = [name for name in table.column_names if name not in ends]
+    has_interval = {name for name in names if f"{name}_low" in table.column_names}
+    columns = []
+    for name in names:
+        columns += [name, f"{_level(plan, name)} interval"] if name in has_interval else [name]
+    cells = []
+    for row in table.to_pylist():
+        line = []
+        for name in names:
+            is_number = name in plan.aggregates and name not in names_alone
+            line.append(cell(row[name]) if is_number else _name(row[name]))
+            if name in has_interval:
+                line.append(f"{cell(row[f'{name}_low'])} – {cell(row[f'{name}_high'])}")
+        cells.append(line)
+    return columns, cells
+
+
+def _level(plan: Plan, name: str) -> str:
+    """Quantiles have the level that they were asked for."""
+    aggregate = plan.aggregates[name]
+    own = aggregate.interval_level if isinstance(aggregate, Quantile) else None
+    return f"{in_words(100 * (own or plan.level))} %"
