@@ -233,6 +233,13 @@ TOLD = {
         'agg = { n = "count" }',
         [{"country": "France", "n": 100}, {"country": "Italy", "n": 100}],  # of Paris and of Rome
     ),
+    "by days": (
+        "--where 'day between 2024-01-31 and 2024-12-31' --group-by 'bins(day, [1980-01-01, 2024-01-01, 2025-01-01])' "
+        "--agg n=count",
+        'where = "day between 2024-01-31 and 2024-12-31"\nagg = { n = "count" }\n'
+        'group_by = "bins(day, [1980-01-01, 2024-01-01, 2025-01-01])"',
+        [{"day": "[1980-01-01, 2024-01-01)", "n": 0}, {"day": "[2024-01-01, 2025-01-01]", "n": 98}],  # but two people
+    ),
     "by what a person has": (
         "--column 'some=cost + 1' --where \"city != 'Rome'\" --per-person 'total=sum(some, 0, 50)' "
         "--per-person n=count --group-by 'bins(total, [0, 100, 150])' --agg people=count --agg 'most=max(n, 0, 10)'",

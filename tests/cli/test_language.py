@@ -2,6 +2,7 @@
 
 import ast
 import math
+import re
 from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
@@ -95,6 +96,15 @@ def test_precedence_is_that_of_python(text: str) -> None:
         ("city not in ('a')", "not(is_in(city, 'a'))"),
         ("city is null or age IS NOT NULL", "(is_null(city) or not(is_null(age)))"),
         ("date >= date '2024-01-31'", "(date >= 2024-01-31)"),
+        ("date >= 2024-01-31", "(date >= 2024-01-31)"),
+        ("day>=2024-07-01 and(2024-12-31>=day)", "((day >= 2024-07-01) and (2024-12-31 >= day))"),
+        ("day in (2024-01-31, date '2024-02-29')", "is_in(day, 2024-01-31, 2024-02-29)"),
+        ("a between 18 and 65", "((a >= 18) and (a <= 65))"),
+        ("a + 1 BETWEEN b - 1 AND 2 * b and c", "((((a + 1) >= (b - 1)) and ((a + 1) <= (2 * b))) and c)"),
+        ("a not between 1 and 2 or b", "(not(((a >= 1) and (a <= 2))) or b)"),
+        ("not a between 1 and 2", "not(((a >= 1) and (a <= 2)))"),
+        ("day between 2024-01-01 and 2024-01-31", "((day >= 2024-01-01) and (day <= 2024-01-31))"),
+        ("between between between and between", "((between >= between) and (between <= between))"),
         ("\"first name\" = 'L''Aquila'", "(col('first name') == \"L'Aquila\")"),
         ("\"and\" = '-'", "(and == '-')"),
         ("city = ','", "(city == ',')"),
@@ -113,6 +123,8 @@ REFUSED = [
     *("'open", '"open', "a; b", "a.b", "__import__('os')", "eval(a)", "lambda: a", "a[0]", "f(a)", "floor()"),
     *("floor(a, b)", "date '2024-13-01'", "1x", "1.5.2", "a ** b", "a % 2", "a // 2", "@", "1e999", "1e999999999 = a"),
     *("9223372036854775808 < a", "(" * 60 + "a" + ")" * 60, "not " * 60 + "a", "-" * 60 + "a", "a + " * 60 + "a"),
+    *("day > 2024-13-45", "day > 2024-02-30", "a - 2024-01-31 T", "a between 1", "a between 1 or 2", "a not 3"),
+    *("a between (1, 2)", "a between 1 and 2 between 3 and 4"),
     "a" * 30_000,
 ]
 
@@ -121,6 +133,38 @@ REFUSED = [
 def test_what_is_no_expression_is_refused(text: str) -> None:
     with pytest.raises(ParameterError):
         condition(text)
+
+
+DIGITS = st.sampled_from(["2024", "07", "01", "1", "31", "12", "2024.5", "0.5", "20240", "202", "1e2", "007", "a"])
+
+
+@given(
+    first=DIGITS,
+    rest=st.lists(st.tuples(st.sampled_from("+-*/"), st.sampled_from(["", " "]), DIGITS), max_size=6),
+    ends=st.sampled_from(["", " ", " - 5"]),
+)
+@example(first="2024", rest=[("-", "", "07"), ("-", " ", "01")], ends="")
+@example(first="2024", rest=[("-", "", "07"), ("-", "", "01"), ("-", "", "01")], ends="")
+@example(first="2024", rest=[("-", "", "07"), ("-", "", "2024.5")], ends="")
+@example(first="1", rest=[("-", "", "2024"), ("-", "", "07"), ("-", "", "01")], ends="")
+def test_only_a_day_is_read_as_a_day(first: str, rest: list[tuple[str, str, str]], ends: str) -> None:
+    """Whatever else has signs and digits means what it means with spaces around every sign."""
+    text = first + "".join(f"{space}{sign}{space}{digits}" for sign, space, digits in rest) + ends
+    spaced = first + "".join(f" {sign} {digits}" for sign, _, digits in rest) + ends
+    if re.search(r"(?<![0-9]-)(?<![\w.])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![\w.]|-[0-9])", text) is None:
+        assert str(condition(text)) == str(condition(spaced))
+
+
+@given(st.dates())
+def test_every_day_can_be_written(day: date) -> None:
+    found: Any = condition(f"day<{day.isoformat()}")
+    assert found.parts[1].value == day
+    assert str(found) == str(condition(f"day < date '{day.isoformat()}'"))
+
+
+def test_a_day_that_is_none_is_told_from_a_difference() -> None:
+    assert "no day of the calendar" in str(refusal(condition, "day > 2024-13-45"))
+    assert str(condition("a = 2024 - 13 - 45")) == "(a == ((2024 - 13) - 45))"
 
 
 def test_a_column_may_be_called_date() -> None:
@@ -170,6 +214,10 @@ def test_any_text_and_any_name_can_be_written_in_quotes(text: str, name: str) ->
         ),
         ("quantile(cost, 0.1, 0, 8)", "quantile(cost, [1/10], bounds=(0, 8))"),
         ("histogram(age, [0, 18, 99])", "histogram of bins(age, 0, 18, 99)"),
+        (
+            "histogram(day, [2024-01-01,2025-01-01,2026-01-01])",
+            "histogram of bins(day, 2024-01-01, 2025-01-01, 2026-01-01)",
+        ),
         ("histogram(day, [date '2024-01-01', date '2025-01-01', date '2026-01-01'])", None),
         ("top(city, 2)", "top(city, 2)"),
         ("top(city, 1, ['Paris', 'Lyon'])", "top(city, 1, candidates=['Paris', 'Lyon'])"),
@@ -204,6 +252,9 @@ def test_groups() -> None:
     assert isinstance(binned, Bins)
     assert isinstance(named, Bins)
     assert (binned.name, binned.edges, named.name) == ("age", (0, 18, 65), "band")
+    days = group("bins(day, [2024-01-01, 2024-07-01, 2025-01-01])")
+    assert isinstance(days, Bins)
+    assert days.edges == (date(2024, 1, 1), date(2024, 7, 1), date(2025, 1, 1))
     for wrong in ("bins(age)", "band = city", "bins(age + 1, [0, 1, 2])", "city, age", "3"):
         with pytest.raises(ParameterError):
             group(wrong)

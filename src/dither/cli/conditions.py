@@ -1,14 +1,15 @@
 """Conditions and values of a row, as text.
 
     condition   age >= 18 and city in ('Paris', 'Lyon') and not spend is null
-    value       price * quantity - coalesce(discount, 0)      day >= date '2024-01-31'
+    value       price * quantity - coalesce(discount, 0)      day between 2024-01-01 and 2024-01-31
 
     condition = both { "or" both }             both = each { "and" each }             each = ["not"] comparison
     comparison = sum [ ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=") sum
+                     | ["not"] "between" sum "and" sum
                      | "is" ["not"] "null" | ["not"] "in" "(" literal { "," literal } ")" ]
     sum = product { ("+" | "-") product }      product = part { ("*" | "/") part }    part = ["-"] single
-    single = number | 'text' | "date" 'year-month-day' | "true" | "false" | column | function "(" ... ")"
-           | "(" condition ")"
+    single = number | 'text' | day | "date" 'day' | "true" | "false" | column | function "(" ... ")" | "(" condition ")"
+    day = four digits "-" two "-" two, without spaces
 
 A column is a word, or any name in double quotes. Texts stand in single quotes; a quote inside is written twice. What is
 read is a tree of `dither.tables.expression`, so there is nothing to say here that may not be said there.
@@ -94,13 +95,22 @@ class Conditions:
             negated = self._reader.accept("not")
             self._reader.expect("null")
             return ~left.is_null() if negated else left.is_null()
+        negated = self._reader.sees("not", "in") or self._reader.sees("not", "between")
+        if negated:
+            self._reader.take()
         if self._reader.accept("in"):
-            return left.is_in(self._literals())
-        if self._reader.sees("not", "in"):
-            self._reader.take()
-            self._reader.take()
-            return ~left.is_in(self._literals())
-        return left
+            found = left.is_in(self._literals())
+        elif self._reader.accept("between"):
+            found = self._between(left)
+        else:
+            return left
+        return ~found if negated else found
+
+    def _between(self, value: Expression) -> Expression:
+        """Both ends belong to it."""
+        low = self._sum()
+        self._reader.expect("and")
+        return (value >= low) & (value <= self._sum())
 
     def _sum(self) -> Expression:
         found = self._product()
@@ -162,8 +172,8 @@ class Conditions:
 
 
 def sees_day(reader: Reader) -> bool:
-    """Whether date '...' is next; a column may be called date as well."""
-    return reader.sees("date") and reader.second.kind == "text"
+    """Whether a day or date '...' is next; a column may be called date as well."""
+    return reader.next.kind == "day" or (reader.sees("date") and reader.second.kind == "text")
 
 
 def public_value(reader: Reader) -> Any:
@@ -175,7 +185,7 @@ def public_value(reader: Reader) -> Any:
     if reader.next.kind == "text":
         return reader.take().text
     if not reader.sees("-") and reader.next.kind != "number":
-        reader.refuse("a number, a text in '...', date '...', true or false is expected here")
+        reader.refuse("a number, a text in '...', a day, true or false is expected here")
     digits = reader.second if reader.sees("-") else reader.next
     number = reader.number()
     is_whole = digits.text.isdecimal() or (number.denominator == 1 and abs(number) < 1 << 63)
@@ -187,11 +197,15 @@ def _is_truth(reader: Reader) -> bool:
 
 
 def day(reader: Reader) -> date:
-    """The day of date '2024-01-31'."""
-    reader.take()
+    """The day of 2024-01-31, or of date '2024-01-31'."""
+    is_bare = reader.next.kind == "day"
+    if not is_bare:
+        reader.take()
     try:
         found = date.fromisoformat(reader.next.text)
     except ValueError:
+        if is_bare:
+            reader.refuse("this is no day of the calendar; a difference of numbers has spaces: 2024 - 13 - 45")
         reader.refuse("a day such as '2024-01-31' is expected here")
     reader.take()
     return found

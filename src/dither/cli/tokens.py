@@ -1,4 +1,8 @@
-"""A text cut into words, numbers, quoted texts and signs, and a reader that walks along them."""
+"""A text cut into words, numbers, days, quoted texts and signs, and a reader that walks along them.
+
+2024-01-31, four digits and two and two without spaces, is a day; 2024 - 01 - 31 is a difference, and so is any other
+row of digits with signs between.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,8 @@ __all__ = ["Reader", "Token", "tokens"]
 
 _TOKEN = re.compile(
     r"""\s*(?:
-    (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?!\w))
+    (?P<day>(?<![0-9]-)[0-9]{4}-[0-9]{2}-[0-9]{2}(?![\w.]|-[0-9]))
+    | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?!\w))
     | (?P<word>[^\W\d]\w*)
     | '(?P<text>(?:[^']|'')*)'
     | "(?P<name>(?:[^"]|"")+)"
@@ -34,7 +39,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a text: its `kind` is number, word, text ('…'), name ("…"), sign or end; quotes are taken off."""
+    """A piece of a text: its `kind` is number, day, word, text ('…'), name ("…"), sign or end; quotes are taken off."""
 
     kind: str
     text: str
