@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dither as dp
@@ -22,6 +25,33 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "missing in where": (lambda data: data.where(dp.col("town") == "x"), "Column 'town' is not found"),
     "a sum of texts": (lambda data: data.sum("day", BOUNDS, epsilon=1), "a number is needed"),
     "a median of days": (lambda data: data.median("day", BOUNDS, epsilon=1), "a number is needed"),
+    "numbers of a text": (lambda data: data.sum("city", BOUNDS, epsilon=1), "column 'city' holds texts, and a number"),
+    "a median of a text": (lambda data: data.median("city", BOUNDS, epsilon=1), "column 'city' holds texts"),
+    "bins of a text": (lambda data: data.group_by(dp.bins("city", [0, 5, 9])), "column 'city' holds texts"),
+    "a histogram of a text": (lambda data: data.histogram("city", [0, 5, 9], epsilon=1), "'city' holds texts"),
+    "arithmetic with a text": (lambda data: data.with_columns(n=dp.col("city") * 2), "column 'city' holds texts"),
+    "the year of a text": (lambda data: data.with_columns(n=dp.col("city").year()), "texts, and a date is needed"),
+    "a text per person": (lambda data: data.per_person(n=dp.sum("city", BOUNDS)), "column 'city' holds texts"),
+    "a chosen text": (
+        lambda data: data.mean(dp.if_else(dp.col("age") > 1, dp.col("city"), "b"), BOUNDS, epsilon=1),
+        "the expression gives a text, and a number is needed",
+    ),
+    "numbers as keys of texts": (
+        lambda data: data.group_by("city", keys=[1, 2]).agg(n=dp.count()),
+        "column 'city' holds texts, and a number is needed",
+    ),
+    "days as keys of texts": (
+        lambda data: data.group_by("city", keys=[date(2024, 1, 1)]).agg(n=dp.count()),
+        "column 'city' holds texts, and a date is needed",
+    ),
+    "numbers as candidates of texts": (lambda data: data.top("city", 1, [1, 2], epsilon=1), "'city' holds texts"),
+    "a join of a text by numbers": (
+        lambda data: data.join(pa.table({"city": [1], "size": [2]}), on="city"),
+        "column 'city' holds texts",
+    ),
+    "a number that is a text": (lambda data: data.where(dp.col("age") == "x"), "'x' is a text. Write it without"),
+    "a number that is not a text": (lambda data: data.where(dp.col("city") == 1), "column 'city' holds texts"),
+    "a day of days that is none": (lambda data: data.where(dp.col("day") > "x"), "'x' is none. Write it as datetime"),
     "where without a condition": (lambda data: data.where(dp.col("age") + 1), "where takes conditions"),
     "where of a truth": (lambda data: data.where(True), "where takes conditions"),
     "groups of reals": (lambda data: data.group_by("spend").agg(n=dp.count()), "Group by public bins"),
@@ -38,7 +68,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "an interval for sure": (lambda data: data.median("spend", BOUNDS, interval_level=1, epsilon=1), "interval_level"),
     "candidates of two types": (lambda data: data.top("city", 1, ["a", 1], epsilon=1), "all of one type"),
     "fewer candidates": (lambda data: data.top("city", 2, ["a"], epsilon=1), "2 to 900 candidates"),
-    "candidates of another kind": (lambda data: data.top("age", 1, ["a"], epsilon=1), "kind|go together"),
+    "candidates of another kind": (lambda data: data.top("age", 1, ["a"], epsilon=1), "'a' is a text"),
     "values found without delta": (lambda data: data.top("city", 1, epsilon=1), "need delta"),
     "groups found without delta": (
         lambda data: data.group_by("city").agg(n=dp.count()).release(epsilon=1),
@@ -77,6 +107,42 @@ def test_it_is_refused_and_nothing_is_spent(what: str, visits: pa.Table, opened:
         ask(data)
     assert data.spent == {"epsilon": 0, "delta": 0}
     assert len(list(data.origin.door.ledger.entries())) == 1  # the budget itself
+
+
+def test_texts_of_a_csv_file_are_read_and_those_of_parquet_are_texts(tmp_path: Path) -> None:
+    """A CSV file has no types. Whole numbers count every way of writing them, by where and by keys alike."""
+    texts = ["1", "01", "+1", "1.0", " 1", "1e0", "x", "2024-01-31"]
+    pq.write_table(pa.table({"k": texts}), tmp_path / "k.parquet")
+    (tmp_path / "k.csv").write_text("k\n" + "\n".join(texts) + "\n")
+    price = {"epsilon": 10_000}
+
+    def opened(ending: str) -> dp.Dataset:
+        path = tmp_path / f"k.{ending}"
+        return dp.Dataset(path, unit=dp.Rows(), budget=dp.PureDP(10**6), ledger=tmp_path / "k.ledger")
+
+    with opened("csv") as data:
+        assert data.where(dp.col("k") == 1).count(**price).value == 6
+        assert data.sum("k", (0, 9), **price).value == pytest.approx(6, abs=0.01)
+        for keys, found in (([1], [6]), (["1", "01"], [1, 1]), ([date(2024, 1, 31)], [1])):
+            answer = data.group_by("k", keys=keys).agg(n=dp.count()).release(**price)
+            assert answer.value["n"].to_pylist() == found
+        spent = data.spent
+        with pytest.raises(ParameterError, match="a number is needed in this place, and '12' is a text"):
+            data.where(dp.col("k") + 0 == "12")
+        assert data.spent == spent
+    with opened("parquet") as data:
+        for keys in ([1], [date(2024, 1, 31)]):
+            with pytest.raises(ParameterError, match="column 'k' holds texts"):
+                data.group_by("k", keys=keys).agg(n=dp.count())
+        assert data.group_by("k", keys=["01"]).agg(n=dp.count()).release(**price).value["n"].to_pylist() == [1]
+        assert data.spent["epsilon"] == 10_000
+
+
+def test_a_day_may_be_said_as_a_text(visits: pa.Table, opened: Open) -> None:
+    days = pa.array([date(2024, 1, 1 + row % 2) for row in range(180)])
+    data = opened(visits.append_column("day", days), dp.Rows(), dp.PureDP(10**6))
+    for second in (date(2024, 1, 2), "2024-01-02"):
+        assert data.where(dp.col("day") >= second).count(epsilon=10_000).value == 90
 
 
 def test_a_spent_budget_says_both_figures(visits: pa.Table, opened: Open) -> None:

@@ -34,6 +34,7 @@ from dither.tables import (
     filtered,
     joined,
     missing_column,
+    no_text_is_read,
     not_reserved,
     one_row_each,
     with_values,
@@ -69,6 +70,8 @@ class Query(Shortcuts):
     """What was asked so far, for the ledger."""
 
     def _with(self, *words: str, **changes: Any) -> Query:
+        if "_table" in changes and self.origin._source.has_types:
+            no_text_is_read(changes["_table"])
         fields = {name: getattr(self, name) for name in ("origin", "_table", "keys", "public_keys", "_key_table")}
         return Query(**{**fields, **changes}, words=(*self.words, *words))
 
@@ -259,6 +262,7 @@ class Question:
             query.keys,
             query._key_table,
             has_many_groups=public is not None and public.num_rows >= _MANY_GROUPS,
+            has_types=query.origin._source.has_types,
         )
 
 

@@ -7,6 +7,7 @@ from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
 from dither.tables.measure import Centred, Measure, People, RowCount, Squares, Sum, Values
 from dither.tables.reshaped import filtered, joined, one_row_each
 from dither.tables.source import Source, arrow_table, not_reserved, open_source
+from dither.tables.typed import no_text_is_read
 
 __all__ = [
     "SQUARE_BITS",
@@ -31,6 +32,7 @@ __all__ = [
     "if_else",
     "joined",
     "missing_column",
+    "no_text_is_read",
     "not_reserved",
     "one_row_each",
     "open_source",

@@ -31,6 +31,7 @@ from dither.tables.engines import Engine
 from dither.tables.expression import Expression
 from dither.tables.lattice import Lattice
 from dither.tables.measure import Measure, Reduced
+from dither.tables.typed import no_text_is_read
 from dither.unit.contribution import Person, TableUnit
 
 __all__ = ["BoundedTable", "ExactAggregate"]
@@ -64,6 +65,8 @@ class BoundedTable:
     """If some or all of `keys` are public, a table of them; other rows are left out before groups are chosen."""
     has_many_groups: bool = False
     """Whether a person is seldom in one group twice, as there are so many: for speed alone."""
+    has_types: bool = False
+    """Whether columns have types of their own, so that no text is read as a number or a day."""
 
     def __post_init__(self) -> None:
         if isinstance(self.unit, Person):
@@ -105,8 +108,7 @@ class BoundedTable:
         # Steps have 24 bits and bins 20, so the quotient of doubles has the right whole part.
         scaled = (rows["dither_value"] * count).cast("float64") / float(lattice.width)
         binned = rows.mutate(dither_bin=clamped(scaled.floor().cast("int64"), 0, count - 1))
-        counted = binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count())
-        return ExactAggregate(self.engine, counted)
+        return self._asked(binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count()))
 
     def distinct(self, of: Expression, salt: int) -> ExactAggregate:
         """One row per group: its keys and `dither_distinct`, the number of different values."""
@@ -120,12 +122,16 @@ class BoundedTable:
         """
         kind = kind_of(ibis.null(dt.DataType.from_pyarrow(values.type)))
         rows = self._few_rows(of, salt, lambda value: of_kind(value, kind))
-        counted = rows.group_by([*self.keys, "dither_value"]).aggregate(dither_rows=rows.count())
-        return ExactAggregate(self.engine, counted)
+        return self._asked(rows.group_by([*self.keys, "dither_value"]).aggregate(dither_rows=rows.count()))
 
     def _grouped(self, table: ir.Table, totals: Mapping[str, Any]) -> ExactAggregate:
         grouped = table.group_by(list(self.keys)).aggregate(**totals) if self.keys else table.aggregate(**totals)
-        return ExactAggregate(self.engine, grouped)
+        return self._asked(grouped)
+
+    def _asked(self, question: ir.Table) -> ExactAggregate:
+        if self.has_types:
+            no_text_is_read(question)
+        return ExactAggregate(self.engine, question)
 
     def _attributed(self, wanted: Mapping[str, Expression]) -> ir.Table:
         """Rows of a known person in a wanted group: who, the keys, and the wanted values."""

@@ -6,6 +6,7 @@ the expression and not with its repetitions: `_tamed` names its argument four ti
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from decimal import Decimal
@@ -13,11 +14,12 @@ from typing import Any, Final
 
 import ibis
 import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from dither.errors import ParameterError
 from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, Column, Expression, Literal, Operation
-from dither.tables.written import written_day, written_number
+from dither.tables.written import DAY, written_day, written_number
 
 __all__ = [
     "ARITHMETIC_PREFIX",
@@ -84,12 +86,14 @@ def kind_of(value: ir.Value) -> str:
 def number(value: ir.Value) -> Any:
     """A double, NULL for NaN; other kinds are refused. Whole numbers beyond 2^53 are rounded.
 
-    A text is the number that is written there, or NULL.
+    A text is the number that is written there, or NULL. A text that the question itself says is a mistake.
     """
     kind = kind_of(value)
     if kind == "truth":
         return value.notnull().ifelse(value.ifelse(1.0, 0.0), ibis.null("float64"))
     if kind == "text":
+        if (said := _said(value)) is not None:
+            raise ParameterError(f"a number is needed in this place, and {said!r} is a text. Write it without quotes.")
         return written_number(value)
     if kind not in ("whole", "real"):
         raise ParameterError(f"a number is needed in this place, and the expression gives a {kind}.")
@@ -104,7 +108,24 @@ def day(value: ir.Value) -> Any:
     kind = kind_of(value)
     if kind not in ("text", "date"):
         raise ParameterError(f"a date is needed in this place, and the expression gives a {kind}.")
-    return written_day(value) if kind == "text" else value
+    if kind == "date":
+        return value
+    return written_day(value) if (said := _said(value)) is None else ibis.literal(_day_said(said), type="date")
+
+
+def _said(value: ir.Value) -> Any:
+    """The value itself, if the question says it; None for what is in the rows."""
+    node = value.op()
+    return node.value if isinstance(node, ops.Literal) else None
+
+
+def _day_said(text: str) -> date:
+    """A day that the question says as a text; refused if it is none."""
+    if not re.fullmatch(DAY, text) or text.startswith("0000"):
+        raise ParameterError(
+            f"a date is needed in this place, and {text!r} is none. Write it as datetime.date(2024, 12, 31)."
+        )
+    return date.fromisoformat(text)
 
 
 def of_kind(value: ir.Value, kind: str) -> Any:
