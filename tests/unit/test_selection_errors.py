@@ -91,6 +91,31 @@ def test_the_worst_expected_error_of_the_exponential_mechanism_is_reached() -> N
         assert mechanism.error_distribution([0.0] + [-gap] * 7).expected <= worst
 
 
+@pytest.mark.parametrize("count", [2, 3, 10, 50])
+def test_the_worst_expected_error_of_permute_and_flip_is_reached(count: int) -> None:
+    """The largest x times the chance that all others, x scales below the best, beat it; and no scores do worse."""
+    mechanism = NoisyMax(sensitivity=1, scale=1, candidates=count)
+    worst = mechanism.expected_error
+    gaps = np.linspace(0.5, 8, 16)
+    for _ in range(6):  # zoom
+        means = [mechanism.error_distribution([0.0] + [-gap] * (count - 1)).expected for gap in gaps]
+        at = int(np.argmax(means))
+        gaps = np.linspace(gaps[max(at - 1, 0)], gaps[min(at + 1, len(gaps) - 1)], 9)
+    assert max(means) <= worst <= max(means) * (1 + 1e-6)
+    assert worst < Exponential(sensitivity=1, scale=1, candidates=count).expected_error
+    random = np.random.default_rng(count)
+    for _ in range(20 if count <= 10 else 2):
+        others = -gaps[0] * random.exponential(1, count - 1).round(2)
+        assert mechanism.error_distribution([0.0, *others]).expected <= worst
+
+
+def test_the_worst_expected_errors_of_ten_candidates() -> None:
+    """McKenna and Sheldon 2020: permute-and-flip 1.786, the exponential mechanism 2.202 at ε = 1."""
+    assert NoisyMax(sensitivity=1, epsilon=1, candidates=10).expected_error == pytest.approx(1.786455763, rel=2e-9)
+    assert Exponential(sensitivity=1, epsilon=1, candidates=10).expected_error == pytest.approx(2.202005995, rel=1e-9)
+    assert NoisyMax(sensitivity=1, epsilon=1, candidates=10**15).expected_error == pytest.approx(60.204021, rel=1e-7)
+
+
 @every_noise
 def test_a_single_candidate_is_never_wrong(noise: Any) -> None:
     mechanism = NoisyMax(sensitivity=1, epsilon=1, noise=noise, candidates=1)

@@ -148,7 +148,7 @@ class _Selecting(Mechanism):
 
     @property
     def expected_error(self) -> float:
-        """The mean of q_max − q(Y), at most, over all scores of so many candidates."""
+        """The mean of q_max − q(Y) for the worst scores of so many candidates, rounded up; with Laplace a bound."""
         return worst_expected_error(self._noise, self.scale, self._known_count())
 
     def _error(self, beta: Fraction) -> float:

@@ -12,15 +12,17 @@ a = e^{−x/b}, the chance that the best one loses is
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from flint import acb
 
-from dither.exact import Ball, Number, ball, precision, rational
+from dither.exact import Ball, Number, ball, lower, precision, rational, upper
 from dither.exact.search import farthest
 from dither.measures.certified import above, at_most, exactly_above
 from dither.noise.race import Scores
@@ -29,6 +31,7 @@ __all__ = ["ErrorDistribution", "error_distribution", "worst_expected_error", "w
 
 _BITS = 128
 _FAR = 4096  # scales
+_CLOSE = 1 + Fraction(1, 10**9)
 _STEPS = 48  # of a bisection: the quantile is above the truth by a part in 10^12 at most
 
 
@@ -176,16 +179,61 @@ def worst_quantile(noise: str, scale: Fraction, count: int, beta: Fraction) -> f
 
 
 def worst_expected_error(noise: str, scale: Fraction, count: int) -> float:
-    """A bound on E[q_max − q(Y)] for all scores of `count` candidates.
+    """The largest E[q_max − q(Y)] over all scores of `count` candidates, rounded up; for Laplace noise a bound on it.
 
-    For Gumbel noise it is the worst case: Σ gᵢe^{−gᵢ}/(1 + Σe^{−gᵢ}) is largest when all gᵢ = 1 + λ, where it is λ
-    with λe^λ = (d − 1)/e, Lambert's W. Exponential noise is never worse (McKenna and Sheldon 2020, Theorem 2). With
-    Laplace noise the error is at most the largest of d − 1 positive parts, each below an exponential variable, plus
-    the negative part of one: 1 + ½ + … + 1/(d − 1) + ½ scales.
+    With Gumbel and with exponential noise it is reached where all others stand at one distance x below the best
+    (McKenna and Sheldon 2020, on worst-case expected errors), so that it is the largest x times the chance to lose. For
+    Gumbel noise that is λ with λe^λ = (d − 1)/e, Lambert's W, at x = 1 + λ. With Laplace noise the error is at most the
+    largest of d − 1 positive parts, each below an exponential variable, plus the negative part of one:
+    1 + ½ + … + 1/(d − 1) + ½ scales.
     """
     if count == 1:
         return 0.0
     if noise == "laplace":
         # ψ(d) + γ is the harmonic number of d − 1.
         return above(lambda: ball(scale) * (Ball(count).digamma() + Ball.const_euler() + Ball(0.5)))
-    return above(lambda: ball(scale) * (Ball(count - 1) / Ball(1).exp()).lambertw())
+    if noise == "gumbel":
+        return above(lambda: ball(scale) * (Ball(count - 1) / Ball(1).exp()).lambertw())
+    return exactly_above(_largest_mean(count) * scale)
+
+
+@lru_cache(maxsize=256)
+def _largest_mean(count: int) -> Fraction:
+    """sup over x of m(x) = x·ℓ(x), ℓ the chance to lose with exponential noise: above the truth by a part in 10^9.
+
+    Branch and bound. ℓ falls, so that m ≤ high·ℓ(low) on [low, high]; and m ≤ m(middle) + |m′|·(half the width), with
+    m′ on the whole piece as one ball: near the top m′ is small, and a few pieces of each width are left. Beyond the
+    last x, m is at most that of Gumbel noise, at most x(d − 1)e^{−x}, which falls from x = 1 on.
+    """
+    with precision(_BITS):
+        last = Fraction(math.ceil(2 * math.log(count)) + 8)
+        best = Fraction(lower(_mean(count, Fraction(1))))
+        beyond = Fraction(upper(ball(last) * (count - 1) * (-ball(last)).exp()))
+        pieces = [(last, Fraction(0), last)]
+        while True:
+            bound, low, high = max(pieces)
+            if bound <= best * _CLOSE:
+                return max(bound, beyond)
+            pieces.remove((bound, low, high))
+            middle = (low + high) / 2
+            best = max(best, Fraction(lower(_mean(count, middle))))
+            for part in ((low, middle), (middle, high)):
+                most = _most_on(count, *part)
+                if most >= best:
+                    pieces.append((most, *part))
+
+
+def _mean(count: int, x: Fraction) -> Ball:
+    return ball(x) * _loses("exponential", count, x)
+
+
+def _most_on(count: int, low: Fraction, high: Fraction) -> Fraction:
+    """An upper bound on m over a piece."""
+    falling = upper(ball(high) * _loses("exponential", count, low))
+    x = ball(low).union(ball(high))
+    a = (-x).exp()
+    # m = x(1 − S) with S = (1 − (1 − a)^d)/(da), and dS/dx = S − (1 − a)^{d−1}.
+    wins, others = (1 - (1 - a) ** count) / (count * a), (1 - a) ** (count - 1)
+    slope = abs(1 - wins - x * (wins - others))
+    level = upper(_mean(count, (low + high) / 2) + slope * ball((high - low) / 2))
+    return Fraction(min(falling, level if level > 0 else math.inf))
