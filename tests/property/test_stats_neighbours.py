@@ -52,10 +52,13 @@ class Script:
         self.seen.append((mechanism, np.asarray(scores)))
         return Release(answer, mechanism.event, mechanism.guarantee, mechanism)
 
-    def noisy(self, mechanism: Laplace, value: int) -> Release:
-        assert isinstance(value, int)
-        answer = round(12 * self.part())
-        self.seen.append((mechanism, value))
+    def noisy(self, mechanism: Laplace, value: int | list[int]) -> Release:
+        """One whole number, or several at once."""
+        values = value if isinstance(value, list) else [value]
+        assert all(isinstance(each, int) for each in values)
+        part = round(12 * self.part())
+        answer = np.array([part + at for at in range(len(values))]) if isinstance(value, list) else part
+        self.seen.append((mechanism, values))
         return Release(answer, mechanism.event_for(value), mechanism.guarantee, mechanism)
 
 
@@ -72,7 +75,8 @@ def loss(left: tuple[Any, ...], right: tuple[Any, ...]) -> Fraction:
     assert left[0] == right[0], "the mechanism depends on data"
     if isinstance(left[0], Laplace):
         assert left[0].epsilon is not None
-        return Fraction(abs(left[1] - right[1]), math.floor(left[0].sensitivity)) * left[0].epsilon
+        distance = sum(abs(a - b) for a, b in zip(left[1], right[1], strict=True))
+        return Fraction(distance, math.floor(left[0].sensitivity)) * left[0].epsilon
     if len(left) == 2:
         differences = [Fraction(a) - Fraction(b) for a, b in zip(left[1].tolist(), right[1].tolist(), strict=True)]
     else:

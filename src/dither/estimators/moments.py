@@ -27,9 +27,11 @@ import numpy as np
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.estimators.answer import Estimate
-from dither.estimators.moment_bars import CovarianceBars, MeanBars, SumBars, VarianceBars
+from dither.estimators.clipping import Clip
+from dither.estimators.moment_bars import CovarianceBars, MeanBars, SidesBars, SumBars, VarianceBars
 from dither.estimators.moment_steps import Steps
 from dither.estimators.records import Bounds, is_replace
+from dither.estimators.sums import NoisySides, NoisySum
 from dither.exact import Number, check, rational
 
 __all__ = ["covariance", "mean", "std", "sum", "variance"]
@@ -81,9 +83,10 @@ def mean(
 ) -> Estimate:
     """The mean of the data, clamped to a range that is found inside `bounds`; see the module for what that means.
 
-    Under add/remove the number of records is counted with a twentieth of the budget. It matters little: the sum is that
-    of distances from a centre that was found close to the mean. `delta` may be given where a budget has one; it is
-    not spent.
+    Under add/remove the number of records is counted with a twentieth of the budget. It matters little where a range is
+    found: the sum is then that of distances from a centre close to the mean. Where none is found, the distances from
+    both ends of the bounds are added, each sum with the noise of one (`sums`); with `clip=False` that is all.
+    `delta` may be given where a budget has one; it is not spent.
 
     >>> release = mean([20, 30, 40] * 500, epsilon=1, bounds=(0, 10**6))
     >>> low, high = release.interval(0.95)
@@ -94,12 +97,20 @@ def mean(
         check.probability(delta=rational(delta, "delta"))
     steps = Steps.started(epsilon, adjacency)
     (values,), (limits,) = steps.columns([data], [bounds])
-    size = steps.size(len(values))
-    clipped = steps.clip(values, limits, size, clip, is_needed=bounds is None)
-    noisy = steps.sum(clipped.centred(values), clipped.limits)
-    value = Fraction(clipped.centre) + noisy.value / max(size.value, 1)
+    clipped, size = Clip.to_bounds(limits), None
+    if clip or bounds is None or is_replace(adjacency):
+        size = steps.size(len(values))
+        clipped = steps.clip(values, limits, size, clip, is_needed=bounds is None)
+    noisy: NoisySum | NoisySides
+    bars: MeanBars | SidesBars
+    if size is not None and (clipped.is_found or is_replace(adjacency)):
+        noisy = steps.sum(clipped.centred(values), clipped.limits)
+        value, bars = noisy.value / max(size.value, 1), MeanBars(noisy, size, clipped, population)
+    else:
+        noisy = steps.sides(clipped.centred(values), clipped.limits)
+        value, bars = noisy.mean, SidesBars(noisy, clipped, population)
     return steps.estimate(
-        "mean", _inside(value, clipped.range), noisy, bars=MeanBars(noisy, size, clipped, population),
+        "mean", _inside(Fraction(clipped.centre) + value, clipped.range), noisy, bars=bars,
         found={"clip": clipped.range},
         covers=f"the mean of the {_of(population)}, clamped to the range found['clip']",
     )  # fmt: skip
