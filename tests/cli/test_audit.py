@@ -33,7 +33,7 @@ def test_a_broken_function_is_shown_wrong_with_a_picture(tmp_path: Path) -> None
     picture = tmp_path / "both.svg"
     done = audit("dither.audit.zoo.additive:laplace_float_one", "--neighbours", "real", "--plot", str(picture))
     assert done.exit_code == 2  # there is no such function
-    done = audit("tests.cli.test_audit:tells", "--neighbours", "number", "--samples", "2000", "--plot", str(picture))
+    done = audit(*TELLS, "--epsilon", "1", "--samples", "2000", "--plot", str(picture))
     assert done.exit_code == 1
     assert "VIOLATED" in done.stdout
     assert "Witness" in done.stdout
@@ -43,6 +43,39 @@ def test_a_broken_function_is_shown_wrong_with_a_picture(tmp_path: Path) -> None
 def tells(count: int) -> int:
     """A function that hides nothing."""
     return count
+
+
+TELLS = ("tests.cli.test_audit:tells", "--neighbours", "number")
+
+
+@pytest.mark.parametrize("flags", [(), ("--delta", "1e-6")])
+def test_a_function_that_claims_nothing_is_not_judged(flags: tuple[str, ...]) -> None:
+    done = audit(*TELLS, *flags)
+    assert done.exit_code == 2
+    assert "claims nothing by itself. Say what is to be refuted, such as --epsilon 1." in " ".join(done.stderr.split())
+    assert done.stdout == ""
+
+
+def test_the_verdict_says_that_nobody_claimed_anything() -> None:
+    usual = dp.audit.attack(tells, neighbours=(1, 2), samples=1000)
+    assert usual.claim == dp.PureDP(1)
+    assert usual.is_usual_claim
+    assert usual.as_dict()["is_usual_claim"] is True
+    assert "tells: PureDP(epsilon=1) is VIOLATED (nothing was claimed, so ε = 1 was tested" in str(usual)
+    for claimed in (
+        dp.audit.attack(tells, neighbours=(1, 2), epsilon=1, samples=1000),
+        dp.audit.attack(tells, neighbours=(1, 2), claim=dp.PureDP(1), samples=1000),
+        dp.audit.attack(half_scale, neighbours=(1, 2), samples=1000),
+    ):
+        assert not claimed.is_usual_claim
+        assert "nothing was claimed" not in str(claimed)
+
+
+@pytest.mark.parametrize("command", ["audit", "explain"])
+def test_the_help_speaks_of_a_claim_and_not_of_a_price(command: str) -> None:
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "120"}).stdout
+    assert "price of this question" not in shown
+    assert "groups that are found" not in shown
 
 
 half_scale = dp.Laplace(sensitivity=1, scale="1/2")
@@ -62,7 +95,7 @@ def fails(count: int) -> float:
 
 
 def test_a_function_that_fails_is_named() -> None:
-    done = audit("tests.cli.test_audit:fails", "--neighbours", "number")
+    done = audit("tests.cli.test_audit:fails", "--neighbours", "number", "--epsilon", "1")
     assert done.exit_code == 2
     assert "fails raised a ZeroDivisionError" in done.output
 
@@ -74,7 +107,7 @@ def ends(count: int) -> float:
 
 
 def test_a_violation_ends_with_1_also_without_its_picture(tmp_path: Path) -> None:
-    flags = ("tests.cli.test_audit:ends", "--neighbours", "number", "--samples", "1000", "--json")
+    flags = ("tests.cli.test_audit:ends", "--neighbours", "number", "--epsilon", "1", "--samples", "1000", "--json")
     done = audit(*flags, "--plot", str(tmp_path / "both.svg"))
     assert done.exit_code == 1
     assert "The picture was not drawn" in done.stderr
@@ -97,7 +130,7 @@ def test_a_module_that_cannot_be_loaded_is_no_pass(body: str, tmp_path: Path, mo
 
 
 def test_a_function_that_ends_the_program_is_no_pass() -> None:
-    done = audit("tests.cli.test_audit:leaves", "--neighbours", "number")
+    done = audit("tests.cli.test_audit:leaves", "--neighbours", "number", "--epsilon", "1")
     assert done.exit_code == 2
     assert "leaves raised a SystemExit" in done.stderr
 

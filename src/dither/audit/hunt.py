@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -44,7 +44,7 @@ from dither.measures import ApproxDP, Guarantee, PureDP
 from dither.mechanisms import Mechanism
 from dither.noise import entropy
 
-__all__ = ["FEWEST_SAMPLES", "attack", "claim_of"]
+__all__ = ["FEWEST_SAMPLES", "attack", "claim_of", "promises"]
 
 _SCREENING, _FIRST_LOOK = Fraction(3, 10), Fraction(1, 20)
 """Of all runs, what the choice of a pair may take; and what comes before the first round where there is no choice."""
@@ -90,9 +90,9 @@ def attack(
     None, for a function, tries the pairs that are neighbours in every reading: one number changes by 1.
 
     The claim is (`epsilon`, `delta`)-DP, or any guarantee as `claim`, which is then checked as a whole curve. With
-    neither, it is what a mechanism itself promises, and ε = 1 for a function. The lower bound on ε is one at `delta`;
-    unless given, at the δ of the claim. At most `samples` runs a side are made, fewer if the claim falls earlier. A
-    true claim is called violated with probability at most `alpha`.
+    neither, it is what a mechanism itself promises, and ε = 1 for a function; the verdict says if that was so. The
+    lower bound on ε is one at `delta`; unless given, at the δ of the claim. At most `samples` runs a side are made,
+    fewer if the claim falls earlier. A true claim is called violated with probability at most `alpha`.
 
     >>> import dither as dp
     >>> broken = dp.Laplace(sensitivity=1, scale="1/2")
@@ -109,7 +109,8 @@ def attack(
     check.count(least=FEWEST_SAMPLES, samples=samples)
     pairs = _pairs(target, hunted, neighbours)
     check.count(least=_FEWEST_FOR_A_PAIR * len(pairs), samples=samples)
-    return _Hunt(hunted, allowed, failure, miss, samples, progress).verdict(pairs)
+    found = _Hunt(hunted, allowed, failure, miss, samples, progress).verdict(pairs)
+    return replace(found, is_usual_claim=epsilon is None and claim is None and not promises(target))
 
 
 def claim_of(
@@ -125,11 +126,16 @@ def claim_of(
                 "promises is said by epsilon= and delta=."
             )
         return claim
-    promised = getattr(target, "guarantee", None)
-    if epsilon is None and isinstance(promised, Guarantee):
+    if epsilon is None and promises(target):
+        promised: Guarantee = target.guarantee
         return promised
     stated = 1 if epsilon is None else epsilon
     return ApproxDP(stated, delta) if rational(delta, "delta") else PureDP(stated)
+
+
+def promises(target: Any) -> bool:
+    """Whether a target says itself what it keeps."""
+    return isinstance(getattr(target, "guarantee", None), Guarantee)
 
 
 def _pairs(target: Any, hunted: Target, neighbours: Any) -> Sequence[Pair]:

@@ -66,15 +66,21 @@ class Verdict:
     """Runs on each side, those of the search included."""
     pairs: int
     """How many pairs of neighbours were tried."""
+    is_usual_claim: bool = False
+    """Whether nobody claimed anything, so that ε = 1 was tested."""
 
     def __str__(self) -> str:
         says = "VIOLATED" if self.violated else "not refuted"
         at = f" at δ = {in_words(self.delta)}" if self.delta else ""
         return (
-            f"{self.target}: {self._claimed} is {says}. ε ≥ {self.lower_bound:.4g}{at}, with confidence "
+            f"{self.target}: {self._claimed} is {says}{self._whose}. ε ≥ {self.lower_bound:.4g}{at}, with confidence "
             f"1 − {in_words(self.alpha)}, from {self.samples:,} runs a side on {self.pairs} "
             f"pair{'s' if self.pairs > 1 else ''} of neighbours.\nWitness: {self.witness}."
         )
+
+    @property
+    def _whose(self) -> str:
+        return " (nothing was claimed, so ε = 1 was tested; epsilon says another)" if self.is_usual_claim else ""
 
     @property
     def _claimed(self) -> str:
@@ -89,6 +95,7 @@ class Verdict:
         return {
             "target": self.target,
             "claim": repr(self.claim),
+            "is_usual_claim": self.is_usual_claim,
             "violated": self.violated,
             "lower_bound": self.lower_bound,
             "delta": str(self.delta),

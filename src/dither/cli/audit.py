@@ -37,8 +37,18 @@ def command(
         list[str] | None, typer.Argument(metavar="QUESTION", help="Questions of the description; all unless given.")
     ] = None,
     zoo: Annotated[bool, typer.Option("--zoo", help="All broken mechanisms that are known, and right ones.")] = False,
-    epsilon: options.EPSILON = None,
-    delta: options.DELTA = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER", help="What your function claims; a mechanism of dither is made for it, or for 1."
+        ),
+    ] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER", help="The delta of the claim: 0, or 1e-6 for mechanisms of dither with a delta."
+        ),
+    ] = None,
     neighbours: Annotated[
         str | None,
         typer.Option(metavar="FAMILY", help="number, real, answers, counts, 'add or remove' or 'replace'."),
@@ -117,6 +127,7 @@ def _one(
     json: bool,
 ) -> None:
     from dither.audit import attack
+    from dither.audit.hunt import promises
     from dither.cli.files import check_place
 
     if plot is not None:
@@ -124,6 +135,11 @@ def _one(
     stated: tuple[str | None, str | None]
     if ":" in name:
         hunted, pairs, stated = _function(name), neighbours, (epsilon, delta)
+        if epsilon is None and not promises(hunted):
+            raise typer.BadParameter(
+                f"{name} claims nothing by itself. Say what is to be refuted, such as --epsilon 1.",
+                param_hint="--epsilon",
+            )
     else:
         from dither.audit.ours import control
 

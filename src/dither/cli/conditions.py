@@ -95,16 +95,16 @@ class Conditions:
             negated = self._reader.accept("not")
             self._reader.expect("null")
             return ~left.is_null() if negated else left.is_null()
-        negated = self._reader.sees("not", "in") or self._reader.sees("not", "between")
-        if negated:
+        is_negated = self._reader.sees("not", "in") or self._reader.sees("not", "between")
+        if is_negated:
             self._reader.take()
         if self._reader.accept("in"):
-            found = left.is_in(self._literals())
+            found: Expression = left.is_in(self._literals())
         elif self._reader.accept("between"):
             found = self._between(left)
         else:
             return left
-        return ~found if negated else found
+        return ~found if is_negated else found
 
     def _between(self, value: Expression) -> Expression:
         """Both ends belong to it."""

@@ -23,9 +23,13 @@ _ASIDE = 10
 
 
 def command(
-    epsilon: options.EPSILON = None,
-    delta: options.DELTA = None,
-    rho: options.RHO = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The epsilon of the promise.")] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="With epsilon: the delta of the promise; 0 unless given.")
+    ] = None,
+    rho: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Zero-concentrated privacy, instead of epsilon.")
+    ] = None,
     mu: Annotated[str | None, typer.Option(metavar="NUMBER", help="Gaussian privacy, instead of epsilon.")] = None,
     prior: Annotated[
         str, typer.Option(metavar="NUMBER", help="How sure the attacker is beforehand, as a probability.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from contextlib import closing
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,7 @@ from dither.cli.failures import SHOWN_WRONG
 from dither.cli.options import JSON
 from dither.cli.screen import print_json, printable, working
 from dither.errors import CertificateError
+from dither.exact import in_words
 
 if TYPE_CHECKING:
     from dither.engine import Checked
@@ -72,13 +75,16 @@ def _checked(text: str, location: str | None) -> Checked:
 
 def _as_json(checked: Checked) -> dict[str, Any]:
     said: dict[str, Any] = {"accepted": True, "guarantee": _promise(checked), "event": str(checked.event)}
+    said["computed"] = [{"delta": in_words(delta), "epsilon": found} for delta, found in checked.epsilons.items()]
     if checked.entry is not None:
         said |= {"ledger_entry": checked.entry.number, "ledger_entries": checked.entries}
     return said
 
 
 def _in_words(checked: Checked) -> str:
-    cost = printable(f"costs at most {_promise(checked)}: {checked.event}.")  # in one line, whatever names are in it
+    again = ", ".join(f"epsilon {_up(found)} at delta {in_words(delta)}" for delta, found in checked.epsilons.items())
+    promise = f"costs at most {_promise(checked)}{again and f' (computed again: {again})'}"
+    cost = printable(f"{promise}: {checked.event}.")  # in one line, whatever names are in it
     if checked.entry is None:
         return (
             f"accepted. What it says was done {cost}\n"
@@ -89,6 +95,11 @@ def _in_words(checked: Checked) -> str:
         f"Entry {checked.entry.number} of the ledger says the same, and the ledger holds together "
         f"({checked.entries} entries)."
     )
+
+
+def _up(number: float) -> str:
+    """Six digits of a bound, rounded up."""
+    return in_words(Fraction(Context(prec=6, rounding=ROUND_CEILING).create_decimal(repr(number))))
 
 
 def _promise(checked: Checked) -> str:
