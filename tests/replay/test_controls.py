@@ -338,7 +338,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a charge that is a tenth too small": (undercharged_noise, "cost more than was charged"),
     "a rho that is a tenth too small": (undercharged_gaussian, "cost more than was charged"),
     "a session that forgets an answer": (overdrawn_session, "cost more than was charged"),
-    "randomness of its own": (Counter(), "something exact is shown"),
+    "randomness of its own": (Counter(), "even between two runs on the first input"),
     "records that are used up": (emptied, "changed its input"),
     "the sign of a zero": (sign_of_zero, "something exact is shown"),
     "the type of a key": (kind_of_key, "something exact is shown"),

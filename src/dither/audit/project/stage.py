@@ -43,6 +43,7 @@ __all__ = ["Stage", "staged"]
 _RUN = "dither run"
 _MOST_ROWS = 200_000
 _SOME = 4
+_ACCOUNT = "stage"
 
 Exact = list[list[pa.RecordBatch]]
 
@@ -78,7 +79,7 @@ def staged(asked: Inquiry, unit: TableUnit, empty: pa.Table, folder: Path, *, wr
     _write(empty, file)
     ledger = Ledger(folder / "stage.ledger")
     try:
-        with Dataset(file, unit=unit, budget=PureDP(1), ledger=ledger, identity="stage") as data:
+        with Dataset(file, unit=unit, budget=PureDP(1), ledger=ledger, identity=_ACCOUNT) as data:
             plan = asked.planned(data)
             open_query = Query(data.origin, data._table)  # a query that can be copied with another door
             yield Stage(asked.of(open_query), plan, asked.price, file, ledger)
@@ -120,7 +121,7 @@ class Stage:
         released = behind.release(**self.price)
         if self.ledger.account(account).spent != amounts(released.plan.cost):
             raise Difference("the ledger was not charged what the release says it costs.")
-        return released
+        return replace(released, entry=replace(released.entry, account=_ACCOUNT))  # whose name is the stage's own
 
     def is_open(self, side: Side) -> bool:
         """Whether a release of this table came as far as to its exact numbers."""

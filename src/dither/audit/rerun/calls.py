@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.audit.rerun.same import same
+from dither.audit.rerun.portrait import same
 
 __all__ = ["Call", "Difference", "Recorder", "Repeater", "Stream"]
 

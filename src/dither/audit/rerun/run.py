@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from dither.audit.rerun.calls import Call, Difference, Recorder, Repeater, Stream
 from dither.audit.rerun.cost import exceeds
+from dither.audit.rerun.portrait import input_portrait, portrait
 from dither.audit.rerun.rules import RULES
-from dither.audit.rerun.same import is_kept, kept, same
 from dither.audit.rerun.shown import check_shown
 from dither.audit.rerun.verdict import Replayed
 from dither.errors import ParameterError
@@ -39,7 +39,7 @@ def replay(
     answered as before. It must make the same calls, in the same order, with the same public terms. The exact values
     that go into each call may differ by what the call was made for; what these differences cost together, as accounting
     reads them, must be within `charged` (the `guarantee` of what the pipeline returns unless given). What comes out, a
-    result or an error, must be equal: it is made of the same answers.
+    result or an error, must be equal: it is made of the same answers. A result that cannot be looked into is refused.
 
     A `Replayed` that passed says this of one pair of inputs and one run of answers (`seed` chooses others), and proves
     nothing of others: try many. With `worlds`, the world of each group of a table, many pairs are compared in one run:
@@ -61,6 +61,11 @@ class Recording:
     """What a pipeline did on one input, to be compared with what it does on each of several neighbours."""
 
     def __init__(self, pipeline: Callable[[Any], Any], data: Any, seed: int = 0) -> None:
+        if not callable(pipeline):
+            raise ParameterError(
+                f"pipeline must be a function of one input, and is of the type {type(pipeline).__name__}. "
+                "Give the function itself: replay(pipeline, first, second)."
+            )
         self._pipeline, self._data = pipeline, data
         self._tape = Recorder(Stream(seed))
         self._found: Difference | None = None
@@ -68,18 +73,27 @@ class Recording:
             self._result = _outcome(pipeline, data, self._tape)
         except Difference as found:
             self._found = found
+            return
+        stated = getattr(self._result, "guarantee", None)
+        self._stated = stated if isinstance(stated, Guarantee) else None
+        self._shown = _portrait(self._result)  # now: the pipeline may use the same object again
 
     def replayed(self, data: Any, *, charged: Guarantee | None = None, worlds: Sequence[int] | None = None) -> Replayed:
         """As `replay`: run on `data`, with the answers that were recorded, and compare."""
+        if charged is not None and not isinstance(charged, Guarantee):
+            raise ParameterError(
+                f"charged must be a guarantee, and is of the type {type(charged).__name__}. "
+                "Say what was charged, such as charged=dp.PureDP(1)."
+            )
         calls = self._tape.calls
         try:
             if self._found is not None:
                 raise self._found
             again, repeater = self._repeated(data)
-            charged = charged if charged is not None else getattr(self._result, "guarantee", None)
+            charged = charged if charged is not None else self._stated
             _compare(calls, repeater.calls, charged, worlds)
-            if not same(self._result, again):
-                raise Difference(_apart(self._result, again))
+            if not self._is_shown_by(again):
+                raise Difference(self._apart(again))
             if repeater.warned != self._tape.warned and repeater.warned != self._repeated(self._data)[1].warned:
                 raise Difference("other warnings are given on each side.")  # and not because some are given once
         except Difference as found:
@@ -90,10 +104,51 @@ class Recording:
         repeater = Repeater(Stream(self._tape.stream.seed), first=self._tape.calls)
         return _outcome(self._pipeline, data, repeater), repeater
 
+    def _is_shown_by(self, again: Any) -> bool:
+        """Whether another run shows what the first did; refused if that cannot be seen."""
+        shown = _portrait(again)
+        for each in (self._shown, shown):
+            if isinstance(each, ParameterError):
+                raise each
+        return bool(self._shown == shown)
+
+    def _apart(self, again: Any) -> str:
+        """How the results differ. The first input is tried once more: what differs there too tells nothing of data."""
+        try:
+            is_steady = self._is_shown_by(self._repeated(self._data)[0])
+        except Difference:
+            is_steady = False
+        if not is_steady:
+            return (
+                "the results differ even between two runs on the first input with the same answers: the time, "
+                "randomness of its own or what is left of earlier runs is in them. Leave it out, and replay again."
+            )
+        errors = [isinstance(each, Exception) for each in (self._result, again)]
+        if errors[0] != errors[1]:
+            return "an error is raised on one side only."
+        if errors[0]:
+            return "another error, or another message, is raised on each side."
+        if _account(self._result) != _account(again):
+            return "the two inputs have accounts of other names in the ledger, which a release shows. Give identity=."
+        return "the results differ although every answer was the same: something exact is shown."
+
+
+def _portrait(result: Any) -> Any:
+    """Or why there is none. It is said after what the calls tell, which is worse."""
+    try:
+        return portrait(result)
+    except ParameterError as error:
+        return error
+
+
+def _account(result: Any) -> Any:
+    """The name of an account, which a release shows, or its certificate."""
+    return result.get("account") if isinstance(result, dict) else getattr(getattr(result, "entry", None), "account", "")
+
 
 def _outcome(pipeline: Callable[[Any], Any], data: Any, tape: Recorder) -> Any:
     """The result, or the error: both are seen. Data that can be changed in place must be as they were."""
-    before = kept(data)
+    before = input_portrait(data)
     with recording(tape.stream, tape), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", ResourceWarning)  # given when memory is cleared, whatever the data
@@ -104,18 +159,9 @@ def _outcome(pipeline: Callable[[Any], Any], data: Any, tape: Recorder) -> Any:
     if tape.stream.found is not None:
         raise tape.stream.found
     tape.warned = [str(each.message) for each in warned]
-    if not is_kept(before, data):
+    if input_portrait(data) != before:
         raise Difference("the pipeline changed its input, and what runs next sees other data. Work on a copy.")
     return outcome
-
-
-def _apart(result: Any, again: Any) -> str:
-    errors = [isinstance(each, Exception) for each in (result, again)]
-    if errors[0] != errors[1]:
-        return "an error is raised on one side only."
-    if errors[0]:
-        return "another error, or another message, is raised on each side."
-    return "the results differ although every answer was the same: something exact is shown."
 
 
 def _compare(

@@ -23,11 +23,14 @@ class Replayed:
     charged: Guarantee | None
     """What was charged; None if the pipeline did not say, so that only the calls were compared."""
     result: Any = field(default=None, repr=False)
-    """What the pipeline gave on both inputs."""
+    """What the pipeline gave on both inputs: where both fail alike, the error."""
     witness: tuple[Call, Call] | None = field(default=None, repr=False)
     """The two calls that differed, with their exact values: data, and therefore not shown unless asked for."""
 
     def __str__(self) -> str:
+        if self.passed and isinstance(self.result, Exception):
+            raised = type(self.result).__name__
+            return f"both sides raise {raised}, in the same words, and there is no result; calls: {self.calls}"
         if self.passed and self.charged is None:
             return f"the same, at a price that is not known: charged= was not given; calls: {self.calls}"
         if self.passed:
