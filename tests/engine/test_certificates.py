@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import dither as dp
+from dither.accounting import WideBracket
 from dither.cli import app
 from dither.engine import read_certificate
 from dither.errors import CertificateError
@@ -309,3 +311,41 @@ def test_the_command_says_which_part_is_wrong(
     assert verdict(certificate, "--ledger", str(tmp_path / "nowhere"))[0] == 2
     assert not (tmp_path / "nowhere").exists()
     assert CliRunner().invoke(app, ["verify", str(tmp_path / "nothing.json")]).exit_code == 2
+
+
+# ------------------------------------------------------------- what was computed again
+
+MICRO, NANO = Fraction(1, 10**6), Fraction(1, 10**9)
+FIGURES: list[tuple[Any, Any, dict[Fraction, float]]] = [
+    (dp.Gaussian(sensitivity=1, epsilon=1, delta=1e-6), 5, {NANO: 1.311134337, MICRO: 1.0}),
+    (dp.Gaussian(sensitivity=1, sigma=3), 0.5, {NANO: 1.890453135, MICRO: 1.447988021}),
+    (dp.Gaussian(sensitivity_squared=4, sigma=10, dimension=4), [1, 2, 3, 4], {NANO: 1.109500552, MICRO: 0.838347875}),
+    (dp.Exponential(sensitivity=1, epsilon=0.3), [1, 2000], {Fraction(0): 0.3, NANO: 0.2999678, MICRO: 0.29898154}),
+    (dp.RandomizedResponse(answers=["a", "b"], epsilon=0.3), "a", {Fraction(0): 0.3, NANO: 0.3, MICRO: 0.2999982}),
+    (dp.NoisyMax(sensitivity=1, epsilon=0.3), [1, 2000], {Fraction(0): 0.3}),
+    (dp.Laplace(sensitivity=1, epsilon=0.3), 5, {Fraction(0): 0.3}),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "value", "figures"), FIGURES, ids=[type(case[0]).__name__ for case in FIGURES])
+def test_the_figures_that_were_computed_again(mechanism: Any, value: Any, figures: dict[Fraction, float]) -> None:
+    """At the δ that is stated, else at a few; never above what is stated, nor below what the event is known to cost."""
+    checked = dp.check_certificate(mechanism.release(value).certificate())
+    assert checked.epsilons == pytest.approx(figures, rel=1e-6)
+    for delta, epsilon in checked.epsilons.items():
+        assert checked.guarantee is None or epsilon <= checked.guarantee.epsilon(delta)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WideBracket)
+            assert epsilon >= checked.cost.bracket(delta).lower * (1 - 1e-15)
+
+
+def test_verify_shows_the_figures(tmp_path: Path) -> None:
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(dp.Gaussian(sensitivity=1, epsilon=1, delta=1e-6).release(5).certificate()))
+    said = CliRunner().invoke(app, ["verify", str(file)]).output
+    assert "(computed again: epsilon 1.31114 at delta 1e-09, epsilon 1 at delta 1e-06): Gaussian noise of" in said
+    told = json.loads(CliRunner().invoke(app, ["verify", str(file), "--json"]).output)["computed"]
+    assert [row["delta"] for row in told] == ["1e-09", "1e-06"]
+    assert all(row["epsilon"] <= shown for row, shown in zip(told, (1.31114, 1), strict=True)), "rounded up for people"
+    file.write_text(json.dumps(dp.stats.count([1, 2, 3], epsilon=0.3).certificate()))
+    assert "(computed again: epsilon 0.3 at delta 0)" in CliRunner().invoke(app, ["verify", str(file)]).output

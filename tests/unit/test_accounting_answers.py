@@ -88,6 +88,12 @@ def test_answers_at_the_borders() -> None:
     assert compose([TVStable("0.25"), TVStable("0.25")]).tv() == pytest.approx(7 / 16, rel=1e-9)
 
 
+@pytest.mark.parametrize("step", [None, Fraction(1)], ids=["on the line", "on the integers"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_without_a_delta_no_epsilon_covers_gaussian_noise(step: Fraction | None, times: int) -> None:
+    assert compose([events.GaussianNoise.of(3, step=step)] * times).bracket(0) == (math.inf, math.inf)
+
+
 def test_every_kind_of_guarantee_is_composed() -> None:
     things = [PureDP("0.1"), ApproxDP("0.1", "1e-9"), ZCDP("0.01"), GaussianDP("0.1"), TVStable("1e-9")]
     with pytest.warns(WideBracket, match="Part of it is known by bounds only"):

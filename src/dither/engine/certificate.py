@@ -19,6 +19,7 @@ is too small is never accepted. That it *was* done, for which question and in wh
 from __future__ import annotations
 
 import json
+import math
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -36,6 +37,7 @@ from dither.exact import rational
 from dither.ledger import Entry, Ledger
 from dither.ledger.budget import Budget, read_budget
 from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP
+from dither.measures.certified import named
 from dither.mechanisms.certificate import FORMAT, digest, stated
 from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
 
@@ -56,6 +58,7 @@ _KINDS: Final[dict[str, Callable[..., Promise]]] = {
     "ZCDP": ZCDP,
     "GaussianDP": lambda mu_squared, adjacency: GaussianDP.from_square(rational(mu_squared), adjacency=adjacency),
 }
+_USUAL_DELTAS: Final = (Fraction(0), Fraction(1, 10**9), Fraction(1, 10**6))
 _PROFILE: Final = {"kind": "ProfileOf", "of": "event"}
 
 
@@ -76,6 +79,33 @@ class Checked:
     def cost(self) -> Composition:
         """The tight cost, computed again from the event."""
         return compose([self.event])
+
+    @property
+    def epsilons(self) -> dict[Fraction, float]:
+        """ε of what was done, computed again, at the δ that is stated; if none is, at 0, 1e-9 and 1e-6.
+
+        Never below the truth: the smallest of what the composition says, of the sum of all largest losses where δ
+        covers the sum of all δ, and of what is stated, which was shown to hold. A δ at which no ε is certain is left
+        out.
+
+        >>> import dither as dp
+        >>> release = dp.Exponential(sensitivity=1, epsilon=1).release([3, 1000])
+        >>> {float(delta): epsilon for delta, epsilon in check_certificate(release.certificate()).epsilons.items()}
+        {0.0: 1.0, 1e-09: 0.9999497..., 1e-06: 0.998409...}
+        """
+        sums = _sum(pure_cost, self.event)
+        found = {}
+        for delta in _deltas(self.guarantee):
+            added = named(sums[0]) if sums is not None and sums[1] <= delta else math.inf
+            shown = math.inf if self.guarantee is None else self.guarantee.epsilon(delta)
+            found[delta] = min(self.cost.upper_epsilon(delta), added, shown)
+        return {delta: epsilon for delta, epsilon in found.items() if epsilon < math.inf}
+
+
+def _deltas(guarantee: Promise | None) -> tuple[Fraction, ...]:
+    if isinstance(guarantee, PureDP):
+        return (Fraction(0),)
+    return (guarantee.stated_delta,) if isinstance(guarantee, ApproxDP) else _USUAL_DELTAS
 
 
 def read_certificate(text: str) -> dict[str, Any]:

@@ -159,6 +159,8 @@ class Pair(ABC):
         if self.infinity > exact:
             return math.inf, math.inf
         top = max(self.support[1], 0.0)
+        if not exact and top == math.inf:  # without a largest loss no ε is enough
+            return math.inf if self.is_exact else 0.0, math.inf
         with precision(_BITS):
             if self.is_exact:
                 return root_bracket(self.profile, exact, top, self._near(exact))
