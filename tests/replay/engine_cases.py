@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -30,7 +31,9 @@ AGGREGATES: Mapping[str, Any] = {
     "top": dp.top("k", 2, candidates=[0, 1, 2, 3]),
 }
 VERBS = ("coalesce", "day", "floor", "is_in", "is_null", "month", "weekday", "year")
-"""Of expressions; arithmetic and comparisons have none."""
+ARITHMETIC = ("abs", "add", "and", "invert", "mul", "ne", "neg", "or", "rtruediv", "sub", "truediv")
+COMPARISONS = ("eq", "ge", "gt", "le", "lt", "radd", "rmul", "rsub")
+"""Of expressions: verbs have names, operators are methods of Python."""
 PLACES = pa.table({"city": CITIES, "country": ["FR", "CH", "JP"]})
 
 
@@ -78,6 +81,19 @@ def _expressed(query: Any, worlds: int) -> Any:
     numbers = (abs(x / k) + -x * x * x - 2 / x).floor().coalesce(k - k * k)
     chosen = dp.if_else(dp.col("city").is_in(["Paris", ""]) | ~(x.is_null() & (k != 0)), numbers, dates)
     return _known(query.with_columns(chosen=chosen, numbers=numbers, dates=dates), worlds)
+
+
+def _compared(query: Any, worlds: int) -> Any:
+    """Every comparison, of numbers, days and texts, and numbers that stand before an operator."""
+    x, k, day, city = map(dp.col, ("x", "k", "day", "city"))
+    numbers = (x < k) | (x >= 50) | (k == 1) | (100 <= x) | (0 * x == -0.0)
+    others = (day > date(1970, 1, 1)) & (day <= date(2024, 2, 29)) | (city == "")
+    chosen = dp.if_else(numbers, 1 - k, dp.if_else(others, 3 * x, 1 + x))
+    return _known(query.where((x <= 110) | (k > 0) | others).with_columns(chosen=chosen), worlds)
+
+
+def _operators(*names: str) -> frozenset[str]:
+    return frozenset(f"Expression.__{name}__" for name in names)
 
 
 @dataclass(frozen=True)
@@ -149,11 +165,15 @@ CASES = [
         {"sum": dp.sum("y", (0, 9)), "top": dp.top("y", 1, candidates=[0, 7])},
     ),
     EngineCase(
-        "expressions", frozenset(f"Expression.{verb}" for verb in VERBS), _expressed,
+        "expressions", frozenset(f"Expression.{verb}" for verb in VERBS) | _operators(*ARITHMETIC), _expressed,
         {
             "sum": dp.sum("chosen", (-5, 50)), "distinct": dp.count_distinct("numbers"),
             "mean": dp.mean("dates", (0, 2100)),
         },
+    ),
+    EngineCase(
+        "comparisons", _operators(*COMPARISONS), _compared,
+        {"sum": dp.sum("chosen", (-5, 50)), "count": dp.count(), "distinct": dp.count_distinct("chosen")},
     ),
     EngineCase("join", frozenset({"Query.join"}), _joined, WHOLES),
     EACH_NEED,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from types import FunctionType
 from typing import Any
+
+import pytest
 
 import dither as dp
 from dither import mechanisms
@@ -29,11 +32,17 @@ SAID = {"Answer", "Candidate", "Check", "Promise"}
 """Of `dp.adaptive`: what oracles say."""
 
 
+REFUSES = {"__bool__"}
+"""Of expressions: what is refused whatever the data, and makes no expression. All other operators are new questions."""
+
+
 def public(owner: type) -> set[str]:
-    """Methods and properties, by the names that cases declare."""
+    """Methods and properties, by the names that cases declare; of expressions the operators as well."""
     kinds = (FunctionType, classmethod, staticmethod, property)
-    return {f"{owner.__name__}.{name}" for name, value in vars(owner).items()
-            if isinstance(value, kinds) and not name.startswith("_")}  # fmt: skip
+    names = {name for name, value in vars(owner).items() if isinstance(value, kinds)}
+    is_operator = re.compile("__[a-z]+__").fullmatch
+    operators = {name for name in names if is_operator(name)} - REFUSES if owner is Expression else set()
+    return {f"{owner.__name__}.{name}" for name in names if not name.startswith("_") or name in operators}
 
 
 def wanted() -> set[str]:
@@ -64,6 +73,14 @@ def test_everything_that_touches_data_is_replayed() -> None:
 def test_a_new_name_would_be_missed() -> None:
     assert {"Laplace", "stats.median", "Query.where", "top", "Shortcuts.sum"} <= wanted()
     assert {"Oracle.ask_all", "Exponential.release_interval", "Expression.floor"} <= wanted()
+
+
+@pytest.mark.parametrize("name", ["__mod__", "__rpow__", "__contains__", "__getitem__", "__call__", "sqrt"])
+def test_a_new_operator_would_be_missed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = wanted()
+    assert "Expression.__eq__" in before
+    monkeypatch.setattr(Expression, name, lambda self, other: self, raising=False)
+    assert wanted() - before - COVERED == {f"Expression.{name}"}
 
 
 def test_every_kind_of_call_has_a_rule_that_some_case_uses() -> None:
