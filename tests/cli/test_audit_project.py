@@ -170,7 +170,8 @@ def test_a_first_description_stands_in_a_process_of_its_own_and_nothing_is_touch
     monkeypatch.chdir(tmp_path)
     write_visits(tmp_path)
     bounds = ("--bounds", "cost=0,200", "--public", "--budget-epsilon", "10")
-    assert run("init", "visits.csv", "--person", "user_id", "--max-groups", "2", *bounds).code == 0
+    limits = ("--max-groups", "2", "--max-rows-per-group", "1")
+    assert run("init", "visits.csv", "--person", "user_id", *limits, *bounds).code == 0
     assert run("release", "dither.toml", "people").code == 0
     (tmp_path / "dither.py").write_text("raise SystemExit(99)\n", encoding="utf-8")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

@@ -354,8 +354,9 @@ def test_init_asks_and_plan_takes_what_it_writes(folder: Path) -> None:
 
 def test_init_looks_at_values_only_if_they_are_public(folder: Path) -> None:
     flags = shlex.split("--out new.toml --person user_id --budget-epsilon 1 --force")
+    flags += ["--max-groups", "1", "--max-rows-per-group", "1"]
     for source in ("visits.csv", "visits.parquet"):
-        assert run("init", source, *flags).code == 0
+        assert run("init", source, *flags, answers="\n").code == 0
         said = [line for line in (folder / "new.toml").read_text().splitlines() if not line.startswith("#")]
         assert "Paris" not in "".join(said)
         assert run("init", source, *flags, "--public").code == 0
@@ -371,6 +372,58 @@ def test_init_of_rows(folder: Path) -> None:
     assert run("plan", "new.toml").code == 0
 
 
+ANSWERS = ["user_id", "", "", "cost", "0,200", "2", ""]
+"""To all that `init` asks."""
+
+
+def test_init_stops_where_the_answers_end(folder: Path) -> None:
+    """An empty line is an answer; the end of the input is none, and nothing is written."""
+    flags = [
+        ("--person or --rows", "."),
+        ("--max-groups", ", or answer with an empty line for 1."),
+        ("--max-rows-per-group", ", or answer with an empty line for 1."),
+        ("--bounds", "."),
+        ("--bounds", "."),
+        ("--budget-epsilon or --budget-rho", "."),
+        ("--budget-delta", ", or answer with an empty line for 0."),
+    ]
+    for number, (flag, more) in enumerate(flags):
+        done = run("init", "visits.csv", "--out", "new.toml", answers="".join(f"{each}\n" for each in ANSWERS[:number]))
+        assert done.code == 2
+        assert "Error: the answers end here: " in done.err
+        assert done.err.strip().endswith(f"Say it with {flag}{more}")
+        assert not (folder / "new.toml").exists()
+    done = run("init", "visits.csv", "--out", "new.toml", answers="".join(f"{each}\n" for each in ANSWERS))
+    assert done.code == 0, done.err
+
+
+def test_init_takes_rho(folder: Path) -> None:
+    limits = "--person user_id --max-groups 2 --max-rows-per-group 1 --bounds cost=0,200"
+    done = run(*shlex.split(f"init visits.csv --out new.toml {limits} --budget-rho 0.5"))
+    assert done.code == 0, done.err
+    found = described((folder / "new.toml").read_text(), folder)
+    assert found.budget == dp.ZCDP("0.5")
+    released = run("release", "new.toml", "mean")
+    assert "Spent rho 0.05; left rho 0.45 of rho 0.5." in released.out, released.err
+    for both in ("--budget-epsilon 1", "--budget-delta 1e-6"):
+        refused = run(*shlex.split(f"init visits.csv --force --out new.toml {limits} --budget-rho 0.5 {both}"))
+        assert refused.code == 2
+        assert "a budget is epsilon, epsilon and delta, or rho alone." in refused.err
+
+
+def test_a_description_speaks_of_itself(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    people = "--person user_id --max-groups 1 --max-rows-per-group 1"
+    for unit, question in ((people, "people"), ("--rows add-remove", "rows")):
+        flags = f"{unit} --bounds cost=0,200 --budget-epsilon 1"
+        done = run(*shlex.split(f"init visits.csv --force --out 'sub/my own.toml' {flags}"))
+        assert done.code == 0, done.err
+        text = (folder / "sub" / "my own.toml").read_text()
+        assert "#   dither plan 'my own.toml' " in text
+        assert f"#   dither release 'my own.toml' {question} " in text
+        assert "dither.toml" not in text
+
+
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=12)
 
 
@@ -384,7 +437,7 @@ def test_whatever_columns_are_called_a_draft_is_a_description(
 ) -> None:
     kinds = dict.fromkeys(columns, "string")
     both = (Fraction(ends[0]), Fraction(ends[1]))
-    draft = Draft(kinds, columns[0], "add-remove", {columns[-1]: both}, str(epsilon), "0")
+    draft = Draft(kinds, columns[0], "add-remove", {columns[-1]: both}, dp.PureDP(str(epsilon)))
     found = described(draft.text("data.csv", Path("dither.toml"), None, None), Path())
     assert found.unit == Person(columns[0])
     assert found.budget == dp.PureDP(str(epsilon))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from dither.cli.draft import written_column
 from dither.cli.kinds import check_kinds, columns_of_numbers
 from dither.cli.places import is_there
 from dither.cli.public_file import PublicFile
@@ -23,6 +24,7 @@ from dither.ledger import Account, Ledger
 from dither.ledger.budget import Budget
 from dither.measures import PureDP
 from dither.tables import Expression, open_source
+from dither.tables.engines.duckdb import SEPARATED
 from dither.tables.kinds import text_kinds
 from dither.unit.contribution import TableUnit
 
@@ -63,6 +65,24 @@ class Asked:
             for name, why in found.items()
             if not any(name in each.schema.names for each in self.public.values())
         }
+
+    @property
+    def own_keys(self) -> Iterator[tuple[str, Any]]:
+        """Each public key of a group, with its column, where that column is one of the source."""
+        made = {
+            *self.columns,
+            *self.per_person,
+            *(name for table in self.public.values() for name in table.schema.names),
+        }
+        plain = [each for each in self.group_by if isinstance(each, str)]
+        listed = self.keys or ()
+        if isinstance(listed, Mapping):
+            pairs = [(name, key) for name, keys in listed.items() for key in keys]
+        elif len(plain) == 1:
+            pairs = [(plain[0], key) for key in listed]
+        else:
+            pairs = [pair for row in listed if isinstance(row, list) for pair in zip(plain, row, strict=False)]
+        return ((name, key) for name, key in pairs if name not in made)
 
     def of(self, data: Query) -> Question:
         """The question to a dataset; what cannot be asked is refused here, before anything is spent."""
@@ -128,6 +148,7 @@ class Description:
         needed: dict[str, str] = {}
         for each in asked:
             needed |= each.numbers
+            self._check_keys(each)
         self._check_kinds(needed)
         return found, self._account(identity)
 
@@ -141,6 +162,19 @@ class Description:
             finally:
                 opened.engine.backend.disconnect()
         check_kinds(read_as_numbers, kinds)
+
+    def _check_keys(self, asked: Asked) -> None:
+        """Refuse a key that no row can have: its group would be about noise alone, without a word."""
+        if Path(self.source).suffix.lower() not in SEPARATED or "://" in self.source:
+            return
+        for name, key in asked.own_keys:
+            if key == "":
+                column = written_column(name)
+                texts = shlex.quote(f"{column}=coalesce({column}, '')")
+                raise ParameterError(
+                    f"no row has the key '' of {name!r}: in a CSV file an empty field is a missing value. Leave that "
+                    f"key out, or make texts of missing values first: --column {texts}."
+                )
 
     @contextmanager
     def for_releasing(self, known: Account | None) -> Iterator[Dataset]:

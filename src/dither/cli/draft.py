@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,11 +13,12 @@ from pathlib import Path
 
 from dither.cli.screen import printable
 from dither.errors import ParameterError
-from dither.exact import check, in_words, rational
+from dither.exact import in_words, rational
+from dither.ledger.budget import Budget, amounts
 from dither.tables.public import PublicColumn
 from dither.unit.contribution import Person
 
-__all__ = ["Draft", "toml_key"]
+__all__ = ["Draft", "toml_key", "written_column"]
 
 _BARE = re.compile("[A-Za-z0-9_-]+")
 _SHARE = Fraction(1, 10)
@@ -33,8 +35,7 @@ class Draft:
     change: str
     """What may happen to a row, where there is no person."""
     bounds: Mapping[str, tuple[Fraction, Fraction]]
-    epsilon: str
-    delta: str
+    budget: Budget
     kinds: Mapping[str, str] = field(default_factory=dict)
     """What stands in columns of texts."""
     max_groups: int = 1
@@ -45,8 +46,6 @@ class Draft:
     def __post_init__(self) -> None:
         if self.person is not None:
             Person(self.person, self.max_groups, self.max_rows_per_group)
-        check.positive(budget_epsilon=rational(self.epsilon, "budget_epsilon"))
-        check.probability(budget_delta=rational(self.delta, "budget_delta"))
 
     def text(self, source: str, file: Path, ledger: str | None, table: str | None) -> str:
         """The description, to be written to `file`."""
@@ -54,7 +53,7 @@ class Draft:
         kept = ledger or f"{Path(place).stem.replace('*', '') or 'dither'}.ledger"
         return "\n".join(
             [
-                *self._data(place, table),
+                *self._data(place, table, printable(shlex.quote(file.name))),
                 *self._kinds(),
                 *self._unit(),
                 *self._bounds(),
@@ -63,11 +62,11 @@ class Draft:
             ]
         )
 
-    def _data(self, place: str, table: str | None) -> list[str]:
+    def _data(self, place: str, table: str | None, file: str) -> list[str]:
         return [
             "# A dataset, whom it protects, what may be spent, and what is asked.",
-            "#   dither plan dither.toml       what each question would cost, and its error; nothing is spent",
-            "#   dither release dither.toml people     the private answer",
+            f"#   dither plan {file}       what each question would cost, and its error; nothing is spent",
+            f"#   dither release {file} {self._first}     the private answer",
             "",
             "[dataset]",
             f"source = {_quoted(place)}  # as seen from the folder of this file",
@@ -119,18 +118,25 @@ class Draft:
         return {**{name: (rational(low), rational(high)) for name, (low, high) in public.items()}, **self.bounds}
 
     def _budget(self, ledger: str) -> list[str]:
-        delta = rational(self.delta)
+        figures = amounts(self.budget)
+        no_delta = "delta" in figures and not figures["delta"]
         return [
             "[budget]  # what may be spent in all; it is given once, with the first release",
-            f"epsilon = {_number(rational(self.epsilon))}",
-            f"delta = {_number(delta)}" if delta else "# delta = 1e-6  # for groups that are found in the data",
+            *(f"{name} = {_number(figure)}" for name, figure in figures.items() if figure),
+            *(["# delta = 1e-6  # for groups that are found in the data"] if no_delta else []),
             f"ledger = {_quoted(ledger)}  # where it is written down; protect it as you protect the data",
             "",
         ]
 
+    @property
+    def _first(self) -> str:
+        """The name of the first question."""
+        return "people" if self.person is not None else "rows"
+
     def _asked(self) -> list[str]:
-        price = f"epsilon = {_number(rational(self.epsilon) * _SHARE)}"
-        what = "people" if self.person is not None else "rows"
+        unit, whole = next(iter(amounts(self.budget).items()))
+        price = f"{unit} = {_number(whole * _SHARE)}"
+        what = self._first
         verb = "count_people" if self.person is not None else "count"
         lines = [
             "# Questions, each with a name. Conditions: age >= 18 and city in ('Paris', 'Lyon') and not cost is null.",
@@ -143,12 +149,12 @@ class Draft:
         ]
         name = next((each for each in self._known_bounds() if each != self.person), None)
         if name is not None:
-            call = f"mean({_column(name)})"
+            call = f"mean({written_column(name)})"
             lines += ["", "[questions.mean]", f"agg = {{ {what} = {_quoted(verb)}, mean = {_quoted(call)} }}", price]
         group = next((each for each, found in self.seen.items() if found.keys and each != self.person), None)
         if group is not None:
             keys = ", ".join(_literal(key) for key in self.seen[group].keys or ())
-            lines += ["", "[questions.groups]", f"group_by = {_quoted(_column(group))}", f"keys = [{keys}]"]
+            lines += ["", "[questions.groups]", f"group_by = {_quoted(written_column(group))}", f"keys = [{keys}]"]
             lines += [f"agg = {{ {what} = {_quoted(verb)} }}", price]
         else:
             lines += ['# where = "age >= 18"', '# group_by = "city"', '# keys = ["Paris", "Lyon"]  # public groups']
@@ -165,7 +171,7 @@ def toml_key(name: str) -> str:
     return name if _BARE.fullmatch(name) else _quoted(name)
 
 
-def _column(name: str) -> str:
+def written_column(name: str) -> str:
     """A column in the language of questions."""
     return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
 

@@ -26,6 +26,7 @@ def command(
     bounds: options.BOUNDS = None,
     budget_epsilon: options.BUDGET_EPSILON = None,
     budget_delta: options.BUDGET_DELTA = None,
+    budget_rho: options.BUDGET_RHO = None,
     ledger: options.LEDGER = None,
     table: options.TABLE = None,
     public: Annotated[
@@ -38,12 +39,13 @@ def command(
 
     Only the names and types of the columns are looked at, unless you say --public; a CSV file has no types, so its
     first lines tell whether a column holds numbers, dates or texts. What the flags do not say is asked: who is
-    protected, between which bounds numbers lie, and what may be spent.
+    protected, between which bounds numbers lie, and what may be spent. An empty line takes what stands in brackets;
+    where the answers end before the questions do, nothing is written.
 
     \b
     Example:
       dither init visits.csv --person user_id --max-groups 3 \\
-        --bounds cost=0,200 --budget-epsilon 2
+        --max-rows-per-group 1 --bounds cost=0,200 --budget-epsilon 2
     """
     from dither.cli.interview import drafted
     from dither.errors import ParameterError

@@ -12,8 +12,10 @@ import typer
 from dither.cli.aggregates import assigned, bounds
 from dither.cli.draft import Draft, toml_key
 from dither.cli.screen import printable, working
-from dither.cli.toml_file import CHANGES
+from dither.cli.toml_file import CHANGES, budget_of
 from dither.errors import ParameterError
+from dither.exact import rational
+from dither.ledger.budget import Budget
 from dither.tables import missing_column, open_source
 from dither.tables.kinds import KINDS, text_kinds
 from dither.tables.lattice import checked_bounds
@@ -25,6 +27,7 @@ _LIMITS = {
     "max_groups": "How many groups of a person count",
     "max_rows_per_group": "How many of their rows in each",
 }
+_ADDED_UP = "Columns with numbers to add up or average, separated by commas; an empty line for none"
 
 
 def drafted(flags: Mapping[str, Any]) -> Draft:
@@ -42,8 +45,7 @@ def drafted(flags: Mapping[str, Any]) -> Draft:
         person=person,
         change=change,
         bounds=_bounds(flags["bounds"], columns, is_asked=not flags["public"]),
-        epsilon=flags["budget_epsilon"] or _needed("The epsilon to be spent in all, such as 2", "--budget-epsilon"),
-        delta=flags["budget_delta"] or _asked("The delta to be spent in all", "0"),
+        budget=_budget(*(flags[f"budget_{name}"] for name in ("epsilon", "delta", "rho"))),
         seen=seen,
         **limits,
     )
@@ -85,7 +87,7 @@ def _bounds(
 ) -> dict[str, tuple[Fraction, Fraction]]:
     named = dict(assigned(text, "--bounds cost=0,200") for text in said or ())
     if not named and is_asked:
-        for name in _asked("Columns with numbers to add up or average, separated by commas", "").split(","):
+        for name in _asked(_ADDED_UP, "", "--bounds").split(","):
             if name.strip():
                 known = _of_numbers(name.strip(), columns)
                 named[known] = _needed(f"The smallest and the largest {known} that make sense: 0,200", "--bounds")
@@ -105,24 +107,38 @@ def _of_numbers(name: str, columns: Mapping[str, str]) -> str:
 
 
 def _limit(question: str, name: str) -> int:
-    answer = _asked(question, "1")
+    answer = _asked(question, "1", f"--{name.replace('_', '-')}")
     if not answer.isdecimal() or len(answer) > 9:
         raise ParameterError(f"{name} must be a whole number of at least 1, got {answer!r}.")
     return int(answer)
 
 
+def _budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget:
+    """That of the flags, if they say one; else it is asked."""
+    if epsilon is None and rho is None:
+        epsilon = _needed("The epsilon to be spent in all, such as 2", "--budget-epsilon or --budget-rho")
+        delta = delta or _asked("The delta to be spent in all", "0", "--budget-delta")
+    found = budget_of(epsilon, None if delta is None or not rational(delta, "budget_delta") else delta, rho)
+    assert found is not None
+    return found
+
+
 def _needed(question: str, flag: str) -> str:
     """An answer that nobody else can give."""
-    answer = _asked(question, "")
+    answer = _asked(question, "", flag)
     if not answer:
         raise ParameterError(f"this needs an answer: {question[0].lower()}{question[1:]}. Say it with {flag}.")
     return answer
 
 
-def _asked(question: str, usual: str) -> str:
-    """A line of the standard input, or the usual answer if it is empty or there is none."""
+def _asked(question: str, usual: str, flag: str) -> str:
+    """A line of the standard input, or the usual answer if it is empty. Where there is none, nobody has answered."""
     typer.echo(f"{question} [{usual}]: " if usual else f"{question}: ", nl=False, err=True)
     line = sys.stdin.readline()
     if not line:
         typer.echo(err=True)
+        raise ParameterError(
+            f"the answers end here: {question[0].lower()}{question[1:]}. Say it with {flag}"
+            + (f", or answer with an empty line for {usual}." if usual else ".")
+        )
     return line.strip() or usual
