@@ -7,12 +7,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import dither as dp
-from dither.errors import EngineError, ParameterError
+from dither.errors import EngineError, LedgerError, OverBudget, ParameterError
 from tests.engine.conftest import Open
 
 BOUNDS = (0, 200)
@@ -120,6 +123,66 @@ def test_no_group_with_enough_people_is_said(visits: pa.Table, opened: Open) -> 
         assert f"No group had enough people: one is shown from {least} people on, noise included." in said
     public = data.group_by("city", keys=["Paris"]).agg(n=dp.count()).release(epsilon=1)
     assert "enough people" not in str(public)
+
+
+@pytest.mark.parametrize("made", [list, tuple, np.array, pd.Series, pd.Index, pl.Series, pa.array])
+def test_keys_are_any_list_of_values(made: Any, visits: pa.Table, opened: Open) -> None:
+    data = opened(visits)
+    for name, keys in (("city", ["Paris", "Rome"]), ("age", [1, 2])):
+        assert data.group_by(name, keys=made(keys)).public_keys == pa.table({name: keys})
+        assert data.group_by(name, keys={name: made(keys)}).public_keys == pa.table({name: keys})
+
+
+def test_keys_of_pandas_have_one_null(visits: pa.Table, opened: Open) -> None:
+    keys = pd.Series([1, None], dtype="Int64")
+    assert opened(visits).group_by("age", keys=keys).public_keys == pa.table({"age": [1, None]})
+
+
+def test_columns_are_grouped_by_as_a_list_too(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits)
+    listed, named = data.group_by(["city", "age"]), data.group_by("city", "age")
+    assert listed.words == named.words == ("by city, age",)
+
+
+def test_a_dataset_says_what_is_public_of_it(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits.append_column("list", pa.array([[1]] * 180)), dp.Rows(), dp.PureDP(1))
+    assert data.columns == {"user": "whole", "city": "text", "age": "whole", "spend": "real", "list": "array<int64>"}
+    assert data.with_columns(old=dp.col("age") > 60).columns["old"] == "truth"
+    assert data.budget.epsilon(0) == 1
+    data.count(epsilon="0.25")
+    said = (
+        "Dataset('data', unit=Rows(change='add or remove'), budget=PureDP(epsilon=1), remaining: epsilon 0.75, delta 0)"
+    )
+    assert repr(data) == said
+    assert repr(data.where(dp.col("age") > 18).group_by("city")) == "Query('data'; where (age > 18); by city)"
+
+
+def test_between_is_two_comparisons(visits: pa.Table, opened: Open) -> None:
+    data = opened(visits, dp.Rows(), dp.PureDP(10**6))
+    inside = data.where(dp.col("age").between(7, 21))
+    assert inside.words == ("where ((age >= 7) and (age <= 21))",)
+    assert inside.count(epsilon=MANY).value == sum(7 <= age <= 21 for age in visits["age"].to_pylist())
+
+
+def test_the_ledger_knows_the_budget(visits: pa.Table, tmp_path: Path) -> None:
+    """It is given once; a new dataset, a new ledger and another unit cannot do without or with another."""
+    ledger = tmp_path / "visits.ledger"
+
+    def opened(name: str = "visits", unit: Any = None, **budget: Any) -> dp.Dataset:
+        return dp.Dataset(visits, unit=unit or dp.Rows(), ledger=ledger, identity=name, **budget)
+
+    with pytest.raises(LedgerError, match=r"there is no ledger .* budget=dp\.PureDP"):
+        opened()
+    with opened(budget=dp.PureDP(1)) as data:
+        data.count(epsilon="0.25")
+    with opened() as data:
+        assert data.remaining["epsilon"] == Fraction(3, 4)
+        with pytest.raises(OverBudget):
+            data.count(epsilon=1)
+    with pytest.raises(LedgerError, match=r"no budget in this ledger. Open it with budget="):
+        opened("others")
+    with pytest.raises(LedgerError, match="has the budget"):
+        opened(unit=dp.Person("user"))
 
 
 def test_found_values_are_counted_in_people(opened: Open) -> None:

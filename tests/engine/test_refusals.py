@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -62,6 +63,15 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "bounds NaN": (lambda data: data.sum("spend", (0, float("nan")), epsilon=1), "bounds"),
     "bounds next to zero": (lambda data: data.median("spend", (0, 1e-300), epsilon=1), "between 1e-100 and 1e100"),
     "persons counted as persons": (lambda data: data.per_person(user=dp.count()), "tells persons apart"),
+    "no bounds": (lambda data: data.mean("spend", epsilon=1), r"bounds are needed: .* such as bounds=\(0, 200\)"),
+    "no bounds of a quantile": (lambda data: data.agg(q=dp.quantile("spend", 0.5)), "bounds are needed"),
+    "no such word": (lambda data: data.count(eps=1), "does not know eps=.*; it takes delta, epsilon, key"),
+    "lists of lists": (lambda data: data.group_by([["city"], "age"]), "different column names"),
+    "one text as keys": (lambda data: data.group_by("city", keys="Lyon"), r"Write keys=\['Lyon'\]"),
+    "one text for a column": (lambda data: data.group_by("city", keys={"city": "Lyon"}), "must be a list of values"),
+    "a set of keys": (lambda data: data.group_by("city", keys={"Lyon"}), "must be a list of values, got the type set"),
+    "a series to join": (lambda data: data.join(pl.Series(["a"]), on="city"), "Arrow is needed, got the type Series"),
+    "a list to join": (lambda data: data.join([1], on="city"), "a table of pandas, Polars or Arrow is needed"),
     "bounds missing": (lambda data: data.sum("spend", 3, epsilon=1), "pair"),
     "a quantile of 1": (lambda data: data.quantile("spend", 1, BOUNDS, epsilon=1), "Use min or max"),
     "no quantile": (lambda data: data.quantile("spend", [], BOUNDS, epsilon=1), "empty list"),
@@ -114,7 +124,7 @@ def test_texts_of_a_csv_file_are_read_and_those_of_parquet_are_texts(tmp_path: P
     texts = ["1", "01", "+1", "1.0", " 1", "1e0", "x", "2024-01-31"]
     pq.write_table(pa.table({"k": texts}), tmp_path / "k.parquet")
     (tmp_path / "k.csv").write_text("k\n" + "\n".join(texts) + "\n")
-    price = {"epsilon": 10_000}
+    price: Any = {"epsilon": 10_000}
 
     def opened(ending: str) -> dp.Dataset:
         path = tmp_path / f"k.{ending}"

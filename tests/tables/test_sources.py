@@ -358,6 +358,9 @@ def test_wrong_sources() -> None:
         (pd.DataFrame({0: [1]}), "texts as names"),
         (pa.table({}), "one or more columns"),
         (pa.table({"x": [1], "X": [1]}), "upper and lower case"),
+        (pd.DataFrame([[1, 2]], columns=["x", "x"]), "each with a name of its own"),
+        ([1], "a source is a path or a list of paths"),
+        ([], "a source is a path or a list of paths"),
     ]:
         with pytest.raises(ParameterError, match=words):
             open_source(source, "rows" if isinstance(source, str) and "://" in source else None, identity="rows")
@@ -372,6 +375,31 @@ def test_wrong_sources() -> None:
         open_source(pd.DataFrame({"x": [1, 2**70]}), identity="rows")
     with pytest.raises(EngineError, match="the frame cannot be read"):
         open_source(pa.table({"x": pa.array([1.0], pa.float16())}), identity="rows")
+
+
+def test_a_header_of_names_that_differ_by_case_is_refused_in_the_same_words(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("amount,Amount\n1,2\n")
+    with pytest.raises(ParameterError, match="'Amount' and 'amount' differ in upper and lower case only"):
+        open_source(tmp_path / "rows.csv")
+
+
+def test_a_folder_is_named_by_a_pattern(tmp_path: Path) -> None:
+    (tmp_path / "pq").mkdir()
+    with pytest.raises(ParameterError, match=r"is a folder\. Name its files by a pattern, such as .*/pq/\*\.parquet'"):
+        open_source(tmp_path / "pq")
+
+
+def test_a_list_of_files_is_the_source_that_a_pattern_is(tmp_path: Path) -> None:
+    paths = [tmp_path / f"part{part}.parquet" for part in range(4)]
+    for part, path in enumerate(paths):
+        pq.write_table(_ROWS.slice(part, 1), path)
+    whole = open_source(tmp_path / "part*.parquet")
+    for listed in (paths, tuple(reversed(paths)), [str(tmp_path / "part[01]*"), *paths]):
+        source = open_source(listed)
+        assert (source.identity, source.parts) == (whole.identity, whole.parts)
+        assert _found(source) == _EXPECTED
+    with pytest.raises(ParameterError, match="no file is found at 'nowhere"):
+        open_source([*paths, "nowhere.parquet"])
 
 
 def test_a_database_by_any_spelling(postgres_url: str) -> None:

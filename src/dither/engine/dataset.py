@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from dither.engine.query import Origin, Query
-from dither.errors import ParameterError
+from dither.errors import LedgerError, ParameterError
+from dither.exact import in_words
 from dither.ledger import Account, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.release import Door
@@ -20,9 +21,10 @@ __all__ = ["Dataset"]
 class Dataset(Query):
     """Data behind one door. `close` it when done, or use it in a `with` block.
 
-    `source`: the path or glob of CSV or Parquet files, a frame of pandas, Polars or Arrow, an Ibis table, a database
-    URL with `table`, or a Spark session with `table`. `unit`: whom it protects. `budget`: what may be spent in all, a
-    `PureDP`, `ApproxDP` or `ZCDP`. `ledger`: where it is written down what was spent, a path or a database URL.
+    `source`: the path or glob of CSV or Parquet files or a list of them, a frame of pandas, Polars or Arrow, an Ibis
+    table, a database URL with `table`, or a Spark session with `table`. `unit`: whom it protects. `budget`: what may be
+    spent in all, a `PureDP`, `ApproxDP` or `ZCDP`; it is given once, and may be left out where the ledger has it.
+    `ledger`: where it is written down what was spent, a path or a database URL.
     `identity`: the name under which the budget is kept; frames in memory need one, others have one of their own.
     """
 
@@ -33,24 +35,26 @@ class Dataset(Query):
         source: Any,
         *,
         unit: TableUnit,
-        budget: Budget,
+        budget: Budget | None = None,
         ledger: str | os.PathLike[str] | Ledger,
         table: str | None = None,
         identity: str | None = None,
     ) -> None:
         if not isinstance(unit, Rows | Person):
             raise ParameterError("unit must say who is protected: dp.Rows() or dp.Person('user_id').")
-        amounts(budget)
+        if budget is not None:
+            amounts(budget)
         with ExitStack() as ours:  # what is opened here is closed, now if the dataset is refused
             opened = open_source(source, table, identity)
-            if isinstance(source, str | os.PathLike):  # sessions and tables of others stay open
+            if isinstance(source, str | os.PathLike | list | tuple):  # sessions and tables of others stay open
                 ours.callback(opened.engine.backend.disconnect)
             if isinstance(unit, Person) and unit.column not in opened.table.columns:
                 raise missing_column(unit.column, list(opened.table.columns))
-            stated = budget._under(unit.adjacency)
-            book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+            book = ledger if isinstance(ledger, Ledger) else _book(ledger, create=budget is not None)
             if book is not ledger:
                 ours.callback(book.close)
+            # The budget that the ledger has is said of its own unit: under another one it is refused, as any other is.
+            stated = (book.account(opened.identity).budget if budget is None else budget)._under(unit.adjacency)
             book.open_account(opened.identity, stated, parts=opened.parts)
             super().__init__(Origin(opened, unit, Door(book, opened.identity)), opened.table)
             object.__setattr__(self, "_ours", ours.pop_all())
@@ -64,6 +68,20 @@ class Dataset(Query):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        """The name of the source, whom it protects, and what the ledger says: nothing of its rows."""
+        said = [repr(self.origin.door.account), f"unit={self.origin.unit}"]
+        with suppress(LedgerError):  # it was moved away: a name is still a name
+            account = self._account
+            left = ", ".join(f"{name} {in_words(amount)}" for name, amount in account.remaining.items())
+            said += [f"budget={account.budget._under(None)}", f"remaining: {left}"]
+        return f"Dataset({', '.join(said)})"
+
+    @property
+    def budget(self) -> Budget:
+        """What may be spent in all, as the ledger has it."""
+        return self._account.budget
 
     @property
     def spent(self) -> Amounts:
@@ -79,3 +97,13 @@ class Dataset(Query):
     def _account(self) -> Account:
         door = self.origin.door
         return door.ledger.account(door.account)
+
+
+def _book(ledger: str | os.PathLike[str], *, create: bool) -> Ledger:
+    try:
+        return Ledger(ledger, create=create)
+    except LedgerError as error:
+        if create:
+            raise
+        failure = str(error)
+    raise LedgerError(f"{failure} A dataset that is new says what may be spent in all: budget=dp.PureDP(1).")

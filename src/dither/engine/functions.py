@@ -53,28 +53,31 @@ def count_distinct(of: str | Expression) -> Aggregate:
     return CountDistinct(expression(of))
 
 
-def sum(of: str | Expression, bounds: Bounds) -> Aggregate:
+def sum(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     """The sum of a column whose values are clamped to `bounds`; a person's sum to what their rows could add up to."""
-    return _checked(Total(expression(of), bounds))
+    return _checked(Total(expression(of), _known(bounds)))
 
 
-def mean(of: str | Expression, bounds: Bounds) -> Aggregate:
+def mean(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     """The mean of a column whose values are clamped to `bounds`; missing values are left out."""
-    return _checked(Mean(expression(of), bounds))
+    return _checked(Mean(expression(of), _known(bounds)))
 
 
-def variance(of: str | Expression, bounds: Bounds) -> Aggregate:
+def variance(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     """The variance (of the rows there are, divided by n) of a column whose values are clamped to `bounds`."""
-    return _checked(Variance(expression(of), bounds))
+    return _checked(Variance(expression(of), _known(bounds)))
 
 
-def std(of: str | Expression, bounds: Bounds) -> Aggregate:
+def std(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     """The standard deviation: the root of `variance`."""
-    return _checked(Variance(expression(of), bounds, root=True))
+    return _checked(Variance(expression(of), _known(bounds), root=True))
 
 
 def quantile(
-    of: str | Expression, probability: Number | Sequence[Number], bounds: Bounds, interval_level: Number | None = None
+    of: str | Expression,
+    probability: Number | Sequence[Number],
+    bounds: Bounds | None = None,
+    interval_level: Number | None = None,
 ) -> Aggregate:
     """Values below which given parts of each group's rows lie: one `probability`, or a list of them for one price.
 
@@ -89,22 +92,22 @@ def quantile(
     level = None if interval_level is None else rational(interval_level, "interval_level")
     if level is not None:
         check.between(0, 1 - _LEAST_MISS, interval_level=level)
-    return _checked(Quantile(expression(of), bounds, exact, not several, level))
+    return _checked(Quantile(expression(of), _known(bounds), exact, not several, level))
 
 
-def median(of: str | Expression, bounds: Bounds, interval_level: Number | None = None) -> Aggregate:
+def median(of: str | Expression, bounds: Bounds | None = None, interval_level: Number | None = None) -> Aggregate:
     """The middle of each group's values: `quantile` at one half."""
     return quantile(of, Fraction(1, 2), bounds, interval_level)
 
 
-def min(of: str | Expression, bounds: Bounds) -> Aggregate:
+def min(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     """A place near the bottom of each group: the smallest value is one person's, so some rows lie below (see `max`)."""
-    return _checked(Edge(expression(of), bounds, largest=False))
+    return _checked(Edge(expression(of), _known(bounds), largest=False))
 
 
-def max(of: str | Expression, bounds: Bounds) -> Aggregate:
+def max(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     """A place near the top of each group: about 12/ε rows lie above it, times a person's rows and groups."""
-    return _checked(Edge(expression(of), bounds, largest=True))
+    return _checked(Edge(expression(of), _known(bounds), largest=True))
 
 
 def histogram(of: str | Expression, edges: Sequence[Any]) -> Aggregate:
@@ -130,6 +133,16 @@ def top(of: str | Expression, number: int, candidates: Sequence[Any] | None = No
     if not number <= len(known) <= _MOST_CANDIDATES:
         raise ParameterError(f"there must be {number} to {_MOST_CANDIDATES} candidates, got {len(known)}.")
     return Top(expression(of), int(number), pa.array(known))
+
+
+def _known(bounds: Bounds | None) -> Bounds:
+    """There is no default: bounds that were taken from the data would tell of the rows at its ends."""
+    if bounds is None:
+        raise ParameterError(
+            "bounds are needed: the range that values are clamped to, known beforehand and not taken from the data, "
+            "such as bounds=(0, 200)."
+        )
+    return bounds
 
 
 def _checked(aggregate: Any) -> Aggregate:

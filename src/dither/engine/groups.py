@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 from dither.exact import once
-from dither.tables import arrow_table
+from dither.tables import arrow_table, is_frame
 
 __all__ = ["ROOM", "Groups", "Wholes", "counted", "fingerprint", "public_keys"]
 
@@ -110,9 +110,9 @@ def public_keys(columns: Sequence[str], keys: Any) -> pa.Table:
     if isinstance(keys, Mapping):
         if set(keys) != set(columns):
             raise ParameterError(f"keys must have a list for each of {', '.join(columns)}.")
-        rows: list[Any] = list(itertools.product(*(list(keys[name]) for name in columns)))
-    elif isinstance(keys, list | tuple | range | np.ndarray):
-        listed = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+        rows: list[Any] = list(itertools.product(*(_listed(keys[name], f"keys[{name!r}]") for name in columns)))
+    elif not is_frame(keys):
+        listed = _listed(keys, "keys")
         rows = [(key,) for key in listed] if len(columns) == 1 else listed
         if any(not isinstance(row, tuple | list) or len(row) != len(columns) for row in rows):
             raise ParameterError(f"keys must be tuples of {len(columns)} values, one for each of {', '.join(columns)}.")
@@ -125,6 +125,21 @@ def public_keys(columns: Sequence[str], keys: Any) -> pa.Table:
     if any(isinstance(value, datetime) for row in rows for value in row):
         raise ParameterError("keys must be days (datetime.date), not times.")
     return _checked(pa.table(arrays))
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    """The values of a list, an array or a series of pandas, Polars or Arrow."""
+    if isinstance(values, list | tuple | range):
+        return list(values)
+    if isinstance(values, np.ndarray):
+        return list(values.tolist())
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return list(values.to_pylist())
+    if hasattr(values, "to_list"):
+        missing = values.isna() if hasattr(values, "isna") else itertools.repeat(False)  # pandas has several NULLs
+        return [None if is_missing else key for key, is_missing in zip(values.to_list(), missing, strict=False)]
+    said = f"[{values!r}]" if isinstance(values, str) else "['Paris', 'Lyon']"
+    raise ParameterError(f"{name} must be a list of values, got the type {type(values).__name__}. Write {name}={said}.")
 
 
 def fingerprint(public: pa.Table) -> str:

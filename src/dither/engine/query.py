@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping
+import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -33,6 +34,7 @@ from dither.tables import (
     different,
     filtered,
     joined,
+    kinds_of,
     missing_column,
     no_text_is_read,
     not_reserved,
@@ -68,6 +70,19 @@ class Query(Shortcuts):
     """The public keys, in the engine."""
     words: tuple[str, ...] = ()
     """What was asked so far, for the ledger."""
+
+    def __repr__(self) -> str:
+        """What was asked so far. Of the source its name alone."""
+        return f"Query({'; '.join((repr(self.origin.door.account), *self.words))})"
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The names of the columns and their kinds, which are public: whole, real, text, truth or date.
+
+        In a CSV file all are texts, read as numbers or days where these are needed. A column of another type is named
+        by that type, and cannot be used.
+        """
+        return kinds_of(self._table)
 
     def _with(self, *words: str, **changes: Any) -> Query:
         if "_table" in changes and self.origin._source.has_types:
@@ -133,7 +148,7 @@ class Query(Shortcuts):
         table = one_row_each(self._table, unit.column, asked)
         return self._with(f"per person {words}", origin=origin, _table=table)
 
-    def group_by(self, *columns: str | Bins, keys: Any = None) -> Query:
+    def group_by(self, *columns: str | Bins | Sequence[str | Bins], keys: Any = None) -> Query:
         """One answer per combination of values of `columns`: names, or public bins such as dp.bins("age", [0, 18, 99]).
 
         `keys` are the groups, if they are public: a list of values (or of tuples, for several columns), a dictionary
@@ -142,14 +157,17 @@ class Query(Shortcuts):
         already: keys speak of the columns that are not binned.
         """
         self._rows("group_by")
-        names = [each.name if isinstance(each, Bins) else each for each in columns]
-        if not names or len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+        by: tuple[Any, ...] = columns
+        if len(columns) == 1 and isinstance(columns[0], list | tuple):
+            by = tuple(columns[0])
+        names = [each.name if isinstance(each, Bins) else each for each in by]
+        if not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
             raise ParameterError("group_by takes one or more different column names or bins.")
         different((), names)
         for name in names:
             not_reserved(name)
-        binned = [each for each in columns if isinstance(each, Bins)]
-        plain = [each for each in columns if isinstance(each, str)]
+        binned = [each for each in by if isinstance(each, Bins)]
+        plain = [each for each in by if isinstance(each, str)]
         if keys is not None and not plain:
             raise ParameterError("bins are public already: leave keys=... out.")
         public = public_keys(plain, keys) if keys is not None else None
@@ -163,12 +181,12 @@ class Query(Shortcuts):
             made[each.name] = each.label
         if binned and (public is not None or not plain):
             public = _combined(public, binned).select(names)
-        said, uploaded = f"by {', '.join(str(each) for each in columns)}", None
+        said, uploaded = f"by {', '.join(map(str, by))}", None
         if public is not None:
             said += f" for {public.num_rows} public keys {fingerprint(public)}"
             uploaded = self.origin._source.engine.upload(public)
-        by = {name: made[name] for name in names}
-        return self._with(said, _table=table, keys=by, public_keys=public, _key_table=uploaded)
+        ordered = {name: made[name] for name in names}
+        return self._with(said, _table=table, keys=ordered, public_keys=public, _key_table=uploaded)
 
     def agg(self, **aggregates: Aggregate) -> Question:
         """What to ask of each group."""
@@ -226,6 +244,11 @@ class Question:
 
         The price is given as for `plan`. Under a `key`, the same question is answered by the same bytes, once charged.
         """
+        known = inspect.signature(Question.plan).parameters.keys() - {"self"}
+        if unknown := sorted(price.keys() - known):
+            raise ParameterError(
+                f"a release does not know {unknown[0]}=...; it takes {', '.join(sorted(known | {'key'}))}."
+            )
         plan = self.plan(**price)
         query = self.query
         drawing = Drawing(plan, list(query.keys), query.public_keys)

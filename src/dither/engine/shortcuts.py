@@ -78,24 +78,24 @@ class Shortcuts(ABC):
         """How many different values a column has."""
         return self._all_rows(functions.count_distinct(of), price)
 
-    def sum(self, of: str | Expression, bounds: Bounds, **price: Any) -> Single:
+    def sum(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """The sum of a column whose values are clamped to `bounds`."""
         return self._all_rows(functions.sum(of, bounds), price)
 
-    def mean(self, of: str | Expression, bounds: Bounds, **price: Any) -> Single:
+    def mean(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """The mean of a column whose values are clamped to `bounds`."""
         return self._all_rows(functions.mean(of, bounds), price)
 
-    def variance(self, of: str | Expression, bounds: Bounds, **price: Any) -> Single:
+    def variance(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """The variance of a column whose values are clamped to `bounds`."""
         return self._all_rows(functions.variance(of, bounds), price)
 
-    def std(self, of: str | Expression, bounds: Bounds, **price: Any) -> Single:
+    def std(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """The standard deviation of a column whose values are clamped to `bounds`."""
         return self._all_rows(functions.std(of, bounds), price)
 
     def median(
-        self, of: str | Expression, bounds: Bounds, interval_level: Number | None = None, **price: Any
+        self, of: str | Expression, bounds: Bounds | None = None, interval_level: Number | None = None, **price: Any
     ) -> Single:
         """The middle of a column."""
         return self._all_rows(functions.median(of, bounds, interval_level), price)
@@ -104,18 +104,18 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         probability: Number | Sequence[Number],
-        bounds: Bounds,
+        bounds: Bounds | None = None,
         interval_level: Number | None = None,
         **price: Any,
     ) -> Single:
         """Values below which given parts of the rows lie."""
         return self._all_rows(functions.quantile(of, probability, bounds, interval_level), price)
 
-    def min(self, of: str | Expression, bounds: Bounds, **price: Any) -> Single:
+    def min(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """A place near the bottom of a column."""
         return self._all_rows(functions.min(of, bounds), price)
 
-    def max(self, of: str | Expression, bounds: Bounds, **price: Any) -> Single:
+    def max(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """A place near the top of a column."""
         return self._all_rows(functions.max(of, bounds), price)
 

@@ -1,12 +1,12 @@
 """The only room that touches rows, and the only one that imports Ibis: dataset → bounded table → exact aggregate."""
 
 from dither.tables.bounded import BoundedTable, ExactAggregate
-from dither.tables.compiled import different, missing_column, with_values
+from dither.tables.compiled import different, kinds_of, missing_column, with_values
 from dither.tables.expression import Column, Expression, col, if_else
 from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
 from dither.tables.measure import Centred, Measure, People, RowCount, Squares, Sum, Values
 from dither.tables.reshaped import filtered, joined, one_row_each
-from dither.tables.source import Source, arrow_table, not_reserved, open_source
+from dither.tables.source import Source, arrow_table, is_frame, not_reserved, open_source
 from dither.tables.typed import no_text_is_read
 
 __all__ = [
@@ -30,7 +30,9 @@ __all__ = [
     "different",
     "filtered",
     "if_else",
+    "is_frame",
     "joined",
+    "kinds_of",
     "missing_column",
     "no_text_is_read",
     "not_reserved",

@@ -31,6 +31,7 @@ __all__ = [
     "entered",
     "is_present",
     "kind_of",
+    "kinds_of",
     "missing_column",
     "number",
     "of_kind",
@@ -74,13 +75,22 @@ def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Ta
 def kind_of(value: ir.Value) -> str:
     """The kind of a value: whole, real, text, truth or date. Other types are refused."""
     of = value.type()
-    for kind, test in _KINDS.items():
-        if test(of):
-            return kind
+    kind = _kind(of)
+    if kind is not None:
+        return kind
     raise ParameterError(
         f"a column of the type {of} cannot be used here. "
         "Columns hold whole or real numbers, texts, truth values or dates."
     )
+
+
+def kinds_of(table: ir.Table) -> dict[str, str]:
+    """The kind of each column; where it has none, its type. No row is looked at."""
+    return {name: _kind(of) or str(of) for name, of in table.schema().items()}
+
+
+def _kind(of: dt.DataType) -> str | None:
+    return next((kind for kind, test in _KINDS.items() if test(of)), None)
 
 
 def number(value: ir.Value) -> Any:

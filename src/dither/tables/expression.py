@@ -114,6 +114,10 @@ class Expression:
             raise ParameterError("is_in needs at least one value.")
         return Operation("is_in", (self, *listed))
 
+    def between(self, low: Any, high: Any) -> Operation:
+        """Whether the value lies between two others, or is one of them."""
+        return Operation("and", (self >= low, self <= high))
+
     def coalesce(self, other: Any) -> Operation:
         """The value, or `other` where it is missing."""
         return Operation("coalesce", (self, literal(other)))

@@ -25,7 +25,7 @@ from dither.tables.compiled import different
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import SEPARATED, DuckDB
 
-__all__ = ["Source", "arrow_table", "not_reserved", "open_source"]
+__all__ = ["Source", "arrow_table", "is_frame", "not_reserved", "open_source"]
 
 _Opened = TypeVar("_Opened")
 
@@ -62,13 +62,16 @@ def not_reserved(name: str) -> None:
 
 
 def open_source(source: Any, table: str | None = None, identity: str | None = None) -> Source:
-    """The table behind a path, a glob, a frame, an Ibis table, or a database URL or a Spark session with `table`.
+    """The table behind paths or globs, a frame, an Ibis table, or a database URL or a Spark session with `table`.
 
     Frames in memory have no name of their own, so they need `identity`: a name under which their budget is kept.
     """
-    if isinstance(source, str | os.PathLike) and "://" not in os.fspath(source):
+    if _is_path(source):
         _not_needed(table)
-        return _files(os.fspath(source), identity)
+        return _files([os.fspath(source)], identity)
+    if isinstance(source, list | tuple) and source and all(map(_is_path, source)):
+        _not_needed(table)
+        return _files([os.fspath(each) for each in source], identity)
     if isinstance(source, str):
         return _database(source, table, identity)
     if isinstance(source, ir.Table):
@@ -78,6 +81,11 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
     if _library(source) == "pyspark":
         return _spark(source, table, identity)
     _not_needed(table)
+    if not is_frame(source):
+        raise ParameterError(
+            "a source is a path or a list of paths, a database URL, or a table of pandas, Polars, Arrow, Ibis or "
+            f"Spark; got the type {type(source).__name__}."
+        )
     named, frame, own = _named(identity), arrow_table(source), DuckDB()
     found = _opened(
         lambda: own.frame(frame), "the frame cannot be read", "Check that DuckDB knows the types of its columns."
@@ -87,6 +95,8 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
 
 def arrow_table(frame: Any) -> pa.Table:
     """A pandas, Polars (also lazy) or Arrow table as an Arrow table."""
+    if not is_frame(frame):
+        raise ParameterError(f"a table of pandas, Polars or Arrow is needed, got the type {type(frame).__name__}.")
     if isinstance(frame, pa.Table):
         return _decoded(frame)
     if isinstance(frame, pa.RecordBatch):
@@ -98,17 +108,24 @@ def arrow_table(frame: Any) -> pa.Table:
             "Check it with collect().",
         )
         return _decoded(found.to_arrow())
-    if _library(frame) == "pandas" and hasattr(frame, "columns"):
-        return _decoded(_of_pandas(frame))
-    raise ParameterError(
-        f"a source is a path, a database URL, or a table of pandas, Polars, Arrow, Ibis or Spark; "
-        f"got the type {type(frame).__name__}."
-    )
+    return _decoded(_of_pandas(frame))
+
+
+def _is_path(source: Any) -> bool:
+    """Whether this names files, and not a database."""
+    return isinstance(source, str | os.PathLike) and "://" not in str(os.fspath(source))
+
+
+def is_frame(source: Any) -> bool:
+    """Whether this is a table in memory: a series has no columns. Asked of its type, as a lazy frame would compute."""
+    is_arrow = isinstance(source, pa.Table | pa.RecordBatch)
+    return is_arrow or (_library(source) in ("pandas", "polars") and hasattr(type(source), "columns"))
 
 
 def _of_pandas(frame: Any) -> pa.Table:
     if not all(isinstance(name, str) for name in frame.columns):
         raise ParameterError("the columns of a frame must have texts as names.")
+    _check_names(list(frame.columns))
     mixed = ""
     columns = {}
     for name in frame.columns:
@@ -125,9 +142,7 @@ def _of_pandas(frame: Any) -> pa.Table:
 
 def _decoded(table: pa.Table) -> pa.Table:
     """Categories as the texts they stand for: their codes depend on all rows. Times as DuckDB keeps them."""
-    if not table.column_names or len(set(table.column_names)) != table.num_columns:
-        raise ParameterError("a table has one or more columns, each with a name of its own.")
-    different((), table.column_names)
+    _check_names(table.column_names)
     for index, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             plain = table.column(index).cast(field.type.value_type)
@@ -135,6 +150,12 @@ def _decoded(table: pa.Table) -> pa.Table:
         elif getattr(field.type, "unit", None) in _MICROSECONDS and not pa.types.is_time(field.type):
             table = table.set_column(index, field.name, _in_microseconds(table.column(index)))
     return table
+
+
+def _check_names(names: list[str]) -> None:
+    if not names or len(set(names)) != len(names):
+        raise ParameterError("a table has one or more columns, each with a name of its own.")
+    different((), names)
 
 
 def _in_microseconds(times: Any) -> Any:
@@ -147,27 +168,37 @@ def _in_microseconds(times: Any) -> Any:
     return pc.if_else(inside, times, pa.scalar(None, of)).cast(finer)
 
 
-def _files(pattern: str, identity: str | None) -> Source:
-    found = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
-    paths = sorted({Path(name).resolve() for name in found if os.path.isfile(name)})
-    if not paths:
-        raise ParameterError(
-            f"no file is found at {pattern!r}. Check the path; a pattern such as data/*.parquet works too."
-        )
+def _files(patterns: list[str], identity: str | None) -> Source:
+    """All files of all patterns, each once: in whatever order they are given, they are one source with one name."""
+    paths = sorted({path for pattern in patterns for path in _found(pattern)})
+    said = repr(patterns[0]) if len(patterns) == 1 else f"{patterns[0]!r} and {len(patterns) - 1} more"
     if identity is None and any(path.stat().st_nlink > 1 for path in paths):
         raise ParameterError(
-            f"a file at {pattern!r} has several names (hard links), which would have a budget each. "
+            f"a file at {said} has several names (hard links), which would have a budget each. "
             "Give the data one name that stays the same: identity='visits 2024'."
         )
     engine = DuckDB()
     table = _opened(
         lambda: engine.files(paths),
-        f"the files at {pattern!r} cannot be read as a table",
+        f"the files at {said} cannot be read as a table",
         "Check that they are CSV files in UTF-8 with a header line, or Parquet files, and that none is empty.",
     )
     parts = frozenset(f"file:{_digest([str(path)])}" for path in paths)
     name = identity or f"files:{_digest(map(str, paths))}:{paths[0].name}"
     return Source(engine, table, name, parts, has_types=paths[0].suffix.lower() not in SEPARATED)
+
+
+def _found(pattern: str) -> list[Path]:
+    if os.path.isdir(pattern):
+        inside = os.path.join(pattern, "*.parquet")
+        raise ParameterError(f"{pattern!r} is a folder. Name its files by a pattern, such as {inside!r}.")
+    found = [pattern] if os.path.exists(pattern) else glob.glob(pattern, recursive=True)
+    paths = [Path(name).resolve() for name in found if os.path.isfile(name)]
+    if not paths:
+        raise ParameterError(
+            f"no file is found at {pattern!r}. Check the path; a pattern such as data/*.parquet works too."
+        )
+    return paths
 
 
 def _database(url: str, table: str | None, identity: str | None) -> Source:

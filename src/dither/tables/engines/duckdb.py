@@ -12,6 +12,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import ParameterError
+from dither.tables.compiled import different
 from dither.tables.engines.encoding import is_utf8
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
 from dither.tables.engines.quotes import is_one_line_each
@@ -152,4 +153,5 @@ def _header(path: Path) -> tuple[list[str], str]:
         raise ParameterError(
             f"the file {path.name!r} must start with a header line of different column names, one for each column."
         )
+    different((), names)
     return names, separator
