@@ -7,6 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from dither.accounting import compose
@@ -199,3 +202,25 @@ def test_a_change_that_shows_or_that_costs_more_is_refused(adjacency: Any) -> No
 @pytest.mark.parametrize("adjacency", [None, REPLACE_ONE, person("user_id", 1, "replace")], ids=str)
 def test_one_answer_each_that_may_be_replaced(adjacency: Any) -> None:
     assert RandomizedResponse(answers=[0, 1], keep="0.5", adjacency=adjacency).guarantee.adjacency == adjacency
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        np.array,
+        pd.Series,
+        lambda x: pd.Series(x, dtype="category"),
+        pl.Series,
+        pa.array,
+        lambda x: pa.chunked_array([x]),
+    ],
+)
+def test_a_series_of_answers_is_answered_one_by_one(made: Any) -> None:
+    """`keep` is so near to 1 that an answer moves with probability below 1e-17."""
+    for answers in (["no", "yes"], [0, 1], [False, True]):
+        mechanism = RandomizedResponse(answers=answers, keep=1 - Fraction(1, 1 << 60))
+        given = made([answers[1], answers[0], answers[1]])
+        assert mechanism.release(given).value.tolist() == [answers[1], answers[0], answers[1]]
+        assert mechanism.estimate(given).count == 3
+        with pytest.raises(ParameterError, match="declared"):
+            mechanism.release(made(["maybe"]))

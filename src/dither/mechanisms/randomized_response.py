@@ -122,12 +122,12 @@ class RandomizedResponse(Mechanism):
     # ---------------------------------------------------------------- release
 
     def release(self, value: Any) -> Release:
-        """Randomize one answer, or each of a list or an array of answers. An answer outside the set is refused."""
-        if isinstance(value, list | np.ndarray):
+        """Randomize one answer, or each of a list, an array or a series of them. One outside the set is refused."""
+        if _is_many(value):
             values = _array(value)
             codes = self._codes(values)
             drawn = self._decoded(self._answered(codes)).reshape(values.shape)
-            return self._released(drawn if isinstance(value, np.ndarray) else drawn.tolist())
+            return self._released(drawn.tolist() if isinstance(value, list) else drawn)
         code = self._answered(self._codes(_array([value])))
         return self._released(self.answers[int(code[0])])
 
@@ -221,7 +221,7 @@ class RandomizedResponse(Mechanism):
         return Frequencies(estimate, variance, count)
 
     def _shown(self, answers: Any) -> tuple[NDArray[np.intp], int]:
-        values = _array(answers if isinstance(answers, list | np.ndarray) else [answers])
+        values = _array(answers if _is_many(answers) else [answers])
         if not values.size:
             raise ParameterError("there must be at least one answer to estimate from, got none.")
         return np.bincount(self._codes(values), minlength=len(self.answers)), values.size
@@ -268,9 +268,16 @@ def _one_answer_each(adjacency: Adjacency | None) -> Adjacency | None:
     return known
 
 
-def _array(values: list[Any] | NDArray[Any]) -> NDArray[Any]:
+def _is_many(value: Any) -> bool:
+    """Whether these are several answers: a list, an array, or a series of pandas, Polars or Arrow. A tuple is one."""
+    return isinstance(value, list) or (hasattr(value, "__array__") and not isinstance(value, np.generic))
+
+
+def _array(values: Any) -> NDArray[Any]:
     """An array; a list becomes one of objects, as NumPy would make text of the number in ["a", 1]."""
-    return values if isinstance(values, np.ndarray) else np.fromiter(values, dtype=object, count=len(values))
+    if isinstance(values, list):
+        return np.fromiter(values, dtype=object, count=len(values))
+    return np.asarray(values)
 
 
 def _keep(count: int, epsilon: Number) -> Fraction:
