@@ -16,7 +16,6 @@ from dither.cli.failures import SHOWN_WRONG
 from dither.cli.options import JSON
 from dither.cli.screen import print_json, printable, working
 from dither.errors import CertificateError
-from dither.exact import in_words
 
 if TYPE_CHECKING:
     from dither.engine import Checked
@@ -75,14 +74,14 @@ def _checked(text: str, location: str | None) -> Checked:
 
 def _as_json(checked: Checked) -> dict[str, Any]:
     said: dict[str, Any] = {"accepted": True, "guarantee": _promise(checked), "event": str(checked.event)}
-    said["computed"] = [{"delta": in_words(delta), "epsilon": found} for delta, found in checked.epsilons.items()]
+    said["computed"] = [{"delta": _words(delta), "epsilon": found} for delta, found in checked.epsilons.items()]
     if checked.entry is not None:
         said |= {"ledger_entry": checked.entry.number, "ledger_entries": checked.entries}
     return said
 
 
 def _in_words(checked: Checked) -> str:
-    again = ", ".join(f"epsilon {_up(found)} at delta {in_words(delta)}" for delta, found in checked.epsilons.items())
+    again = ", ".join(f"epsilon {_up(found)} at delta {_words(delta)}" for delta, found in checked.epsilons.items())
     promise = f"costs at most {_promise(checked)}{again and f' (computed again: {again})'}"
     cost = printable(f"{promise}: {checked.event}.")  # in one line, whatever names are in it
     if checked.entry is None:
@@ -99,7 +98,12 @@ def _in_words(checked: Checked) -> str:
 
 def _up(number: float) -> str:
     """Six digits of a bound, rounded up."""
-    return in_words(Fraction(Context(prec=6, rounding=ROUND_CEILING).create_decimal(repr(number))))
+    return _words(Fraction(Context(prec=6, rounding=ROUND_CEILING).create_decimal(repr(number))))
+
+
+def _words(number: Fraction) -> str:
+    in_words: Callable[[Fraction], str] = importlib.import_module("dither.exact").in_words
+    return in_words(number)
 
 
 def _promise(checked: Checked) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from dither.adjacency import Adjacency, checked
@@ -35,6 +36,7 @@ __all__ = ["Gaussian"]
 _LARGEST_LINE = 10**24  # lattice_pairs: above, on the line too, the theorem of smoothing.md is exact to 1e-23
 _LARGEST_MU_SQUARED = 10**14
 _LARGEST_COMPOSED = 50**2  # lattice_pairs: of D²/V, above which floats cannot hold the tails on the integers
+_SMALLEST_DELTA = Fraction(1, 10**12)
 _SUMMED = 10**4
 
 
@@ -175,8 +177,8 @@ class Gaussian(Additive):
         """What is drawn for integers, or what is drawn for real numbers: which one, the type of the value will say.
 
         Where integers may move in several coordinates at once, their exact pair is not known: then it is continuous
-        noise that is at least as easy to see through as either; and where the integers are too coarse for that, their
-        zCDP. `event_for(value)` says one of the two.
+        noise that is at least as easy to see through as either; and where the integers are too coarse for that, or
+        that would say less, their zCDP. `event_for(value)` says one of the two.
         """
         integers = self._on_integers
         if self._integers is not None and integers is not None and integers.is_composed_exactly:
@@ -288,8 +290,14 @@ class _OnLattice:
 
     @property
     def mu_squared(self) -> Fraction | None:
-        """The continuous noise that dominates it (smoothing.md); None if it is too coarse for that."""
-        return self.proved or dominating_mu_squared(self.variance, self.distance_squared, self.coordinates)
+        """The continuous noise that dominates it (smoothing.md); None if it is too coarse for that.
+
+        Or so coarse that its zCDP says more, down to a δ of 1e-12: both hold, and one is said.
+        """
+        if self.proved is not None:
+            return self.proved
+        found = dominating_mu_squared(self.variance, self.distance_squared, self.coordinates)
+        return found if found is None or self.on_grid or _is_tighter(found, self.rho) else None
 
     @property
     def is_on_the_line(self) -> bool:
@@ -308,6 +316,12 @@ class _OnLattice:
         if self.mu_squared is not None:
             return GaussianDP.from_square(self.mu_squared, adjacency=adjacency)
         return ZCDP(self.rho, adjacency=adjacency)
+
+
+@lru_cache(maxsize=256)
+def _is_tighter(mu_squared: Fraction, rho: Fraction) -> bool:
+    """Whether μ-GDP costs no more than ρ-zCDP, μ² ≥ 2ρ, where δ is small; the larger δ, the better μ-GDP compares."""
+    return GaussianDP.from_square(mu_squared).epsilon(_SMALLEST_DELTA) <= ZCDP(rho).epsilon(_SMALLEST_DELTA)
 
 
 def _made_for(mu_squared: Fraction, square: Fraction, coordinates: int, *, on_grid: bool = False) -> _OnLattice:
