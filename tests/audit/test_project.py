@@ -192,6 +192,26 @@ def test_a_question_without_columns_is_examined() -> None:
 
 
 @pytest.mark.usefixtures("door")
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        (Asked({"n": dp.count()}), "last: .*has no price"),
+        (Asked({"n": dp.count()}, group_by=("city",), price={"epsilon": 1}), "last: .*delta"),
+        (Asked({"n": dp.count()}, where=(dp.col("city") + 1 > 2,), columns={"city": dp.col("k").year() == ""},
+               price={"epsilon": 1}), "last: "),
+    ],
+)  # fmt: skip
+def test_a_question_that_cannot_be_planned_is_refused_before_any_is_tried(
+    last: Asked, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Any] = []
+    monkeypatch.setattr(Stage, "release", lambda self, side: tried.append(side))
+    with pytest.raises(dp.errors.ParameterError, match=words):
+        examine({"first": asked("count"), "last": last}, dp.Rows(), {}, written=True, pairs=1, samples=4000)
+    assert not tried
+
+
+@pytest.mark.usefixtures("door")
 @pytest.mark.parametrize("wrong", [{"alpha": 0}, {"alpha": float("nan")}, {"pairs": 0}, {"samples": 0}])
 def test_bad_figures_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(dp.errors.ParameterError):

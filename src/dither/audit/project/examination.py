@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
@@ -123,20 +124,31 @@ def examine(
     if samples is not None:  # the attack would refuse too few, after all replays; it has too few pairs to ask for more
         check.count(least=FEWEST_SAMPLES, samples=samples)
     person = unit.column if isinstance(unit, Person) else None
+    for name, asked in questions.items():  # all are planned before one is tried, as what is found by then would be lost
+        with _on_stage(name, asked, unit, kinds, person, written):
+            pass
     found = []
     for number, (name, asked) in enumerate(questions.items()):
-        with tempfile.TemporaryDirectory() as folder:
-            columns = pools([asked], kinds, person, written=written)
-            tables = Neighbours(columns, unit, _grouping(asked), written)
-            try:
-                with staged(asked, unit, tables.empty(), Path(folder), written=written) as stage:
-                    whole = _Examination(
-                        name, stage, tables, pairs, samples, share, _part(progress, number, len(questions))
-                    )
-                    found.append(whole.examined())
-            except ParameterError as error:
-                raise ParameterError(f"{name}: {error}") from None
+        with _on_stage(name, asked, unit, kinds, person, written) as (stage, tables):
+            whole = _Examination(name, stage, tables, pairs, samples, share, _part(progress, number, len(questions)))
+            found.append(whole.examined())
     return found
+
+
+@contextmanager
+def _on_stage(
+    name: str, asked: Inquiry, unit: TableUnit, kinds: Mapping[str, str], person: str | None, written: bool
+) -> Iterator[tuple[Stage, Neighbours]]:
+    """The question, planned, and the tables that are made up for it; what is refused is refused by its name."""
+    try:
+        tables = Neighbours(pools([asked], kinds, person, written=written), unit, _grouping(asked), written)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            staged(asked, unit, tables.empty(), Path(folder), written=written) as stage,
+        ):
+            yield stage, tables
+    except ParameterError as error:
+        raise ParameterError(f"{name}: {error}") from None
 
 
 def _grouping(asked: Inquiry) -> frozenset[str]:
