@@ -111,3 +111,11 @@ def test_graphs_ask_for_neighbours() -> None:
     mechanism = dp.SmoothSensitivity(Triangles(5), epsilon=1)
     with pytest.raises(ParameterError, match="neighbours="):
         neighbours_of(mechanism)
+
+
+def test_points_that_are_all_too_far_apart_have_no_neighbours() -> None:
+    far = dp.MetricExponential(points=[0, 10], distance=lambda x, y: abs(x - y), sensitivity=1, epsilon=1)
+    with pytest.raises(ParameterError, match="no two of its points are within the sensitivity 1 of each other"):
+        attack(far)
+    near = dp.MetricExponential(points=[0, 1, 10], distance=lambda x, y: abs(x - y), sensitivity=1, epsilon=1)
+    assert set(neighbours_of(near)) == {(0, 1), (1, 0)}

@@ -138,6 +138,12 @@ def _(mechanism: MetricExponential) -> list[Pair]:
         for j in range(len(points))
         if 0 < distances[i][j] <= mechanism.sensitivity
     ]
+    if not near:
+        raise ParameterError(
+            f"{type(mechanism).__name__} has no neighbours to try: no two of its points are within the sensitivity "
+            f"{mechanism.sensitivity} of each other, so that it promises nothing of any two. "
+            "Give it points, or a sensitivity, with which two are neighbours."
+        )
     farthest = sorted(near, key=lambda each: -each[0])[: max(_SCORES)]
     return [(one, other) for _, one, other in farthest]
 
