@@ -145,6 +145,27 @@ def test_a_mistake_in_the_engine_is_found(name: str, opened: Opened, monkeypatch
     assert words in str(verdict.difference), verdict.difference
 
 
+FAR = dp.sum("x", (0, 200))
+
+
+@pytest.mark.parametrize(
+    ("asked", "price", "words"),
+    [
+        ({"sum": FAR}, {"epsilon": 1}, "more than the sensitivity 13107200, that is 200 in the unit of the column"),
+        ({"sum": FAR}, {"rho": 1}, "squared, that is 40000 in the unit of the column"),
+        ({"sum": FAR, "near": dp.sum("x", (0, 100))}, {"epsilon": 2}, "the sensitivity 13107200, in steps"),
+    ],
+    ids=["laplace", "gaussian", "two columns"],
+)  # fmt: skip
+def test_a_sensitivity_is_said_in_the_unit_of_the_column(
+    asked: dict[str, Any], price: dict[str, Any], words: str, opened: Opened, monkeypatch: Patch
+) -> None:
+    no_clamp(monkeypatch)
+    case = replace(GROUPED["sum"], ask=asked, price=price)
+    verdict = compared(case, "rows", WORLDS, 0, opened, lambda table: table)
+    assert words in str(verdict.difference)
+
+
 @pytest.mark.parametrize(
     ("name", "mistake"),
     [

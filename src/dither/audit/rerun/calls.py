@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dither.audit.rerun.portrait import same
+from dither.events import Event
 
 __all__ = ["Call", "Difference", "Recorder", "Repeater", "Stream"]
 
@@ -35,6 +37,8 @@ class Call:
     """Where in the stream its bits begin."""
     is_half: bool = False
     """Whether a replacement counts twice here: the call was made for a record that is added or removed."""
+    units: Mapping[Event, frozenset[Fraction]] = field(default_factory=dict)
+    """What 1 may stand for in the unit of a column, by the noise that is added, where the result tells."""
 
 
 class Difference(BaseException):

@@ -21,7 +21,6 @@ import numpy as np
 
 from dither.audit.rerun.frames import frame_portrait, is_frame
 from dither.errors import LedgerError, ParameterError
-from dither.ledger import Entry
 from dither.mechanisms.certificate import digest
 
 __all__ = ["input_portrait", "portrait", "same"]
@@ -109,7 +108,7 @@ class _Painter:
             raise _refused(value) from None
 
     def _other(self, value: Any) -> Any:
-        for kinds, parts in _PARTS:
+        for kinds, parts in ((_entries(), _of_entry), *_PARTS):
             if isinstance(value, kinds):
                 return self.paint(type(value)), self.all(parts(value))
         if isinstance(value, type):
@@ -207,7 +206,13 @@ def _of_cell(cell: CellType) -> tuple[Any, ...]:
         return ()
 
 
-def _of_entry(entry: Entry) -> tuple[Any, ...]:
+def _entries() -> Any:
+    """The class of entries of the ledger. Who has one has loaded it, and the database that comes with it."""
+    module = sys.modules.get("dither.ledger.entry")
+    return () if module is None else module.Entry
+
+
+def _of_entry(entry: Any) -> tuple[Any, ...]:
     try:
         content = {name: each for name, each in entry.content.items() if name not in _OF_THE_RUN}
     except LedgerError:
@@ -247,7 +252,6 @@ def _is_cached(attribute: object) -> bool:
 
 _PARTS: Final[tuple[tuple[Any, Callable[[Any], Iterable[Any]]], ...]] = (
     (complex, lambda value: (value.real, value.imag)),
-    (Entry, _of_entry),
     (BaseException, _of_error),
     (FunctionType, _of_function),
     (CellType, _of_cell),

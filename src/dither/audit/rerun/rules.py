@@ -55,7 +55,8 @@ def added(terms: dict[str, Any], moved: Sequence[int], pair: Pair) -> list[Event
         return _gaussian(event, grid, len(moved), square, count, pair)
     assert isinstance(event, LaplaceNoise | StaircaseNoise), "noise of which no rule is known"
     if distance * step > event.sensitivity:
-        raise _refuse(f"the values moved by more than the sensitivity {event.sensitivity}", *pair)
+        said = _said(event, event.sensitivity, 1, pair)
+        raise _refuse(f"the values moved by more than the sensitivity {said}", *pair)
     return [replace(event, sensitivity=distance * step) if isinstance(event, LaplaceNoise) else event]
 
 
@@ -66,10 +67,24 @@ def _gaussian(event: GaussianNoise, grid: Any, size: int, square: int, count: in
             raise _refuse("the values moved by more than the sensitivity of the noise", *pair)
         return [event]
     if square > event.sensitivity_squared:
-        raise _refuse(f"the values moved by more than {event.sensitivity_squared}, squared", *pair)
+        said = _said(event, event.sensitivity_squared, 2, pair)
+        raise _refuse(f"the values moved by more than {said}", *pair)
     if count > event.dimension:
         raise _refuse(f"more than {event.dimension} coordinates moved", *pair)
     return [replace(event, sensitivity_squared=Fraction(square), dimension=count)]
+
+
+def _said(event: Event, amount: Fraction, power: int, pair: Pair) -> str:
+    """A sensitivity, or its square. Sums of a table are kept in steps: they are said in the unit of the column too."""
+    words = f"{amount}{', squared' if power == 2 else ''}"
+    units = pair[0].units.get(event, frozenset({Fraction(1)}))
+    if units == {1}:
+        return words
+    if len(units) > 1:
+        return f"{words}, in steps of the sum of a column"
+    (unit,) = units
+    own = amount * unit**power
+    return f"{words}, that is {own if own.denominator == 1 else f'{float(own):.6g}'} in the unit of the column"
 
 
 def _wide_enough(event: Event, law: Any, step: Fraction, pair: Pair) -> None:

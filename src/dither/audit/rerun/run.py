@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from dither.audit.rerun.verdict import Replayed
 from dither.errors import ParameterError
 from dither.events import Event
 from dither.measures import Guarantee
+from dither.mechanisms import Release
 from dither.noise._replay import recording
 
 __all__ = ["Recording", "replay"]
@@ -91,7 +93,7 @@ class Recording:
                 raise self._found
             again, repeater = self._repeated(data)
             charged = charged if charged is not None else self._stated
-            _compare(calls, repeater.calls, charged, worlds)
+            _compare(calls, repeater.calls, charged, worlds, _units(self._result))
             if not self._is_shown_by(again):
                 raise Difference(self._apart(again))
             if repeater.warned != self._tape.warned and repeater.warned != self._repeated(self._data)[1].warned:
@@ -164,8 +166,23 @@ def _outcome(pipeline: Callable[[Any], Any], data: Any, tape: Recorder) -> Any:
     return outcome
 
 
+def _units(result: Any) -> dict[Event, frozenset[Fraction]]:
+    """What 1 stands for in the columns that noise is added to; one law of noise may hide several.
+
+    Only a release of a table has a plan with parts. (Its class would bring all of the engine with it.)
+    """
+    found: dict[Event, frozenset[Fraction]] = defaultdict(frozenset)
+    for part in getattr(getattr(result, "plan", None), "parts", {}).values() if isinstance(result, Release) else ():
+        found[part.noise.event] |= {getattr(getattr(part.need, "measure", None), "unit", Fraction(1))}
+    return found
+
+
 def _compare(
-    before: Sequence[Call], after: Sequence[Call], charged: Guarantee | None, worlds: Sequence[int] | None
+    before: Sequence[Call],
+    after: Sequence[Call],
+    charged: Guarantee | None,
+    worlds: Sequence[int] | None,
+    units: Mapping[Event, frozenset[Fraction]],
 ) -> None:
     if len(before) > len(after):
         raise Difference(f"{len(before)} calls on one side, and {len(after)} on the other.")
@@ -175,7 +192,7 @@ def _compare(
         if first.kind not in RULES:
             raise ParameterError(f"there is no rule for calls of the kind '{first.kind}'. Known: {', '.join(RULES)}.")
         check_shown(first)
-        first = replace(first, is_half=_is_half(first, charged))
+        first = replace(first, is_half=_is_half(first, charged), units=units)
         for world, left, right in _by_world(first, second, worlds):
             spent[world] += RULES[left.kind](left, right)
             _one_direction(signs, left, right)
