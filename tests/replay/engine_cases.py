@@ -87,7 +87,7 @@ def _compared(query: Any, worlds: int) -> Any:
     """Every comparison, of numbers, days and texts, and numbers that stand before an operator."""
     x, k, day, city = map(dp.col, ("x", "k", "day", "city"))
     numbers = (x < k) | (x >= 50) | (k == 1) | (100 <= x) | (0 * x == -0.0)
-    others = (day > date(1970, 1, 1)) & (day <= date(2024, 2, 29)) | (city == "")
+    others = (day > date(1970, 1, 1)) & (day <= date(2024, 2, 29)) | (city == "") | k.between(1, x)
     chosen = dp.if_else(numbers, 1 - k, dp.if_else(others, 3 * x, 1 + x))
     return _known(query.where((x <= 110) | (k > 0) | others).with_columns(chosen=chosen), worlds)
 
@@ -172,7 +172,7 @@ CASES = [
         },
     ),
     EngineCase(
-        "comparisons", _operators(*COMPARISONS), _compared,
+        "comparisons", _operators(*COMPARISONS) | {"Expression.between"}, _compared,
         {"sum": dp.sum("chosen", (-5, 50)), "count": dp.count(), "distinct": dp.count_distinct("chosen")},
     ),
     EngineCase("join", frozenset({"Query.join"}), _joined, WHOLES),
