@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binom
 
 import dither as dp
 from dither.engine.groups import Groups
 from dither.engine.needs import Added, Neighbour
-from dither.engine.ranks import Binned, RankNoise, Ranks
+from dither.engine.ranks import Binned, Extreme, RankNoise, Ranks
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.tables import Column, Lattice
 from tests.engine.conftest import Open
@@ -88,6 +90,31 @@ def test_intervals_of_quantiles_hold_the_quantile() -> None:
     misses = int(((draws[:, 1] > 3) | (draws[:, 2] < 2)).sum())
     assert binom.sf(misses - 1, size, float(1 - level)) > ALARM
     assert misses < size // 4
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_an_extreme_of_many_equal_rows_is_found(largest: bool) -> None:
+    """Each of 40 is beyond them with at most 10 %: more than 20 with a probability below 1e-10 (binomial)."""
+    need = Ranks(Column("x"), LATTICE, Extreme(largest))
+    start, end = need.edge(need.bins // 2), need.edge(need.bins // 2 + 1)
+    rows = Binned(np.array([start]), np.array([end]), np.array([500]))
+    noise = RankNoise(need, Neighbour(1, 1, dp.Rows().adjacency), EPSILON)
+    draws = noise.draw([rows] * 40).flatten().to_numpy()
+    assert sum(abs(place - start) > 0.01 for place in draws) <= 20
+
+
+@given(total=st.integers(0, 60), beyond=st.integers(1, 40), largest=st.booleans(), above=st.integers(0, 60))
+def test_one_row_moves_the_score_of_an_extreme_by_one_rank(total: int, beyond: int, largest: bool, above: int) -> None:
+    """A row is added above a place or at or below it."""
+    extreme, above = Extreme(largest), min(above, total)
+
+    def loss(number: int, over: int, under: int) -> int:
+        target = extreme.target(number, beyond)
+        return max(0, target.units * over - target.above, target.units * under - target.below)
+
+    before = loss(total, above, total - above)
+    for over, under in ((above + 1, total - above), (above, total - above + 1), (above, total - above)):
+        assert abs(loss(total + 1, over, under) - before) <= 2
 
 
 def test_a_mean_lies_in_its_interval(visits: pa.Table, opened: Open) -> None:

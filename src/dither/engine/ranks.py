@@ -5,7 +5,12 @@ place y let A(y) be the number of rows in bins that begin after y and B(y) of th
 The score of y is −min(T, max(0, d·A(y) − α, d·B(y) − β)) as in `dither.estimators.ranks`, with the target (d, α, β).
 
 *Sensitivity.* One row moves a score by at most the slope max(p, d − p) for the p/d-quantile, by 1 for an extreme
-(d = 1), whose α and β are a constant number of rows from the ends. So `rows` rows move it by `rows` times that.
+(in ranks), whose target is a constant number of rows from the end. So `rows` rows move it by `rows` times that.
+
+*Extremes.* With t rows to lie beyond, α = min(2t, n) and β = max(2n − 2t, n) for d = 2, or the other way round: at most
+half of the rows lie beyond. One row more moves α by 0 or 1 and β by 1 or 2, so that 2A − α moves by −1 to 2 and 2B − β
+by −2 to 1: 2 at most, 1 in ranks. In the empty space beyond all rows the loss is t ranks; it can have as many times the
+width of one bin, in which many equal rows may be, as there are bins. So t is 12 scales, and the bins are fewer: 2^14.
 
 *Several quantiles* (Kaplan, Schnapp and Stemmer 2022). The middle one is answered first and its answer cuts the rows
 in two; each half answers its own. A neighbour's rows in a group are spread over the parts of a level, and each of
@@ -45,7 +50,8 @@ __all__ = ["Extreme", "RankNoise", "Ranks"]
 
 MOST_BINS: Final = 1 << 18
 """An answer is as fine as a 2^18-th part of the bounds."""
-_RANK: Final = 12
+_MOST_BINS_OF_EXTREMES: Final = 1 << 14
+_SCALES_BEYOND: Final = 12
 _BARS_SHARE: Final = Fraction(2, 5)
 _FAR: Final = 64
 _EXACT: Final = 1 << 53
@@ -99,6 +105,11 @@ class Extreme:
 
     largest: bool
 
+    def target(self, total: int, beyond: int) -> Target:
+        """So many rows beyond, and half of them at most: see above."""
+        few, many = min(2 * beyond, total), max(2 * (total - beyond), total)
+        return Target(2, few, many) if self.largest else Target(2, many, few)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranks(Need):
@@ -112,7 +123,8 @@ class Ranks(Need):
     @property
     def bins(self) -> int:
         """Into how many the bounds are cut."""
-        return min(MOST_BINS, self.lattice.width)
+        most = _MOST_BINS_OF_EXTREMES if isinstance(self.asked, Extreme) else MOST_BINS
+        return min(most, self.lattice.width)
 
     def pure(self, neighbour: Neighbour, epsilon: Fraction) -> RankNoise:
         return RankNoise(self, neighbour, epsilon)
@@ -196,10 +208,8 @@ class RankNoise(Noise):
     def _answers(self, rows: Binned) -> list[float]:
         low, high = self._bounds
         if isinstance(self.need.asked, Extreme):
-            mechanism = self.mechanism(1, self.epsilon)
-            few = math.ceil(_RANK * mechanism.scale / 2)
-            many = rows.total - few
-            target = Target(1, few, many) if self.need.asked.largest else Target(1, many, few)
+            mechanism = self.mechanism(2, self.epsilon)
+            target = self.need.asked.target(rows.total, math.ceil(_SCALES_BEYOND * mechanism.scale / 2))
             return [rows.place(low, high, target, mechanism)]
         answers = self._level(rows, sorted(set(self.need.asked)), (Fraction(0), Fraction(1)), (low, high))
         places = [answers[q] for q in self.need.asked]
