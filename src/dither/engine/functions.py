@@ -106,7 +106,7 @@ def min(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
 
 
 def max(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
-    """A place near the top of each group: about 24/ε rows lie above it or share it, times a person's rows and groups."""
+    """A place near the top of each group: about 24/ε rows lie above or share it, times a person's rows and groups."""
     return _checked(Edge(expression(of), _known(bounds), largest=True))
 
 
