@@ -18,7 +18,7 @@ from dither.accounting.filters import BasicFilter, BasicOdometer, RenyiFilter, Z
 from dither.accounting.textbook import advanced, basic, optimal_homogeneous
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.errors import AdjacencyMismatch, NotANumberError, OverBudget, ParameterError
-from dither.exact import Ball, ball, precision
+from dither.exact import Ball, ball, precision, rational
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
 from dither.measures.finite_pairs import Finite
 from dither.measures.inverse import root_bracket
@@ -86,6 +86,22 @@ def test_answers_at_the_borders() -> None:
     assert 0 < compose([GAUSSIAN] * 2).delta(300)
     assert compose([PureDP(1)] * 2).delta(3) == 0
     assert compose([TVStable("0.25"), TVStable("0.25")]).tv() == pytest.approx(7 / 16, rel=1e-9)
+
+
+def test_what_adds_up_exactly_is_answered_without_dust() -> None:
+    """0.1 + 0.1 + 0.1 is 0.3, and a stated δ does not exceed itself; what has no short name is rounded up."""
+    for epsilon in (0.1, 0.3, 0.7, 2.3):
+        laplace = events.LaplaceNoise(1 / rational(epsilon))
+        for thing in (PureDP(epsilon), laplace, events.Selection(2 / rational(epsilon)), Laplace(rational(epsilon))):
+            low, high = compose([thing]).bracket(0)
+            assert low <= high == epsilon
+    assert compose([PureDP(0.1)] * 3).bracket(0).upper == compose([PureDP(0.1)] * 3).upper_epsilon(0) == 0.3
+    assert Fraction(compose([PureDP("1/7")] * 3).epsilon(0)) > Fraction(3, 7)
+    for delta in (1e-5, 1e-6, 1e-7, 0.3):
+        one = compose([ApproxDP(0.3, delta)])
+        assert (one.delta(0.3), one.epsilon(delta), compose([TVStable(delta)]).tv()) == (delta, 0.3, delta)
+        assert one.delta_bracket(0.3).lower <= delta
+        assert one.delta(Fraction(3, 10) - Fraction(1, 10**6)) > delta
 
 
 @pytest.mark.parametrize("step", [None, Fraction(1)], ids=["on the line", "on the integers"])

@@ -18,7 +18,7 @@ from dither.errors import DitherError
 from dither.events import Event, GaussianNoise, LaplaceNoise, PoissonSampled, Repeated
 from dither.exact import Ball, Number, ball, check, rational
 from dither.exact.search import first_integer
-from dither.measures.certified import below
+from dither.measures.certified import below, read_above
 
 __all__ = [
     "ForError",
@@ -67,7 +67,7 @@ class _Budget:
     def excess(self, things: Iterable[Spending], width: float) -> float:
         """ln of the upper bound on ε over the budget: at most 0 if the budget is certainly kept."""
         upper = compose(things, relative_width=width).upper_epsilon(self.delta)
-        if Fraction(upper) <= self.epsilon if math.isfinite(upper) else False:
+        if math.isfinite(upper) and read_above(upper) <= self.epsilon:
             return min(math.log(upper / float(self.epsilon)), 0.0) if upper > 0 else -math.inf
         return max(math.log(upper / float(self.epsilon)), 1e-16)
 
@@ -200,7 +200,7 @@ def most_repetitions(thing: Event | Spending, *, epsilon: Number, delta: Number 
     def fits(times: int, width: float) -> bool:
         many = of_pairs([(pair, count * times) for pair, count in pairs], adjacency=adjacency, relative_width=width)
         upper = many.upper_epsilon(budget.delta)
-        return math.isfinite(upper) and Fraction(upper) <= budget.epsilon
+        return math.isfinite(upper) and read_above(upper) <= budget.epsilon
 
     high = 1
     while fits(high, _WIDTHS[0]):

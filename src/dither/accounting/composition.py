@@ -37,6 +37,7 @@ from dither.accounting.search import (
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.exact import Number, ball, check, lower, precision, rational, upper
+from dither.measures.certified import exactly_above, exactly_below, named
 from dither.measures.moment_pairs import Concentrated, Renyi
 from dither.measures.one_sided_pairs import Geometric
 from dither.measures.pairs import Gaussian, Pair, TwoPoint
@@ -51,6 +52,7 @@ _OF_DELTA = 10.0
 """How much wider a bracket on δ may be: where ε moves by a little, δ moves by more."""
 
 _COARSER = 30.0
+_FEW = 64
 _DOWN = 1 - 2.0**-50
 _LEAST_SEEN = 1e-300  # below, floats have no narrower bracket to offer
 _MIXTURES = (FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst)
@@ -246,13 +248,22 @@ def _directions(groups: Groups) -> list[Groups]:
     return [groups, tuple(Group(group.pair.swapped(), group.times) for group in groups)]
 
 
-def _largest(groups: Groups) -> float:
-    """The sum of the largest losses, rounded up."""
-    tops = [(group.pair.support[1], group.times) for group in groups]
-    if any(top == math.inf for top, _ in tops):
-        return math.inf
-    with precision(128):
-        return upper(ball(sum((Fraction(top) * times for top, times in tops), Fraction(0))))
+def _largest(groups: Groups) -> Fraction | None:
+    """The sum of the largest losses: exact where they are, else rounded up; None if they have no bound."""
+    total = Fraction(0)
+    for pair, times in groups:
+        top = pair.largest_loss
+        if top is None:
+            return None
+        # Sums of many different fractions grow without end: rounded up to floats, they do not.
+        total += (top if len(groups) <= _FEW else Fraction(exactly_above(top))) * times
+    return total
+
+
+def _in_sum(groups: Groups) -> float:
+    """The same as a float: the very number where it has a name, so that three times 0.1 are 0.3."""
+    total = _largest(groups)
+    return math.inf if total is None else named(total)
 
 
 def _is_single(groups: Groups) -> bool:
@@ -309,7 +320,8 @@ def _found_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
         return Bracket(0.0, 0.0)
     if _is_single(groups):
         answers = [Bracket(*each[0].pair.bracket(delta)) for each in _directions(groups)]
-        return Bracket(max(a.lower for a in answers), max(a.upper for a in answers))
+        highest = max(a.upper for a in answers)
+        return Bracket(max(a.lower for a in answers), min(highest, _epsilon_if_pure(groups, delta)))
     if not delta:
         return _without_delta(groups)
     if are_mixed(groups):
@@ -330,7 +342,7 @@ def _without_delta(groups: Groups) -> Bracket:
     is_exact = all(pair.is_exact for pair, _ in groups)
     slack = _SUPPORT_SLACK * sum(times for pair, times in groups if isinstance(pair, _MIXTURES))
     for each in _directions(groups):
-        top = math.inf if any(pair.infinity for pair, _ in each) else _largest(each)
+        top = math.inf if any(pair.infinity for pair, _ in each) else _in_sum(each)
         low = top * (1 - 2.0**-40) - slack if is_exact else 0.0
         best = Bracket(max(best.lower, low), max(best.upper, top))
     return best
@@ -338,7 +350,7 @@ def _without_delta(groups: Groups) -> Bracket:
 
 def _epsilon_if_pure(groups: Groups, delta: Fraction) -> float:
     """Basic composition of the largest losses, where δ covers all infinite ones."""
-    return max(math.inf if _exceeds(each, delta) else _largest(each) for each in _directions(groups))
+    return max(0.0, *(math.inf if _exceeds(each, delta) else _in_sum(each) for each in _directions(groups)))
 
 
 def _exceeds(groups: Groups, delta: Fraction) -> bool:
@@ -381,7 +393,7 @@ def _found_delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
             relative,
         )
     if _is_single(groups):
-        answers = [Bracket(*each[0].pair.delta_bracket(epsilon)) for each in _directions(groups)]
+        answers = [_delta_of_one(each[0].pair, epsilon) for each in _directions(groups)]
     else:
         with precision(64):
             low, high = lower(ball(epsilon)), upper(ball(epsilon))
@@ -390,6 +402,14 @@ def _found_delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
             for each in _directions(groups)
         ]
     return Bracket(max(a.lower for a in answers), max(a.upper for a in answers))
+
+
+def _delta_of_one(pair: Pair, epsilon: Fraction) -> Bracket:
+    """Beyond the largest loss δ is what is infinite, exactly: the very number where it has a name."""
+    top = pair.largest_loss
+    if pair.is_exact and top is not None and epsilon >= top:
+        return Bracket(exactly_below(pair.infinity), named(pair.infinity))
+    return Bracket(*pair.delta_bracket(epsilon))
 
 
 def _delta_in_one_pass(groups: Groups, epsilon: Fraction, relative: float) -> float:
@@ -407,8 +427,8 @@ def _delta_in_one_pass(groups: Groups, epsilon: Fraction, relative: float) -> fl
 
 def _is_beyond(groups: Groups, epsilon: Fraction) -> bool:
     """Whether no loss can exceed ε."""
-    largest = math.inf if any(pair.infinity for pair, _ in groups) else _largest(groups)
-    return largest < math.inf and epsilon >= Fraction(largest)
+    largest = None if any(pair.infinity for pair, _ in groups) else _largest(groups)
+    return largest is not None and epsilon >= largest
 
 
 def forget() -> None:

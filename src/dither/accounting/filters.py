@@ -27,9 +27,9 @@ from dither.errors import OverBudget
 from dither.exact import Number, ball, check, in_words, precision, rational, upper
 from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP
 from dither.measures.choice_pairs import Choice
-from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
+from dither.measures.lattice_pairs import DiscreteGaussian
 from dither.measures.moment_pairs import Concentrated, Renyi
-from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint
+from dither.measures.pairs import BoundedRange, Gaussian, Pair
 
 __all__ = ["BasicFilter", "BasicOdometer", "RenyiFilter", "ZCDPFilter", "pure_cost", "zcdp_cost"]
 
@@ -227,22 +227,14 @@ def pure_cost(thing: Spending) -> tuple[Fraction, Fraction]:
 
 
 def _pure_cost(pair: Pair) -> tuple[Fraction, Fraction]:
-    if isinstance(pair, TwoPoint) and pair.loss is not None:
-        return pair.loss, pair.leak
-    if isinstance(pair, Laplace):
-        return pair.largest, Fraction(0)
-    if isinstance(pair, DiscreteLaplace):
-        return pair.sensitivity / pair.scale, Fraction(0)
-    if isinstance(pair, BoundedRange):
-        return pair.width, Fraction(0)
     directions = (pair,) if pair.is_symmetric else (pair, pair.swapped())
-    top = max(each.support[1] for each in directions)
-    if top == float("inf"):
+    tops = [each.largest_loss for each in directions]
+    if None in tops:
         raise OverBudget(
             f"the loss of a {type(pair).__name__} has no bound, so that no sum of epsilons covers it. "
             "Charge an ApproxDP(epsilon, delta) that it satisfies, or use a ZCDPFilter."
         )
-    return Fraction(top), max(each.infinity for each in directions)
+    return max(top for top in tops if top is not None), max(each.infinity for each in directions)
 
 
 def zcdp_cost(thing: Spending) -> Fraction:

@@ -37,7 +37,7 @@ from dither.exact import rational
 from dither.ledger import Entry, Ledger
 from dither.ledger.budget import Budget, read_budget
 from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP
-from dither.measures.certified import named
+from dither.measures.certified import named, read_above
 from dither.mechanisms.certificate import FORMAT, digest, stated
 from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
 
@@ -245,7 +245,7 @@ def _covers(guarantee: Promise, event: Event) -> bool:
         return True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WideBracket)  # however wide, the upper end holds
-        return Fraction(compose([event]).delta(guarantee.stated_epsilon)) <= failure
+        return read_above(compose([event]).delta(guarantee.stated_epsilon)) <= failure
 
 
 def _is_dominated(noise: GaussianNoise, mu_squared: Fraction) -> bool:

@@ -27,6 +27,7 @@ from dither.events import Composed, Event
 from dither.exact import Number, check, in_words, rational, rounded
 from dither.exact.search import farthest
 from dither.ledger.budget import Budget
+from dither.measures.certified import read_above
 from dither.mechanisms import Gaussian, Histogram
 from dither.tables import People
 
@@ -317,7 +318,8 @@ class _Split:
         epsilon, delta = self.price.epsilon, self.price.delta
         assert epsilon is not None
         assert delta is not None
-        return bool(compose([part.noise.event for part in self._concentrated(rho).values()]).delta(epsilon) <= delta)
+        whole = compose([part.noise.event for part in self._concentrated(rho).values()])
+        return read_above(whole.delta(epsilon)) <= delta
 
 
 def _size(parts: Mapping[str, Part]) -> float:

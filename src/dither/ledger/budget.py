@@ -18,6 +18,7 @@ from dither.adjacency import common
 from dither.errors import LedgerError, OverBudget, ParameterError
 from dither.events import Event, Stated, from_json, to_json
 from dither.measures import ZCDP, ApproxDP, PureDP
+from dither.measures.certified import read_above
 
 __all__ = [
     "Amounts",
@@ -126,7 +127,7 @@ def _covers(cost: Budget, event: Event) -> bool:
             return True
     except OverBudget:  # no finite sum covers it
         pass
-    return isinstance(cost, ApproxDP) and bool(compose([event]).delta(caps["epsilon"]) <= caps["delta"])
+    return isinstance(cost, ApproxDP) and read_above(compose([event]).delta(caps["epsilon"])) <= caps["delta"]
 
 
 def write_amounts(figures: Amounts) -> dict[str, str]:

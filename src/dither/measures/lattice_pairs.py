@@ -76,6 +76,10 @@ class DiscreteLaplace(Mirrored):
         return ball(self.sensitivity / self.scale)
 
     @property
+    def largest_loss(self) -> Fraction:
+        return self.sensitivity / self.scale
+
+    @property
     def atoms(self) -> Atoms:
         return Atoms(self._top, float(2 / self.scale))
 

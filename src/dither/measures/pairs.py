@@ -117,6 +117,12 @@ class Pair(ABC):
         return -math.inf, math.inf
 
     @property
+    def largest_loss(self) -> Fraction | None:
+        """The largest finite loss, exactly where it is rational, else rounded up; None if there is none."""
+        top = self.support[1]
+        return None if top == math.inf else Fraction(top)
+
+    @property
     def atoms(self) -> Atoms | None:
         """Where losses have positive probability; None if nowhere, or on no lattice."""
         return None
@@ -291,6 +297,10 @@ class Laplace(Mirrored):
         inside = -((epsilon - top) / 2).expm1()
         return inside.max(-epsilon.expm1()).max(Ball(0))
 
+    @property
+    def largest_loss(self) -> Fraction:
+        return self.largest
+
     @once
     def _top(self) -> float:
         return float(self.largest)
@@ -366,6 +376,10 @@ class TwoPoint(Mirrored):
         return self.largest
 
     @property
+    def largest_loss(self) -> Fraction | None:
+        return super().largest_loss if self.loss is None else self.loss
+
+    @property
     def infinity(self) -> Fraction:
         return self.leak
 
@@ -406,6 +420,10 @@ class BoundedRange(Mirrored):
             return everything
         inside = ((epsilon - eta) / 2).expm1() ** 2 / -(-eta).expm1()
         return inside.max(everything)
+
+    @property
+    def largest_loss(self) -> Fraction:
+        return self.width
 
     @once
     def _eta(self) -> float:

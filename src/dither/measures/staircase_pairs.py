@@ -86,6 +86,10 @@ class Staircase(Mirrored):
         return ball(self.largest)
 
     @property
+    def largest_loss(self) -> Fraction:
+        return self.largest
+
+    @property
     def atoms(self) -> Atoms:
         epsilon = self._numbers[0]
         return Atoms(epsilon, epsilon)
