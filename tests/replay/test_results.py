@@ -499,8 +499,19 @@ def test_an_input_that_is_changed_is_noticed(name: str) -> None:
     assert replay(lambda x: ONE.release(0), make(), make()).passed
 
 
-def test_an_input_that_cannot_be_looked_into_may_be_used() -> None:
-    assert replay(lambda x: ONE.release(0), [threading.Lock()], [threading.Lock()]).passed
+class Streaming:
+    """A table of an engine that gives itself as Arrow, at a cost."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        raise NotImplementedError("no rows are read here")
+
+
+@pytest.mark.parametrize("make", [threading.Lock, Streaming, lambda: pl.LazyFrame({"a": [1]})])
+def test_an_input_that_cannot_be_looked_into_may_be_used(make: Callable[[], Any]) -> None:
+    assert replay(lambda x: ONE.release(0), [make()], [make()]).passed
+
+
+def test_an_input_that_is_in_itself_may_be_used() -> None:
     whole: list[Any] = []
     whole.append(whole)
     assert input_portrait(whole) == input_portrait(whole)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dither.errors import ParameterError
 
-__all__ = ["frame_portrait", "is_frame"]
+__all__ = ["can_change", "frame_portrait", "is_frame"]
 
 Paint = Callable[[Any], Any]
 
@@ -23,6 +23,11 @@ def is_frame(value: Any) -> bool:
     """Whether it is a column or a frame. (Classes have the methods of their objects, and are none.)"""
     known = (pa.Array, pa.ChunkedArray, pa.Scalar, *_classes("pandas", "DataFrame", "Series", "Index"), *_lazy())
     return isinstance(value, known) or (hasattr(value, "__arrow_c_stream__") and not isinstance(value, type))
+
+
+def can_change(value: Any) -> bool:
+    """Whether it is a frame whose values can be changed in place. Those of Arrow cannot, nor tables of an engine."""
+    return isinstance(value, _classes("pandas", "DataFrame", "Series") + _classes("polars", "DataFrame", "Series"))
 
 
 def frame_portrait(value: Any, paint: Paint, fully: Paint) -> Any:

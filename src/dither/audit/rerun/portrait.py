@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dither.audit.rerun.frames import frame_portrait, is_frame
+from dither.audit.rerun.frames import can_change, frame_portrait, is_frame
 from dither.errors import LedgerError, ParameterError
 from dither.mechanisms.certificate import digest
 
@@ -156,6 +156,9 @@ class _Keeper(_Painter):
         if isinstance(value, bytearray):
             return kind, bytes(value)
         return super()._whole(kind, value)
+
+    def _frame(self, value: Any) -> Any:
+        return super()._frame(value) if can_change(value) else _Itself(value)
 
     def _other(self, value: Any) -> Any:
         return _Itself(value)
