@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dither as dp
+from dither.errors import ParameterError
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "one_query_three_engines.py"
 
@@ -69,5 +70,11 @@ def test_every_aggregate_is_the_same_on_three_engines(tmp_path: Path, postgres_u
         for at, where in enumerate([{"source": path}, table, asked.spark_view(spark)]):
             with dp.Dataset(**where, unit=unit, budget=budget, ledger=tmp_path / f"{at}.ledger") as data:
                 answers.append(everything(data))
+                assert data.columns["city"] == "text"
+                for ask in (data.sum, data.mean):
+                    with pytest.raises(ParameterError, match="column 'city' holds texts, and a number is needed"):
+                        ask("city", (0, 1), epsilon=1)
+                with pytest.raises(ParameterError, match="column 'city' holds texts"):
+                    data.group_by("city", keys=[1, 2]).agg(n=dp.count())
     for answer in answers[1:]:
         assert [part == other for part, other in zip(answers[0], answer, strict=True)] == [True] * 4
