@@ -102,6 +102,7 @@ CASES = [
     case("median without bounds", unbounded(stats.median), "median"),
     case("median with interval", partial(stats.median, interval_level=0.9), "median"),
     case("quantile", lambda x, **options: stats.quantile(x, "1/3", **options), "quantile"),
+    case("far quantile", lambda x, **options: stats.quantile(x, 0.97, **options), "quantile"),
     case("three quantiles", lambda x, **options: stats.quantile(x, [0.01, 0.5, 0.999], **options), "quantile"),
     case("min", stats.min, "min"),
     case("max", stats.max, "max"),

@@ -13,7 +13,8 @@ of two independent selections lie in an interval of the sum of the widths.)
 
 **Far out.** For a single quantile beyond 5 % or 95 % there may be few records to tell the tail from the empty space
 up to the bounds. A tenth of the budget first finds the median; from there the base measure falls with the cube of the
-distance.
+distance, or less steeply where records are few: it pulls towards the median no harder than the number of records
+allows, as in `clipping`. For that they are counted, with a twentieth, if their number is not public.
 
 **Intervals** cost extra: see `quantile_bars`.
 """
@@ -40,6 +41,7 @@ from dither.estimators.ranks import (
     released_place,
 )
 from dither.estimators.records import Bounds, Floats, checked_adjacency, checked_bounds, is_replace, present
+from dither.estimators.sampling import released_size
 from dither.estimators.scale import found_bounds
 from dither.exact import Number, check, rational
 from dither.mechanisms import Exponential
@@ -49,6 +51,9 @@ __all__ = ["median", "quantile"]
 
 _RANGE_SHARE = Fraction(1, 10)
 _ANCHOR_SHARE = Fraction(1, 10)
+_COUNT_SHARE = Fraction(1, 20)
+_TO_SPARE = 12
+"""How many scales of loss the base measure of a far quantile leaves at the median."""
 _BARS_SHARE = Fraction(2, 5)
 _FAR_OUT = Fraction(1, 20)
 _HALF = Fraction(1, 2)
@@ -222,10 +227,19 @@ class _Search:
         if len(distinct) == 1:
             (q,) = distinct
             if not _FAR_OUT <= q <= 1 - _FAR_OUT:
-                anchor = self._one(values, _HALF, base, epsilon * _ANCHOR_SHARE, "median")
-                epsilon, base = epsilon * (1 - _ANCHOR_SHARE), Base.in_a_tail(self.bounds, anchor)
+                epsilon, base = self._far_out(values, q, epsilon)
             return {q: self._one(values, q, base, epsilon, "quantile")}
         return self._levels([_Node(values, self.bounds, distinct, Fraction(0), Fraction(1), base)], epsilon)
+
+    def _far_out(self, values: Floats, probability: Fraction, epsilon: Fraction) -> tuple[Fraction, Base]:
+        """What is left of ε for a quantile in a tail, and the base measure, from released numbers and the bounds."""
+        count = Fraction(0) if is_replace(self.adjacency) else epsilon * _COUNT_SHARE
+        records = released_size(len(values), self.adjacency, count, self.spent).value
+        anchor = self._one(values, _HALF, Base.around_zero(self.bounds), epsilon * _ANCHOR_SHARE, "median")
+        rest = epsilon * (1 - _ANCHOR_SHARE) - count
+        scale_in_ranks = self.mechanism(probability, rest).scale / probability.denominator
+        pull = float(records * abs(probability - _HALF) / scale_in_ranks) - _TO_SPARE
+        return rest, Base.in_a_tail(self.bounds, anchor).pulling_at_most(pull)
 
     def _one(self, values: Floats, probability: Fraction, base: Base, epsilon: Fraction, step: str) -> float:
         mechanism = self.mechanism(probability, epsilon)
