@@ -70,37 +70,38 @@ def test_every_command_says_what_it_does(name: str) -> None:
     assert examples(name)
 
 
-def test_all_commands_are_listed_without_loading_anything_heavy() -> None:
-    """What is not loaded makes the help quick; how quick is no matter for a test."""
+def loaded(words: list[str], folder: Path, code: int = 0) -> tuple[str, set[str]]:
+    """What a command says in a process of its own that ends with this code, and which modules it has loaded then."""
     program = (
-        "import sys; sys.argv = ['dither', '--help']\nfrom dither.cli import main\n"
-        "heavy = {'flint', 'ibis', 'numpy', 'pyarrow', 'sqlalchemy'}\n"
-        "try: main()\nexcept SystemExit: print(heavy & set(sys.modules))"
+        f"import sys; sys.argv = ['dither', *{words!r}]\nfrom dither.cli import main\n"
+        "try: main()\nexcept SystemExit as end: print(end.code, *sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "set()"
-    assert [name for name in COMMANDS if f"\n  {name} " not in done.stdout] == []
-    assert "Exit codes: 0 all is well" in " ".join(done.stdout.split())
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=folder)
+    said, _, last = done.stdout.rstrip().rpartition("\n")
+    ended, *modules = last.split()
+    assert ended == str(code), done.stderr
+    assert "dither.cli" in modules
+    return said, set(modules)
+
+
+HEAVY = {"flint", "ibis", "numpy", "pyarrow", "scipy", "sqlalchemy"}
+"""What is not loaded makes a command quick; how quick is no matter for a test."""
+
+
+def test_all_commands_are_listed_without_loading_anything_heavy(tmp_path: Path) -> None:
+    said, modules = loaded(["--help"], tmp_path)
+    assert HEAVY & modules == set()
+    assert [name for name in COMMANDS if f"\n  {name} " not in said] == []
+    assert "Exit codes: 0 all is well" in " ".join(said.split())
 
 
 @pytest.mark.parametrize("words", [["ledger", "nothing.ledger"], ["solve", "--queries", "10"]])
 def test_what_is_plainly_mistaken_is_refused_without_loading_anything_heavy(words: list[str], tmp_path: Path) -> None:
-    heavy = {"flint", "ibis", "numpy", "pyarrow", "scipy", "sqlalchemy"}
-    program = (
-        f"import sys; sys.argv = ['dither', *{words!r}]\nfrom dither.cli import main\n"
-        f"try: main()\nexcept SystemExit as end: print(end.code, {heavy!r} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout.splitlines()[-1] == "2 set()"
+    assert HEAVY & loaded(words, tmp_path, code=2)[1] == set()
 
 
 def test_the_ledger_is_shown_without_the_engine(prepared: Path) -> None:
-    program = (
-        "import sys; sys.argv = ['dither', 'ledger', 'visits.ledger']\nfrom dither.cli import main\n"
-        "try: main()\nexcept SystemExit as end: print(end.code, {'ibis', 'duckdb', 'pyarrow'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=prepared)
-    assert done.stdout.splitlines()[-1] == "0 set()"
+    assert {"duckdb", "ibis", "pyarrow"} & loaded(["ledger", "visits.ledger"], prepared)[1] == set()
 
 
 def test_the_shell_is_offered_completion() -> None:
