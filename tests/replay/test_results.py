@@ -394,6 +394,11 @@ def test_what_cannot_be_compared_is_refused(name: str) -> None:
         replay(REFUSED[name], MORE, LESS)
 
 
+def test_a_refusal_names_what_was_returned_and_what_is_hidden_in_it() -> None:
+    with pytest.raises(ParameterError, match="the type Bare cannot be compared: a lock in it cannot be looked into"):
+        replay(lambda x: with_fields(lock=threading.Lock()), MORE, LESS)
+
+
 def test_what_is_nested_too_deep_is_refused() -> None:
     def deep(x: list[float]) -> list[Any]:
         whole: list[Any] = []

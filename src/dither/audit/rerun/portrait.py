@@ -39,12 +39,24 @@ _NOTHING: Final = ("nothing",)
 
 def portrait(result: Any) -> Any:
     """Everything that is shown of a result; refused if it cannot be looked into."""
-    return _deep_enough(_Painter(), result)
+    try:
+        return _deep_enough(_Painter(), result)
+    except _Hidden as hidden:
+        within = "" if hidden.kind is type(result) else f": a {hidden.kind.__name__} in it cannot be looked into"
+        raise ParameterError(
+            f"results of the type {type(result).__name__} cannot be compared{within}. "
+            "Let the pipeline return numbers, texts, lists, arrays, tables or releases."
+        ) from None
 
 
 def input_portrait(data: Any) -> Any:
     """What can be changed in place: containers, arrays and frames. All else is itself, whatever it holds."""
-    return _deep_enough(_Keeper(), data)
+    try:
+        return _deep_enough(_Keeper(), data)
+    except _Hidden as hidden:
+        raise ParameterError(
+            f"nobody can see whether a {hidden.kind.__name__} in the input is changed. Give a table of Arrow."
+        ) from None
 
 
 def same(left: Any, right: Any) -> bool:
@@ -57,6 +69,14 @@ def _deep_enough(painter: _Painter, value: Any) -> Any:
         return painter.paint(value)
     except RecursionError:
         raise ParameterError("what is nested this deep cannot be compared. Let the pipeline flatten it.") from None
+
+
+class _Hidden(Exception):
+    """Something in a result cannot be looked into. It keeps the class alone, and no data."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.kind = type(value)
 
 
 class _Painter:
@@ -75,7 +95,7 @@ class _Painter:
         if id(value) in self._way:
             self._circles += 1
             if self._circles > _MOST_CIRCLES:
-                raise _refused(value)
+                raise _Hidden(value)
             return "again", self._way[id(value)]
         self._way[id(value)] = len(self._way)
         try:
@@ -87,6 +107,8 @@ class _Painter:
         return tuple(map(self.paint, values))
 
     def _whole(self, kind: type, value: Any) -> Any:
+        if isinstance(value, type):
+            return self._class(value)
         if kind in (list, tuple, set, frozenset):  # the order in which a set is shown may depend on how it came in
             return kind, self.all(value)
         if kind is dict:
@@ -102,17 +124,15 @@ class _Painter:
     def _frame(self, value: Any) -> Any:
         try:
             return self.paint(type(value)), frame_portrait(value, self.paint, _Painter().paint)
-        except (ParameterError, RecursionError):
+        except (ParameterError, RecursionError, _Hidden):
             raise
         except Exception:  # what a library says of values that it cannot convert has them in it
-            raise _refused(value) from None
+            raise _Hidden(value) from None
 
     def _other(self, value: Any) -> Any:
         for kinds, parts in ((_entries(), _of_entry), *_PARTS):
             if isinstance(value, kinds):
                 return self.paint(type(value)), self.all(parts(value))
-        if isinstance(value, type):
-            return self._class(value)
         if isinstance(value, ModuleType | CodeType):
             return value
         if is_dataclass(value):
@@ -149,6 +169,8 @@ class _Keeper(_Painter):
     """Paints what can be changed in place."""
 
     def _whole(self, kind: type, value: Any) -> Any:
+        if isinstance(value, type):
+            return _Itself(value)
         if isinstance(value, list | tuple | set | frozenset | deque):
             return kind, self.all(value)
         if isinstance(value, dict):
@@ -165,13 +187,6 @@ class _Keeper(_Painter):
 
 
 # ----------------------------------------------------------------------- what things are made of
-
-
-def _refused(value: Any) -> ParameterError:
-    return ParameterError(
-        f"results of the type {type(value).__name__} cannot be compared. "
-        "Let the pipeline return numbers, texts, lists, arrays, tables or releases."
-    )
 
 
 def _lasting(value: dict[Any, Any]) -> dict[Any, Any]:
@@ -238,7 +253,7 @@ def _reduced(value: Any) -> Any:
         state, *items = more or [None]
         return [made, given, _stated(value, state), *(None if each is None else list(each) for each in items[:2])]
     except Exception:
-        raise _refused(value) from None
+        raise _Hidden(value) from None
 
 
 def _stated(value: Any, state: Any) -> Any:
