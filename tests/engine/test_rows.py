@@ -170,7 +170,7 @@ def test_keys_come_in_three_forms() -> None:
         (["x", 1], "one type"),
         ({"b": [1]}, "a list for each of a"),
         (pa.table({"b": [1]}), "no column 'a'. It has b"),
-        (3, "a source is a path"),
+        (3, "keys must be a list of values, got the type int"),
     ],
 )
 def test_wrong_keys_are_refused(keys: Any, rule: str) -> None:
