@@ -1,6 +1,7 @@
 """The event of an estimator covers all that might have been done, not only what an answer led to."""
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import dither as dp
@@ -30,3 +31,15 @@ def test_public_steps_are_told_one_by_one() -> None:
     assert steps(bounds=(0, 10), adjacency=REPLACE_ONE) == 3
     assert steps() == 5
     assert steps(bounds=(0, 10), clip=False) == 1
+
+
+def test_where_no_centre_is_found_the_number_of_records_has_a_share_to_speak_of() -> None:
+    """A square measured from the middle of the bounds counts as much as the number of records is off by."""
+    data, bounds = [1.0, 2.0] * 20, (0, 10)
+    for clip in (True, False):
+        few = dp.stats.variance(data, epsilon=1, bounds=bounds, clip=clip).split
+        both = dp.stats.covariance(data, data, epsilon=1, bounds=(bounds, bounds), clip=clip).split
+        assert min(few["count"], few["sum"], both["count"], both["sum of x"] + both["sum of y"]) > Fraction(1, 5)
+        assert sum(few.values()) == sum(both.values()) == 1
+    public = dp.stats.variance(data, epsilon=1, bounds=bounds, adjacency=REPLACE_ONE).split
+    assert public == {"sum": Fraction(1, 5), "squares": Fraction(4, 5)}

@@ -19,6 +19,7 @@ from dither.exact import Number
 __all__ = ["Steps"]
 
 _COUNT = Fraction(5, 100)
+_RECOUNT = Fraction(1, 4)
 _RANGE = Fraction(10, 100)
 _CENTRE = Fraction(5, 100)
 _DISTANCE = Fraction(10, 100)
@@ -59,6 +60,15 @@ class Steps:
     def size(self, count: int) -> Size:
         """The number of records; free under replace-one, where it is public."""
         return released_size(count, self.adjacency, self.total * _COUNT, self.spent)
+
+    def recount(self, count: int, size: Size, clips: Sequence[Clip]) -> Size:
+        """The number of records once more, with a quarter of what is left, where it is not public and matters.
+
+        It does where records are measured from the middle of the bounds and not from a centre among them.
+        """
+        if size.noisy is None or all(clip.is_found for clip in clips):
+            return size
+        return released_size(count, self.adjacency, self.rest * _RECOUNT, self.spent)
 
     def clip(
         self, values: Floats, bounds: Bounds, size: Size, wanted: bool, *, is_needed: bool, parts: int = 1

@@ -36,8 +36,11 @@ from dither.exact import Number, check, rational
 
 __all__ = ["covariance", "mean", "std", "sum", "variance"]
 
-_SUM_OF_REST = Fraction(1, 5)
-"""Of what is left, the part for the mean in a variance, and for both means in a covariance; the rest is for squares."""
+_SUM_OF_REST, _SUM_FROM_THE_MIDDLE = Fraction(1, 5), Fraction(1, 3)
+"""Of what is left, the part for the mean in a variance, and for both means in a covariance; the rest is for squares.
+
+It is more under add/remove for records that are measured from the middle of their bounds: their mean may be far away.
+"""
 
 
 def sum(
@@ -165,8 +168,9 @@ def _variance(
     (values,), (limits,) = steps.columns([data], [bounds])
     size = steps.size(len(values))
     clipped = steps.clip(values, limits, size, clip, is_needed=bounds is None)
+    size = steps.recount(len(values), size, [clipped])
     centred, (low, high) = clipped.centred(values), clipped.limits
-    first = steps.sum(centred, clipped.limits, _SUM_OF_REST)
+    first = steps.sum(centred, clipped.limits, _for_sums([clipped], adjacency))
     squares = steps.sum(centred**2, (0.0, max(low**2, high**2)), step="squares")
     count = max(size.value, 1)
     value = _inside(squares.value / count - (first.value / count) ** 2, (0.0, (high - low) ** 2 / 4))
@@ -204,10 +208,11 @@ def covariance(
         steps.clip(values, limit, size, clip, is_needed=bound is None, parts=2)
         for values, limit, bound in zip(columns, limits, bounds, strict=True)
     ]
+    size, part = steps.recount(len(columns[0]), size, clips), _for_sums(clips, adjacency)
     centred = [clipped.centred(values) for clipped, values in zip(clips, columns, strict=True)]
     sums = [
-        steps.sum(centred[0], clips[0].limits, _SUM_OF_REST / 2, "sum of x"),
-        steps.sum(centred[1], clips[1].limits, _SUM_OF_REST / (2 - _SUM_OF_REST), "sum of y"),
+        steps.sum(centred[0], clips[0].limits, part / 2, "sum of x"),
+        steps.sum(centred[1], clips[1].limits, part / (2 - part), "sum of y"),
     ]
     corners = [a * b for a in clips[0].limits for b in clips[1].limits]
     products = steps.sum(centred[0] * centred[1], (min(corners), max(corners)), step="products")
@@ -219,6 +224,11 @@ def covariance(
         "covariance", value, products, bars=bars, found={"clip": tuple(clipped.range for clipped in clips)},
         covers="the covariance of the data, clamped to the ranges found['clip']",
     )  # fmt: skip
+
+
+def _for_sums(clips: list[Clip], adjacency: Adjacency) -> Fraction:
+    is_centred = is_replace(adjacency) or all(clipped.is_found for clipped in clips)
+    return _SUM_OF_REST if is_centred else _SUM_FROM_THE_MIDDLE
 
 
 def _inside(value: Fraction, limits: Bounds) -> float:
