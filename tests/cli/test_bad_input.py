@@ -16,7 +16,11 @@ FLAGS = f"{QUESTION} {BUDGET}"
 EACH_ONCE = "--person user_id --max-groups 1 --max-rows-per-group 1"
 REFUSED = {
     "missing file": (f"release nothing.csv {FLAGS} --epsilon 0.1", 2, "no file is found at 'nothing.csv'. Check"),
-    "a folder": (f"release folder.csv {FLAGS} --epsilon 0.1", 2, "no file is found"),
+    "a folder": (
+        f"release folder.csv {FLAGS} --epsilon 0.1",
+        2,
+        "'folder.csv' is a folder. Name its files by a pattern",
+    ),
     "unreadable CSV": (f"release bytes.csv {FLAGS} --epsilon 0.1", 4, "cannot be read as a table"),
     "unreadable Parquet": (f"release bytes.parquet {FLAGS} --epsilon 0.1", 4, "cannot be read as a table"),
     "empty file": (f"release empty.csv {FLAGS} --epsilon 0.1", 2, "must start with a header line"),
