@@ -105,13 +105,13 @@ class _Aim:
 
     @classmethod
     def of(cls, records: int, epsilon: Fraction, tail: Base) -> _Aim:
-        """With many records those of `tail`, 8/ε′ records and a third; without any pull 16/ε′ records and a half."""
+        """With many records those of `tail`, 8/ε′ records and a third more; without any pull 16/ε′ and five sixths."""
         base = tail.pulling_at_most(records * float(epsilon) / 2 - _TO_SPARE)
         lack = (tail.decay - base.decay) / (tail.decay - 1)
         outside = max(min(math.ceil(_RANK * (1 + lack) / epsilon), records // 2), 1)
         part = min(outside / max(records, 1), 0.25)
         tails = 1 + math.log(27 * (1 + lack)) / -math.log(2 * part)
-        return cls(outside, (4 / 3 + lack / 6) * tails, base)
+        return cls(outside, (4 / 3 + lack / 2) * tails, base)
 
 
 def _released_median(values: Floats, bounds: Bounds, adjacency: Adjacency, epsilon: Fraction, spent: Spent) -> float:
