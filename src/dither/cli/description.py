@@ -105,7 +105,9 @@ class Asked:
     def planned(self, data: Query) -> Plan:
         """The plan of this question. Without a price it is refused in the words of the command line."""
         if not self.price.keys() & {"epsilon", "rho"}:
-            raise ParameterError("the question has no price. Say what it may cost, such as --epsilon 0.5.")
+            raise ParameterError(
+                "the question has no price. Say what it may cost: --epsilon 0.5, or epsilon = 0.5 in the description."
+            )
         return self.of(data).plan(**self.price)
 
 
