@@ -113,6 +113,16 @@ def test_a_ledger_that_is_deleted_while_it_is_open(folder: Path, gone: str) -> N
     ledger.close()
 
 
+@pytest.mark.parametrize("content", [None, b""])
+def test_to_look_for_a_ledger_makes_none(content: bytes | None, folder: Path) -> None:
+    place = folder / "elsewhere.ledger"
+    if content is not None:
+        place.write_bytes(content)
+    with pytest.raises(LedgerError, match="nothing was made there"):
+        Ledger(place, create=False)
+    assert [path.read_bytes() for path in folder.glob("elsewhere*")] == ([] if content is None else [content])
+
+
 def test_a_ledger_that_is_replaced_while_it_is_open(folder: Path) -> None:
     ledger = opened(folder / "test.ledger")
     shutil.copy(folder / "test.ledger", folder / "copy")

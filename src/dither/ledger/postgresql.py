@@ -33,6 +33,10 @@ class PostgreSQLDatabase:
         """For messages: without the password."""
         return self.url.render_as_string(hide_password=True)
 
+    def is_there(self) -> bool:
+        """Only asking tells."""
+        return True
+
     def engine(self) -> Engine:
         """Connections that are tested before they are used. READ COMMITTED: see `begin_writing`."""
         try:

@@ -49,6 +49,10 @@ class SQLiteFile:
         """For messages."""
         return str(self.path)
 
+    def is_there(self) -> bool:
+        """Whether something is in the file."""
+        return self.path.exists() and self.path.stat().st_size > 0
+
     def engine(self) -> Engine:
         """As many connections as there are threads that use them at once; none is shared by two."""
         url = sql.URL.create("sqlite", database=str(self.path))

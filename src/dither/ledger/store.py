@@ -72,6 +72,7 @@ class Place(Protocol):
 
     @property
     def name(self) -> str: ...
+    def is_there(self) -> bool: ...
     def engine(self) -> Engine: ...
     def begin_writing(self, connection: Connection) -> None: ...
     def begin_reading(self, connection: Connection) -> None: ...
@@ -107,9 +108,10 @@ class Store:
 
     def _prepare(self, create: bool) -> None:
         """Create the tables if there are none, or refuse to."""
-        with self.reading() as connection:
-            if _is_ledger(connection):
-                return
+        if create or self._place.is_there():  # to look into a file would make it
+            with self.reading() as connection:
+                if _is_ledger(connection):
+                    return
         if not create:
             raise LedgerError(f"there is no ledger at {self._place.name}. Check the place; nothing was made there.")
         with self.writing() as connection:
