@@ -51,5 +51,5 @@ check: setup ## formatting, lint, types, import order, then `make test`
 bench: setup ## measure ours and the peers side by side, topic by topic
 	@for topic in $(TOPICS); do $(BIN)/python -m bench $$topic || exit 1; done
 
-nightly: setup browser ## the whole test suite, with the long tests and a wider random search
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m '' --hypothesis-profile nightly
+nightly: setup browser ## the long tests and a wider random search, for NIGHT_HOURS=2; run again, it goes on where it stopped
+	@$(BIN)/python -m tests.nightly
