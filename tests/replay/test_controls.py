@@ -23,6 +23,8 @@ from dither.errors import EntropyError, ParameterError
 from dither.estimators.answer import Estimate
 from dither.mechanisms import Release
 from dither.noise import DiscreteLaplace, UniformBelow, entropy, tape
+from dither.unit import Median, distance_to_sensitivity
+from dither.unit.smooth import Stepwise
 
 ONE = dp.Laplace(sensitivity=1, epsilon=1)
 MORE, LESS = [1.0, 9.5, 3.0, 10.0], [1.0, 9.5, 3.0]
@@ -312,6 +314,26 @@ def exact_salt(x: list[float]) -> int:
     return tape.answered(lambda: len(x), "salt", None)
 
 
+@dataclass(frozen=True)
+class WrongMedian(Median):
+    """A median whose sensitivities at a distance are wrong by one."""
+
+    late: int = 0
+    """So many steps later than it should, it sees what exceeds the limit."""
+    first: int = 0
+    """1 forgets the jump that leads down from the median."""
+
+    def profile(self, data: Any) -> Any:
+        return Stepwise(lambda distance: self._within(data, distance - self.late), math.inf)
+
+    def _within(self, data: Any, distance: int) -> float:
+        places, middle = [-math.inf, *sorted(data), math.inf], -(-len(data) // 2)
+        at = [
+            places[min(max(place, 0), len(places) - 1)] for place in range(middle - distance - 1, middle + distance + 2)
+        ]
+        return max((at[i + distance + 1] - at[i] for i in range(self.first, distance + 2)), default=0.0)
+
+
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "sensitivity understated by a tenth": (understated, "moved by more than the sensitivity 9"),
     "no clamp": (not_clamped, "moved by more than the sensitivity 5"),
@@ -367,6 +389,31 @@ def test_a_mistake_is_found(name: str) -> None:
     assert verdict.difference is not None
     assert words in verdict.difference or (name == "an error on one side" and "calls" in verdict.difference)
     assert str(verdict).startswith("DIFFERENT: ")
+
+
+JUMP = [0.0, 0.0, 10.0, 10.0, 10.0], [0.0, 0.0, 0.0, 10.0, 10.0]
+"""The median of the first is 10, that of the second 0: either is at distance 0 from a sensitivity above 5."""
+
+
+@pytest.mark.parametrize("wrong", [{"first": 1}, {"late": 1}], ids=["one side is forgotten", "a step too late"])
+@pytest.mark.parametrize("pair", [JUMP, JUMP[::-1]], ids=["down", "up"])
+@pytest.mark.parametrize("seed", range(5))
+def test_e62_a_distance_that_is_off_by_one_is_found(wrong: dict[str, int], pair: Any, seed: int) -> None:
+    """It is 1-Lipschitz, and at a distance of 1 hardly any recorded test passes; the answer behind it must be seen."""
+    mechanism = dp.ProposeTestRelease(WrongMedian(None, **wrong), limit=5, epsilon=1, delta="1e-6")
+    distances = [distance_to_sensitivity(mechanism.statistic, data, 5) for data in pair]
+    assert max(distances) == 1
+    verdict = replay(mechanism.release, *pair, seed=seed)
+    assert verdict.difference is not None
+    assert "the value moved by more than the limit 5" in verdict.difference
+
+
+@pytest.mark.parametrize("pair", [JUMP, JUMP[::-1], ([0.0] * 9, [0.0] * 8 + [10.0]), ([1e300], [7.0])])
+def test_the_right_distance_passes(pair: Any) -> None:
+    mechanism = dp.ProposeTestRelease(WrongMedian(None), limit=5, epsilon=1, delta="1e-6")
+    for data in pair:
+        assert distance_to_sensitivity(mechanism.statistic, data, 5) == distance_to_sensitivity(Median(None), data, 5)
+    assert all(replay(mechanism.release, *pair, seed=seed).passed for seed in range(5))
 
 
 def test_the_same_without_the_mistake_passes() -> None:

@@ -195,13 +195,17 @@ def _test(first: Call, second: Call) -> list[Event]:
 
 
 def _tested(first: Call, second: Call) -> list[Event]:
-    """At distance 0 on a side the value may jump: that such a test passes is what δ is for."""
+    """At distance 0 on both sides the value may jump: that such a test passes is what δ is for.
+
+    A distance above 0 on either side says that the local sensitivity there is within the limit. Both sides are
+    neighbours of each other, so the value moves by no more than the limit between them.
+    """
     mechanism = first.terms["mechanism"]
     reals = mechanism._answer._reals
     (near, left), (far, right) = first.values, second.values
     moved = abs(reals.grid.round(left) - reals.grid.round(right)) * reals.grid.step
     allowed = reals.grid.l1_steps(mechanism.limit) * reals.grid.step
-    if moved > allowed and min(near, far) > 0:
+    if moved > allowed and max(near, far) > 0:
         raise _refuse(f"the value moved by more than the limit {mechanism.limit}", first, second)
     return []
 

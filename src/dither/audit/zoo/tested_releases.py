@@ -24,6 +24,7 @@ __all__ = [
     "distance_of_values",
     "local_noise",
     "noiseless_test",
+    "one_sided",
     "printed",
     "threshold",
 ]
@@ -56,11 +57,14 @@ def distance_of_values(data: Sequence[int], limit: float) -> int:
     return k
 
 
-def distance_of_sensitivity(data: Sequence[int], limit: float) -> int:
-    """How many records must be replaced for the *local sensitivity* to exceed the limit (corrected)."""
+def distance_of_sensitivity(data: Sequence[int], limit: float, first: int = 0) -> int:
+    """How many records must be replaced for the *local sensitivity* to exceed the limit (corrected).
+
+    With `first` = 1 the jump that leads down from the median is forgotten: off by one.
+    """
     records, middle = _ranked(data)
     k = 0
-    while max(_at(records, middle + i) - _at(records, middle + i - k - 1) for i in range(k + 2)) <= limit:
+    while max(_at(records, middle + i) - _at(records, middle + i - k - 1) for i in range(first, k + 2)) <= limit:
         k += 1
     return k
 
@@ -91,6 +95,18 @@ def noiseless_test(
     return _noisy_medians(data, limit / epsilon, runs) if is_far else np.full(runs, np.nan)
 
 
+def one_sided(
+    data: Sequence[int], runs: int, epsilon: float = 1, threshold: int = 4, limit: int = LIMIT
+) -> NDArray[np.float64]:
+    """The distance to data from which one record moves the median far *up*. Promises (2ε, 0.005).
+
+    P[X₁ > 4] = e^−5/(1 + e^−1) = 0.0049 for noise of scale 1: enough for the right distance, which is 0 on both sides
+    of a jump. Above the jump this one is 1, so that there is an answer with probability 0.0134.
+    """
+    noisy = distance_of_sensitivity(data, limit, first=1) + DiscreteLaplace(1 / epsilon).sample(runs)
+    return np.where(noisy > threshold, _noisy_medians(data, limit / epsilon, runs), np.nan)
+
+
 def local_noise(data: Sequence[int], runs: int, epsilon: float = 0.5) -> NDArray[np.float64]:
     """Noise of local sensitivity over 2ε. Promises 2ε."""
     records, middle = _ranked(data)
@@ -116,6 +132,15 @@ SPECIMENS = (
         ApproxDP(1, "1e-3"),
         math.inf,
         "without noise on the distance, whether there is an answer tells one record",
+    ),
+    Specimen(
+        "PTR with a distance off by one",
+        one_sided,
+        "replace",
+        ApproxDP(2, "0.005"),
+        math.inf,
+        "above a jump of the median the distance is 1, where the proof needs 0 on both sides: δ is e times as large",
+        samples=300_000,
     ),
     Specimen(
         "noise of local sensitivity",
