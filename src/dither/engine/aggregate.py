@@ -75,6 +75,11 @@ class Aggregate(ABC):
         return dict.fromkeys(self.needs, float(rows))
 
     @property
+    def width(self) -> int:
+        """How many values are held for each group."""
+        return 1
+
+    @property
     def depends_on_size(self) -> bool:
         """Whether the error is smaller in larger groups."""
         return False

@@ -15,6 +15,7 @@ from dither.engine.aggregate import Answer, Count
 from dither.engine.drawing import part_column
 from dither.engine.needs import Added
 from dither.engine.plan import Plan
+from dither.engine.wording import question_and_unit
 from dither.errors import ParameterError
 from dither.events import to_json
 from dither.exact import Number, check, rational
@@ -150,11 +151,11 @@ class TableRelease(Release):
 
     def _terms(self) -> dict[str, Any]:
         """What a stranger needs to recompute the cost and to find it in the ledger: no data, not even the answer."""
-        protected = str(self.plan.neighbour)
+        question, unit = question_and_unit(self.entry.content["question"])
         return {
             "mechanism": "table",
-            "question": self.entry.content["question"].removesuffix(f"; {protected}"),
-            "unit": protected,
+            "question": question,
+            "unit": unit,
             "event": json.loads(to_json(self.event)),
             "guarantee": stated(self.guarantee),
             "account": self.entry.account,

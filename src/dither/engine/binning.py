@@ -72,8 +72,9 @@ def bins(of: str | Expression, edges: Any, name: str | None = None) -> Bins:
     found = expression(of)
     if name is None and not isinstance(found, Column):
         raise ParameterError("bins of an expression need a name: name='age group'.")
-    known = tuple(_edge(edge) for edge in edges) if isinstance(edges, list | tuple | range) else ()
-    if not 2 <= len(known) <= _MOST + 1:
+    is_list = isinstance(edges, list | tuple | range) and 2 <= len(edges) <= _MOST + 1
+    known = tuple(_edge(edge) for edge in edges) if is_list else ()
+    if not known:
         raise ParameterError(f"edges must be a list of 2 to {_MOST + 1} numbers or days.")
     if len({isinstance(edge, date) for edge in known}) > 1:
         raise ParameterError("edges must be all numbers or all days.")

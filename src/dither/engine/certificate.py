@@ -3,16 +3,19 @@
 Without a ledger it is certain that the certificate is well formed, that its parts agree, and that what it says was done
 costs no more than it states: an upper bound on the cost of the event is at most the stated guarantee, so a promise that
 is too small is never accepted. That it *was* done, for which question and in which account, only the ledger knows.
+Each field is compared with its own part of the entry: `dither.engine.wording` takes question and unit apart.
 
 | field | without a ledger | with a ledger |
 |---|---|---|
 | `dither_certificate`, the set of fields | exactly as written by this format | the same |
-| `version`, `mechanism` | a label | a label; "table" if there is an entry |
-| `unit` | who is protected, as in the event | also how much of a person is used |
+| `version` | a label of the right form | the same: no entry holds it |
+| `mechanism` | a label; it decides which fields there are | "table" |
+| `unit` | begins with who is protected, as in the event | that of the entry |
 | `event` | a sentence that accounting can read | the one that was charged |
 | `guarantee` | not below the cost of the event | what was charged |
 | `split` (of `dp.stats`) | adds up to the stated ε | the same |
-| `question`, `account`, `ledger_entry` | text | those of the entry, in a chain that verifies |
+| `question`, `account` | text | those of the entry |
+| `ledger_entry` | text | number and hash of a charge, in a chain that verifies |
 | `digest` | of all other fields | the same |
 """
 
@@ -30,6 +33,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from dither.accounting import Composition, WideBracket, compose
 from dither.accounting.filters import pure_cost, zcdp_cost
 from dither.adjacency import Adjacency, name
+from dither.engine.wording import question_and_unit
 from dither.errors import CertificateError, DitherError, LedgerError, OverBudget, ParameterError
 from dither.events import Event, GaussianNoise, from_json, to_json
 from dither.events.wire import strict_object
@@ -287,9 +291,11 @@ def _confirmed(content: dict[str, Any], checked: Checked, ledger: Ledger) -> Che
     if entry.kind != "charge":
         raise CertificateError("ledger_entry", f"this entry is no charge but of the kind {entry.kind!r}.")
     charged = entry.content
+    question, unit = question_and_unit(charged["question"])
     agrees = {
         "account": entry.account == content["account"],
-        "question": charged["question"] == f"{content['question']}; {content['unit']}",
+        "question": question == content["question"],
+        "unit": unit == content["unit"],
         "event": charged["event"] == to_json(checked.event),
         "guarantee": read_budget(charged["cost"]) == checked.guarantee,
     }

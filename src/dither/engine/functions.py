@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from datetime import date
 from fractions import Fraction
 from typing import Any
@@ -36,6 +36,7 @@ __all__ = [
 Bounds = tuple[Number, Number]
 _LEAST_MISS = Fraction(1, 10**15)
 _MOST_CANDIDATES = 900
+_MOST_QUANTILES = 1_000
 
 
 def count() -> Aggregate:
@@ -88,6 +89,8 @@ def quantile(
     listed = list(probability) if isinstance(probability, list | tuple) else [probability]
     if not listed:
         raise ParameterError("probability must be a number between 0 and 1, or a list of them; got an empty list.")
+    if not len(listed) <= _MOST_QUANTILES:
+        raise ParameterError(f"there may be {_MOST_QUANTILES} quantiles at once, got {len(listed)}. Ask for fewer.")
     exact = tuple(checked_probability(rational(each, "probability")) for each in listed)
     level = None if interval_level is None else rational(interval_level, "interval_level")
     if level is not None:
@@ -124,14 +127,16 @@ def top(of: str | Expression, number: int, candidates: Sequence[Any] | None = No
     check.count(number=number)
     if candidates is None:
         return Top(expression(of), int(number), None)
+    if not isinstance(candidates, Sized):
+        raise ParameterError(f"candidates must be a list of values, got the type {type(candidates).__name__}.")
+    if not number <= len(candidates) <= _MOST_CANDIDATES:
+        raise ParameterError(f"there must be {number} to {_MOST_CANDIDATES} candidates, got {len(candidates)}.")
     known = list(candidates)
     kinds = {type(value) for value in known}
     if len(kinds) != 1 or not kinds <= {str, int, bool, date} or len(set(known)) != len(known):
         raise ParameterError(
             "candidates must be different texts, whole numbers, truth values or days, all of one type."
         )
-    if not number <= len(known) <= _MOST_CANDIDATES:
-        raise ParameterError(f"there must be {number} to {_MOST_CANDIDATES} candidates, got {len(known)}.")
     return Top(expression(of), int(number), pa.array(known))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,10 +20,28 @@ from dither.errors import ParameterError
 from dither.exact import once
 from dither.tables import arrow_table, is_frame
 
-__all__ = ["ROOM", "Groups", "Wholes", "counted", "fingerprint", "public_keys"]
+__all__ = [
+    "MOST_BYTES",
+    "MOST_GROUPS",
+    "MOST_VALUES",
+    "ROOM",
+    "Groups",
+    "Wholes",
+    "check_values",
+    "counted",
+    "crossed",
+    "fingerprint",
+    "public_keys",
+]
 
 ROOM: Final = 1 << 62
 """Exact numbers are clipped to ± this, so that noise has room in 64 bits."""
+MOST_GROUPS: Final = 10**7
+"""How many public groups a question may have."""
+MOST_BYTES: Final = 1 << 30
+"""How much memory the public keys of a question may take."""
+MOST_VALUES: Final = 2 * 10**7
+"""How many values the answer to a question about public groups may hold: groups times values per group."""
 _TOGETHER: Final = 1 << 20
 
 Wholes: TypeAlias = NDArray[np.int64]
@@ -106,29 +125,75 @@ def counted(column: pa.Array) -> Wholes:
 
 
 def public_keys(columns: Sequence[str], keys: Any) -> pa.Table:
-    """Public keys as a table with one column for each; duplicates and times are refused."""
+    """Public keys as a table with one column for each; duplicates, times and too many are refused."""
+    if is_frame(keys):
+        return _of_table(columns, arrow_table(keys))
     if isinstance(keys, Mapping):
         if set(keys) != set(columns):
             raise ParameterError(f"keys must have a list for each of {', '.join(columns)}.")
-        rows: list[Any] = list(itertools.product(*(_listed(keys[name], f"keys[{name!r}]") for name in columns)))
-    elif not is_frame(keys):
-        listed = _listed(keys, "keys")
-        rows = [(key,) for key in listed] if len(columns) == 1 else listed
-        if any(not isinstance(row, tuple | list) or len(row) != len(columns) for row in rows):
-            raise ParameterError(f"keys must be tuples of {len(columns)} values, one for each of {', '.join(columns)}.")
-    else:
-        return _of_table(columns, arrow_table(keys))
-    try:
-        arrays = {name: pa.array([row[index] for row in rows]) for index, name in enumerate(columns)}
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        raise ParameterError("all keys of one column must be of one type.") from None
-    if any(isinstance(value, datetime) for row in rows for value in row):
+        listed = {name: _listed(keys[name], f"keys[{name!r}]") for name in columns}
+        _has_room(math.prod(map(len, listed.values())))
+        return crossed([_checked(_table_of({name: values})) for name, values in listed.items()])
+    rows: Any = _listed(keys, "keys")
+    if len(columns) == 1:
+        return _checked(_table_of({columns[0]: rows}))
+    if any(not isinstance(row, tuple | list) or len(row) != len(columns) for row in rows):
+        raise ParameterError(f"keys must be tuples of {len(columns)} values, one for each of {', '.join(columns)}.")
+    return _checked(_table_of({name: [row[index] for row in rows] for index, name in enumerate(columns)}))
+
+
+def crossed(tables: Sequence[pa.Table]) -> pa.Table:
+    """All combinations of their rows, the last table's changing fastest. Refused before it is built if it is too large.
+
+    >>> crossed([pa.table({"a": ["x", "y"]}), pa.table({"b": [1, 2]})]).to_pylist()[:3]
+    [{'a': 'x', 'b': 1}, {'a': 'x', 'b': 2}, {'a': 'y', 'b': 1}]
+    """
+    count = math.prod(table.num_rows for table in tables)
+    _has_room(count, sum(table.nbytes * (count // table.num_rows) for table in tables))
+    columns: dict[str, Any] = {}
+    slower, faster = 1, count
+    for table in tables:
+        faster //= table.num_rows
+        places = pa.array(np.tile(np.repeat(np.arange(table.num_rows), faster), slower))
+        slower *= table.num_rows
+        columns |= dict(zip(table.column_names, table.take(places).columns, strict=True))
+    return pa.table(columns).combine_chunks()
+
+
+def check_values(groups: int, values: int) -> None:
+    """Refuse an answer with too many values in all its groups together: it would fail for memory after it was paid."""
+    if not groups * values <= MOST_VALUES:
+        raise ParameterError(
+            f"an answer may hold {MOST_VALUES:,} values, and {groups:,} groups with {values:,} values each are "
+            f"{groups * values:,}. Ask for fewer groups, bins, candidates or quantiles at once."
+        )
+
+
+def _has_room(groups: int, size: int = 0) -> None:
+    if not groups <= MOST_GROUPS:
+        raise ParameterError(
+            f"there may be {MOST_GROUPS:,} public groups, and all combinations of these keys and bins are {groups:,}. "
+            "List the combinations that are needed, or group by fewer columns."
+        )
+    if not size <= MOST_BYTES:
+        raise ParameterError(
+            f"public keys may take {MOST_BYTES:,} bytes in all, and these take {size:,}. Give fewer or shorter keys."
+        )
+
+
+def _table_of(columns: Mapping[str, list[Any]]) -> pa.Table:
+    if any(isinstance(value, datetime) for values in columns.values() for value in values):
         raise ParameterError("keys must be days (datetime.date), not times.")
-    return _checked(pa.table(arrays))
+    try:
+        return pa.table({name: pa.array(values) for name, values in columns.items()})
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        raise ParameterError("all keys of one column must be of one type.") from None
 
 
 def _listed(values: Any, name: str) -> list[Any]:
-    """The values of a list, an array or a series of pandas, Polars or Arrow."""
+    """The values of a list, an array or a series of pandas, Polars or Arrow; what has no length is refused unread."""
+    if hasattr(values, "__len__"):
+        _has_room(len(values))
     if isinstance(values, list | tuple | range):
         return list(values)
     if isinstance(values, np.ndarray):
@@ -164,6 +229,7 @@ def _of_table(columns: Sequence[str], table: pa.Table) -> pa.Table:
 def _checked(table: pa.Table) -> pa.Table:
     if not table.num_rows:
         raise ParameterError("keys must not be empty.")
+    _has_room(table.num_rows, table.nbytes)
     if table.group_by(table.column_names).aggregate([]).num_rows != table.num_rows:
         raise ParameterError("keys must be different from each other.")
     return table.combine_chunks()

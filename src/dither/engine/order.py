@@ -43,6 +43,10 @@ class Spread(Counting):
     def needs(self) -> Mapping[str, Need]:
         return {f"histogram of {self.bins}": Tally(self.bins.label, self.bins.within, self.bins.values)}
 
+    @property
+    def width(self) -> int:
+        return len(self.bins.edges) - 1
+
     def __str__(self) -> str:
         return f"histogram of {self.bins}"
 
@@ -74,6 +78,10 @@ class Quantile(_Ranked):
         count = len(self.probabilities)
         columns = [noisy.value[:, at : at + count] for at in range(0, noisy.value.shape[1], count)]
         return Answer(*(column[:, 0] if self.alone else column for column in columns))
+
+    @property
+    def width(self) -> int:
+        return len(self.probabilities)
 
     def __str__(self) -> str:
         listed = ", ".join(map(str, self.probabilities))
@@ -121,6 +129,10 @@ class Top(Aggregate):
     def answer(self, parts: Mapping[str, Noisy]) -> Answer:
         (noisy,) = parts.values()
         return Answer(noisy.value)
+
+    @property
+    def width(self) -> int:
+        return 1 if self.candidates is None else len(self.candidates)
 
     def __str__(self) -> str:
         among: Any = "" if self.candidates is None else f", candidates={self.candidates.to_pylist()}"

@@ -6,7 +6,6 @@ import getpass
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -15,12 +14,13 @@ from dither.engine.aggregate import Aggregate, Count, Mean, Total
 from dither.engine.answer import TableRelease
 from dither.engine.binning import Bins
 from dither.engine.drawing import Drawing, questions
-from dither.engine.groups import fingerprint, public_keys
+from dither.engine.groups import check_values, crossed, fingerprint, public_keys
 from dither.engine.needs import Need, Neighbour
 from dither.engine.order import Edge
 from dither.engine.plan import Plan, planned
 from dither.engine.price import Price
 from dither.engine.shortcuts import Shortcuts, Single
+from dither.engine.wording import charged_text, in_quotes
 from dither.errors import ParameterError
 from dither.exact import Number, once
 from dither.release import Door, fresh_salt
@@ -114,7 +114,7 @@ class Query(Shortcuts):
             if not isinstance(expression, Expression):
                 raise ParameterError(f"with_columns takes expressions such as dp.col('price') * 2; {name!r} is none.")
             not_reserved(name)
-        words = (f"with {name} = {expression}" for name, expression in columns.items())
+        words = (f"with {in_quotes(name)} = {expression}" for name, expression in columns.items())
         return self._with(*words, _table=with_values(self._table, columns))
 
     def join(self, public: Any, on: str) -> Query:
@@ -126,7 +126,7 @@ class Query(Shortcuts):
         self._rows("join")
         known = arrow_table(public)
         table = joined(self.origin._source.engine, self._table, known, on)
-        return self._with(f"join the public table {fingerprint(known)} on {on}", _table=table)
+        return self._with(f"join the public table {fingerprint(known)} on {in_quotes(on)}", _table=table)
 
     def per_person(self, **columns: Aggregate) -> Query:
         """One row per person, with what these aggregates give within the person: no noise, nothing is released.
@@ -144,7 +144,7 @@ class Query(Shortcuts):
             raise ParameterError("per_person takes one or more aggregates, such as visits=dp.count().")
         asked = {name: _within_person(name, aggregate) for name, aggregate in columns.items()}
         origin = replace(self.origin, unit=Person(unit.column))
-        words = ", ".join(f"{name} = {aggregate}" for name, aggregate in columns.items())
+        words = _asked(columns)
         table = one_row_each(self._table, unit.column, asked)
         return self._with(f"per person {words}", origin=origin, _table=table)
 
@@ -180,8 +180,9 @@ class Query(Shortcuts):
             table = filtered(table, each.within)
             made[each.name] = each.label
         if binned and (public is not None or not plain):
-            public = _combined(public, binned).select(names)
-        said, uploaded = f"by {', '.join(map(str, by))}", None
+            known = [public] if public is not None else []
+            public = crossed([*known, *(pa.table({each.name: each.values}) for each in binned)]).select(names)
+        said, uploaded = f"by {', '.join(map(_by, by))}", None
         if public is not None:
             said += f" for {public.num_rows} public keys {fingerprint(public)}"
             uploaded = self.origin._source.engine.upload(public)
@@ -200,6 +201,8 @@ class Query(Shortcuts):
         for name in shown:
             if shown.count(name) > 1:
                 raise ParameterError(f"two columns of the answer would be called {name!r}. Rename one.")
+        if self.public_keys is not None:
+            check_values(self.public_keys.num_rows, sum(aggregate.width for aggregate in aggregates.values()))
         question = Question(self, aggregates)
         question.check()
         return question
@@ -260,8 +263,7 @@ class Question:
     @property
     def words(self) -> str:
         """The question and who is protected, for the ledger and the certificate."""
-        asked = ", ".join(f"{name} = {aggregate}" for name, aggregate in self.aggregates.items())
-        return "; ".join((*self.query.words, asked, str(self.neighbour)))
+        return charged_text("; ".join((*self.query.words, _asked(self.aggregates))), str(self.neighbour))
 
     @property
     def neighbour(self) -> Neighbour:
@@ -297,14 +299,15 @@ def _within_person(name: str, aggregate: Any) -> tuple[str, Expression | None, L
     raise ParameterError(f"per_person knows count, sum, mean, min and max; {name!r} is none of these.")
 
 
-def _combined(public: pa.Table | None, binned: list[Bins]) -> pa.Table:
-    """All public keys with all bins."""
-    rows = public.to_pylist() if public is not None else [{}]
-    labels = [[(each.name, label) for label in each.labels] for each in binned]
-    combined = [{**row, **dict(choice)} for row in rows for choice in product(*labels)]
-    fields = list(public.schema) if public is not None else []
-    schema = pa.schema([*fields, *(pa.field(each.name, pa.string()) for each in binned)])
-    return pa.Table.from_pylist(combined, schema=schema)
+def _by(column: str | Bins) -> str:
+    if isinstance(column, str):
+        return in_quotes(column)
+    is_told = isinstance(column.of, Column) and column.of.name == column.name
+    return str(column) if is_told else f"{column} as {in_quotes(column.name)}"
+
+
+def _asked(aggregates: Mapping[str, Aggregate]) -> str:
+    return ", ".join(f"{in_quotes(name)} = {aggregate}" for name, aggregate in aggregates.items())
 
 
 def _user() -> str:
