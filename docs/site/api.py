@@ -21,10 +21,15 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.inspect import stringify_signature
 
 import dither
+from dither.exact import once
 
 __all__ = ["rooms", "write"]
 
+_PROPERTIES = (property, cached_property, once)
 _SESSION = re.compile(r"^>>> .*?(?=\n\n|\Z)", flags=re.MULTILINE | re.DOTALL)
+_LISTS = ("Parameters", "Other Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also")
+_TEXTS = ("Notes", "References", "Examples")
+_SECTION = re.compile(rf"^({'|'.join([*_LISTS, *_TEXTS])})\n-{{3,}}\n", flags=re.MULTILINE)
 
 
 def rooms() -> list[str]:
@@ -131,13 +136,9 @@ class _Member:
 
     @property
     def kind(self) -> str:
-        kinds = {
-            property: "property",
-            cached_property: "property",
-            classmethod: "classmethod",
-            staticmethod: "staticmethod",
-        }
-        return kinds.get(type(self.value), "method")
+        if isinstance(self.value, _PROPERTIES):
+            return "property"
+        return {classmethod: "classmethod", staticmethod: "staticmethod"}.get(type(self.value), "method")
 
     @property
     def signature(self) -> str:
@@ -156,9 +157,7 @@ def _members(owner: type) -> Iterator[_Member]:
     seen: set[str] = set()
     for home in owner.__mro__:
         for name, value in vars(home).items() if home.__module__.startswith("dither") else ():
-            is_member = inspect.isfunction(value) or isinstance(
-                value, property | cached_property | classmethod | staticmethod
-            )
+            is_member = inspect.isfunction(value) or isinstance(value, (*_PROPERTIES, classmethod, staticmethod))
             if is_member and not name.startswith("_") and name not in seen:
                 seen.add(name)
                 yield _Member(name, value)
@@ -176,5 +175,20 @@ def _signature(value: Any, is_bound: bool = False, has_result: bool = True) -> s
 
 
 def _markdown(text: str) -> str:
-    """A docstring as Markdown: its examples become blocks of code."""
-    return _SESSION.sub(lambda found: f"```python\n{found[0].rstrip()}\n```", text)
+    """A docstring as Markdown: its sections get a bold title, their entries become lists, examples blocks of code."""
+    summary, *rest = _SECTION.split(text)
+    sections = zip(rest[::2], rest[1::2], strict=True)
+    parts = [summary, *(f"**{title}**\n\n{_listed(body) if title in _LISTS else body}" for title, body in sections)]
+    return _SESSION.sub(lambda found: f"```python\n{found[0].rstrip()}\n```", "\n\n".join(parts))
+
+
+def _listed(body: str) -> str:
+    """Entries of a section, `name : type` with an indented description, as a list."""
+    lines = []
+    for line in body.strip().splitlines():
+        if line.startswith(" ") or not line:
+            lines.append(line.removeprefix("  "))
+        else:
+            name, _, kind = line.partition(" : ")
+            lines.append(f"- `{name}`" + (f" ({kind})" if kind else "") + "  ")
+    return "\n".join(lines)

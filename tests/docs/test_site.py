@@ -45,6 +45,11 @@ class TestSite:
         assert "dither.Dataset.group_by" in wanted
         assert wanted - known == set()
 
+    def test_sections_of_docstrings_become_lists(self, site: Path) -> None:
+        page = (site / "api" / "dither.mechanisms.html").read_text(encoding="utf-8")
+        assert "<strong>Parameters</strong>" in page
+        assert "-------" not in page
+
     def test_nothing_is_fetched_from_elsewhere(self, site: Path) -> None:
         files = [*site.rglob("*.html"), *site.rglob("*.css")]
         assert [str(file) for file in files if FETCHED.search(file.read_text(encoding="utf-8"))] == []

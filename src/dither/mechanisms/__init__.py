@@ -1,4 +1,9 @@
-"""Mechanisms: an exact value and its sensitivity go in, a noisy value and an event come out."""
+"""Mechanisms: an exact value and its sensitivity go in, a noisy value and an event come out.
+
+Build a mechanism from a privacy budget or from a noise scale, look at `guarantee` and `error(beta)`, then call
+`release(value)` on the exact value. A `Number` is an int, Fraction, Decimal, decimal string or float; a float means its
+shortest decimal, so that 0.1 is 1/10.
+"""
 
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.histogram import Histogram

@@ -87,18 +87,47 @@ class Additive(Mechanism):
         return (self._reals,) if self._integers is None else (self._integers, self._reals)
 
     def release(self, value: Any) -> Release:
-        """The value with noise: an int for an int, a float for other numbers, an array for an array.
+        """Add noise to the exact value.
 
-        NaN, infinities, booleans and real arrays of more than `dimension` coordinates are refused.
+        An int gets integer noise and stays an int; other numbers get noise on a public grid and become a float; an
+        array becomes an array. Which of the two applies follows from the type of the value, which must not depend on
+        data.
+
+        Parameters
+        ----------
+        value : int, float, Fraction, Decimal or array
+            The exact value. Real arrays may have at most `dimension` coordinates.
+
+        Returns
+        -------
+        Release
+            The noisy value in `.value`, with `.guarantee`, `.event`, `.interval(level)` and `.certificate()`.
+
+        Raises
+        ------
+        NotANumberError
+            If the value is NaN, infinite, a boolean or not numeric.
+        ParameterError
+            If the array has more coordinates than the noise was calibrated for.
         """
         clean = numeric(value)
         noising = self._noising(clean)
         return Release(noising.add(clean), noising.event, noising.guarantee, self)
 
     def event_for(self, value: Any) -> Event:
-        """The event that `release(value)` will write. It depends on the type of the value only; nothing is drawn.
+        """State the event that `release(value)` will write; nothing is drawn.
 
         `event` covers integers and real numbers alike, so it may cost a little more than either.
+
+        Parameters
+        ----------
+        value : int, float, Fraction, Decimal or array
+            A value of the type to be released; only its type and size matter.
+
+        Returns
+        -------
+        Event
+            The event for values of this type.
         """
         return self._noising(numeric(value)).event
 
@@ -123,7 +152,7 @@ class Additive(Mechanism):
 
     @property
     def expected_error(self) -> float:
-        """E|error| of one coordinate, for the law that is drawn, rounded up; the larger of integers and reals."""
+        """The mean absolute error of one coordinate, rounded up: the larger one of integers and reals."""
         return max(self._expected(noising) for noising in self._noisings)
 
     def _expected(self, noising: Noising) -> float:
@@ -134,10 +163,24 @@ class Additive(Mechanism):
         return max(exactly_above(noising.reach(beta)) for noising in self._noisings)
 
     def max_error(self, beta: Number = 0.05) -> float:
-        """A bound on the largest error of `dimension` coordinates that holds with probability 1 − `beta` or more.
+        """Bound the largest error of `dimension` coordinates with probability 1 − `beta` or more.
 
+        Parameters
+        ----------
+        beta : Number, default 0.05
+            The probability that the bound may be missed, strictly between 0 and 1.
+
+        Returns
+        -------
+        float
+            The bound on all errors at once, in the unit of the value.
+
+        Notes
+        -----
         The exact quantile of the maximum: P[|X| ≤ q]^d ≥ 1 − β (claim C25), from P[|X| > q] ≤ 1 − (1 − β)^{1/d}.
 
+        Examples
+        --------
         >>> from dither.mechanisms import Laplace
         >>> Laplace(sensitivity=1, scale=10, dimension=1000).max_error(0.05)
         99.0

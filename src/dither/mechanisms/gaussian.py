@@ -42,29 +42,67 @@ _SUMMED = 10**4
 
 @dataclass(frozen=True, init=False, repr=False)
 class Gaussian(Additive):
-    """value + noise, P[noise = x] ∝ e^{−x²/2σ²} on a lattice, independent for each coordinate.
+    """Gaussian mechanism: value + noise, P[noise = x] ∝ e^{−x²/2σ²}, independent for each coordinate.
 
-    Δ₂² = `sensitivity_squared` says how far one neighbour can move the value, in ℓ₂; give `sensitivity` where it is
-    rational. The noise is said in one of three ways.
+    Give the sensitivity in one way, `sensitivity` or `sensitivity_squared`, and the noise in one way: `epsilon` with
+    `delta`, or `rho`, or `sigma`. Integers get noise on ℤ; real numbers get noise on a public grid of 2^40 steps to σ.
 
-    * `epsilon` and `delta`: the smallest σ that is (ε, δ)-DP, δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) with μ = Δ₂/σ
-      (Balle and Wang 2018), never too small and within 1e-9; on the integers by the exact lattice profile. Or with
-      `calibration` = "S0-4.2", "S1" or "S3" by a formula of the lectures (claims C5, C6, C7).
-    * `rho`: exactly ρ-zCDP, σ² = Δ₂²/(2ρ), on the grid with the rounding in Δ₂. (Claim C7 calls ρ what is 2ρ here: its
-      variance is Δ²/ρ.)
-    * `sigma`: σ itself.
+    Parameters
+    ----------
+    sensitivity : Number, optional
+        Δ₂, how far one neighbour can move the value in ℓ₂ (Euclidean length), in the unit of the value.
+    sensitivity_squared : Number, optional
+        Δ₂², instead of `sensitivity`, where Δ₂ is not rational: 3 for three counts that move by one each.
+    epsilon : Number, optional
+        The privacy budget ε > 0, together with `delta`: σ is the smallest that is (ε, δ)-DP.
+    delta : Number, optional
+        The budget δ, strictly between 0 and 1 and far below 1/(number of people), such as 1e-6; only with `epsilon`.
+    rho : Number, optional
+        The budget ρ > 0 of zero-concentrated DP: σ² = Δ₂²/(2ρ).
+    sigma : Number, optional
+        The standard deviation σ of the noise, in the unit of the value.
+    calibration : {"exact", "S0-4.2", "S1", "S3"}, default "exact"
+        How σ follows from `epsilon` and `delta`: the exact profile, or a textbook formula of the lectures (claims C5,
+        C6 and C7), which needs more noise.
+    dimension : int, default 1
+        The number of coordinates that one neighbour can move: all of a real array; for integer arrays at most ⌊Δ₂²⌋.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`; recorded in the guarantee and the event. By
+        default unstated: the sensitivity alone defines them.
+    n : int, optional
+        The number of people, if it is public: then δ ≥ 1/n is refused, as that would allow publishing a random record
+        (claim C26).
+    allow_large_delta : bool, default False
+        Allow δ ≥ 1/n all the same.
 
-    No σ gives pure DP: δ(ε) > 0 for every ε (claim C8). What is drawn lives on ℤ for integers and on a grid of 2^40
-    steps to σ for real numbers; the rounding of d = `dimension` real coordinates is paid for. Lattice noise is compared
-    with continuous noise by smoothing.md. Integer vectors of Δ₂² ≥ 2 may move in several coordinates: they need
-    `dimension` too, at most ⌊Δ₂²⌋ of it.
+    Attributes
+    ----------
+    variance : Fraction
+        σ² of continuous noise, as calibrated or given. What is drawn on a lattice may be a little wider.
 
-    `n`, the number of people, if it is public: δ ≥ 1/n is refused, as publishing a random record would be allowed by it
-    (claim C26); `allow_large_delta` overrides that.
+    Raises
+    ------
+    ParameterError
+        If the sensitivity or the noise is given in no way or in two, `delta` is missing or too large, or a number is
+        not positive.
 
-    >>> m = Gaussian(sensitivity=1, epsilon=1, delta="1e-6")
+    Notes
+    -----
+    With μ = Δ₂/σ, the profile is δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle and Wang 2018). From `epsilon` and
+    `delta` σ is never too small and within 1e-9 of the smallest; on the integers it follows from the exact lattice
+    profile. From `rho` it is exactly ρ-zCDP, on the grid with the rounding of d = `dimension` coordinates in Δ₂. (Claim
+    C7 calls ρ what is 2ρ here: its variance is Δ²/ρ.) No σ gives pure DP: δ(ε) > 0 for every ε (claim C8). Lattice
+    noise is compared with continuous noise in smoothing.md.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> m = dp.Gaussian(sensitivity=1, epsilon=1, delta="1e-6")
     >>> m.sigma, m.guarantee
     (4.22467888..., ApproxDP(epsilon=1, delta=1e-06))
+    >>> counts = dp.Gaussian(sensitivity_squared=3, rho=0.1, dimension=3)
+    >>> counts.release([120, 45, 7]).value.shape
+    (3,)
     """
 
     sensitivity_squared: Fraction
@@ -72,7 +110,6 @@ class Gaussian(Additive):
     delta: Fraction | None
     rho: Fraction | None
     variance: Fraction
-    """σ² as asked for, of continuous noise."""
     calibration: str
     dimension: int
     adjacency: Adjacency | None
@@ -149,7 +186,7 @@ class Gaussian(Additive):
 
     @property
     def sigma(self) -> float:
-        """σ of continuous noise; the laws drawn from differ from it by what their lattice asks for.
+        """The standard deviation σ of continuous noise; what is drawn on a lattice may be a little wider.
 
         The float whose shortest decimal is σ, or else σ rounded up.
         """
@@ -159,10 +196,10 @@ class Gaussian(Additive):
 
     @once
     def guarantee(self) -> Guarantee:
-        """The promise in the words in which it was asked for, whatever is released.
+        """The guarantee in the terms in which the noise was given, for integers and real numbers alike.
 
-        (ε, δ)-DP from `epsilon` and `delta`, zCDP from `rho`, the whole profile from `sigma`. What a release costs
-        exactly stands on the release.
+        (ε, δ)-DP from `epsilon` and `delta`, zCDP from `rho`, the whole profile from `sigma`. A release carries its
+        exact cost.
         """
         if self.epsilon is not None and self.delta is not None:
             return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
@@ -174,11 +211,11 @@ class Gaussian(Additive):
 
     @once
     def event(self) -> Event:
-        """What is drawn for integers, or what is drawn for real numbers: which one, the type of the value will say.
+        """Gaussian noise on the integers or on the grid; the type of the released value decides which.
 
         Where integers may move in several coordinates at once, their exact pair is not known: then it is continuous
-        noise that is at least as easy to see through as either; and where the integers are too coarse for that, or
-        that would say less, their zCDP. `event_for(value)` says one of the two.
+        noise that dominates both; and where the integers are too coarse for that, or that would be weaker, their zCDP.
+        `event_for(value)` states one of the two.
         """
         integers = self._on_integers
         if self._integers is not None and integers is not None and integers.is_composed_exactly:

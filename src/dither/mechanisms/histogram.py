@@ -32,27 +32,56 @@ __all__ = ["Histogram"]
 
 @dataclass(frozen=True, init=False, repr=False)
 class Histogram(Mechanism):
-    """How many people are in each bin, plus integer noise per bin (claim C10).
+    """Noisy integer counts per bin, for bins known in advance or found privately (partition selection).
 
-    One person is counted once in at most k = `max_bins` bins. Under add/remove a neighbour moves k counts by one:
-    Δ₁ = k, Δ₂² = k; under replace-one, which `adjacency` says, twice as many: Δ₁ = Δ₂² = 2k.
+    With `bins`, every bin gets noise, empty or not. Without `bins`, only bins that are not empty get noise, and only
+    those whose noisy count reaches `threshold` are shown; that needs `delta`, as a bin of one person shows that they
+    are there.
 
-    **Known bins**: `bins` is their number or their names, public and fixed in advance. Every bin gets noise, empty or
-    not. Laplace noise is ε-DP, Gaussian noise ("gaussian", with `delta`) is (ε, δ)-DP.
+    Parameters
+    ----------
+    epsilon : Number
+        The privacy budget ε > 0.
+    delta : Number, optional
+        The budget δ, such as 1e-6: required for Gaussian noise and for bins that are found privately, refused
+        otherwise.
+    noise : {"laplace", "gaussian"}, default "laplace"
+        The noise on each count. Laplace noise on known bins is ε-DP; everything else is (ε, δ)-DP.
+    bins : int or sequence, optional
+        The bins if they are public: their number, or their names. By default they are found privately.
+    max_bins : int, default 1
+        The contribution bound k: one person is counted once in at most so many bins.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`, or `dp.adjacency.person(...)`.
+    n : int, optional
+        The number of people, if it is public: then δ ≥ 1/n is refused, as that would allow publishing a random record
+        (claim C26).
+    allow_large_delta : bool, default False
+        Allow δ ≥ 1/n all the same.
 
-    **Discovered bins**: `bins` is None. Only bins that are not empty get noise, and only those whose noisy count
-    reaches `threshold` are shown. That needs δ: a bin of one person shows that they are there. `threshold` is the
-    smallest integer for which the whole is (ε, δ)-DP, computed from the exact tail of the noise (see `discovery`).
+    Raises
+    ------
+    ParameterError
+        If `delta` is missing or not needed, a bin is named twice, or a number is out of range.
 
-    `n`, the number of people, if it is public: δ ≥ 1/n is refused, as publishing a random record would be allowed by it
-    (claim C26); `allow_large_delta` overrides that.
+    Notes
+    -----
+    Under add/remove a neighbour moves k = `max_bins` counts by one: Δ₁ = Δ₂² = k; under replace-one twice as many: Δ₁ =
+    Δ₂² = 2k (claim C10). `threshold` is the smallest integer for which the whole is (ε, δ)-DP, computed from the exact
+    tail of the noise (see `mechanisms.discovery`).
 
-    >>> votes = Histogram(bins=["yes", "no"], epsilon=1)
+    Examples
+    --------
+    >>> import dither as dp
+    >>> votes = dp.Histogram(bins=["yes", "no"], epsilon=1)
     >>> noisy = votes.release({"yes": 412, "no": 371}).value
     >>> noisy.dtype
     dtype('int64')
-    >>> Histogram(epsilon=1, delta="1e-6").threshold
+    >>> words = dp.Histogram(epsilon=1, delta="1e-6")
+    >>> words.threshold
     15
+    >>> "common" in words.release({"common": 5000, "rare": 1}).value
+    True
     """
 
     epsilon: Fraction
@@ -112,7 +141,7 @@ class Histogram(Mechanism):
 
     @once
     def mechanism(self) -> Laplace | Gaussian:
-        """What adds the noise to each count."""
+        """The additive mechanism that puts noise on each count."""
         if self.noise == "laplace":
             return Laplace(sensitivity=self._moves, epsilon=self.epsilon, adjacency=self.adjacency)
         return Gaussian(
@@ -137,14 +166,17 @@ class Histogram(Mechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        """ε-DP for known bins with Laplace noise, (ε, δ)-DP otherwise."""
+        """Pure ε-DP for known bins with Laplace noise, (ε, δ)-DP otherwise."""
         if self.delta is None:
             return self.mechanism.guarantee
         return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
 
     @once
     def event(self) -> Event:
-        """The noise for known bins; for discovered ones the guarantee, as no leaf says what a threshold does."""
+        """The noise for known bins; the stated (ε, δ)-DP for bins found privately.
+
+        No other event describes a threshold.
+        """
         if self._discovery is None:
             return self._noising.event
         assert self.delta is not None
@@ -159,12 +191,25 @@ class Histogram(Mechanism):
     # ----------------------------------------------------------------- release
 
     def release(self, counts: Any) -> Release:
-        """Noisy counts, as integers.
+        """Add noise to the counts.
 
-        Known bins: `counts` is an integer array, or a mapping from bin to count (absent means 0); out comes an array in
-        the order of `bins`. Discovered bins: a mapping, or two arrays (names, counts) as of
-        `numpy.unique(..., return_counts=True)`; out comes the same, in the order of the names, with the bins that
-        reached the threshold.
+        Parameters
+        ----------
+        counts : mapping, array or tuple of two arrays
+            Known bins: an integer array in the order of `bins`, or a mapping from bin to count, where an absent bin
+            counts 0. Otherwise: a mapping, or two arrays (names, counts) as `numpy.unique(..., return_counts=True)`
+            returns them.
+
+        Returns
+        -------
+        Release
+            Known bins: `.value` is an integer array in the order of `bins`. Otherwise: a mapping or two arrays, as
+            given, of the bins that reached the threshold, in the order of their names.
+
+        Raises
+        ------
+        ParameterError
+            If counts are not one for each known bin.
         """
         if self.bins is not None:
             noisy = self._noising.add(self._known(counts))
@@ -203,7 +248,7 @@ class Histogram(Mechanism):
 
     @property
     def expected_error(self) -> float:
-        """E|noise| of one bin, rounded up. Bins below the threshold are not shown at all."""
+        """The mean absolute noise on one bin, rounded up. Bins below the threshold are not shown at all."""
         return self.mechanism._expected(self._noising)
 
     def _error(self, beta: Fraction) -> float:

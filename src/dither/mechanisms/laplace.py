@@ -22,27 +22,60 @@ _MOST_STEPS = 1024
 
 @dataclass(frozen=True, init=False, repr=False)
 class Laplace(Additive):
-    """value + noise, P[noise = x] ∝ e^{−|x|/b} on a lattice, independent for each coordinate.
+    """Laplace mechanism: value + noise, P[noise = x] ∝ e^{−|x|/b}, independent for each coordinate.
 
-    With Δ = `sensitivity` (how far one neighbour can move the value, in ℓ₁) and b = `scale` it is ε-DP for ε = Δ/b, and
-    for no smaller ε (claim C2; Dwork, McSherry, Nissim and Smith 2006; Ghosh, Roughgarden and Sundararajan 2009 on ℤ).
+    Give exactly one of `epsilon` (the noise is calibrated to it) and `scale` (the guarantee follows from it). Integers
+    get noise on ℤ; real numbers get noise on a public dyadic grid.
 
-    Built from `epsilon`, the promise is kept exactly: b = ⌊Δ⌋/ε on the integers, which change by whole numbers; on the
-    grid of real numbers, in steps, b = K/ε (and a hair, see `_reals`) with K = ⌈Δ/step⌉ + d − 1 and d = `dimension`.
-    Built from `scale`, `guarantee` is the larger of ⌊Δ⌋/b and K·step/b. One event
-    covers both (see `event`). d matters for real numbers only: integer arrays may have any shape.
+    Parameters
+    ----------
+    sensitivity : Number
+        Δ, how far one neighbour can move the value in ℓ₁, in the unit of the value: 1 for a count of records. For
+        arrays, the sum of the changes of all coordinates.
+    epsilon : Number, optional
+        The privacy budget ε > 0. The scale is then Δ/ε, and the guarantee exactly ε-DP.
+    scale : Number, optional
+        The noise scale b > 0, in the unit of the value.
+    dimension : int, default 1
+        The number d of real coordinates that are released together; each is rounded to the grid at a small cost.
+        Integer arrays may have any shape.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`; recorded in the guarantee and the event. By
+        default unstated: `sensitivity` alone defines them.
 
-    >>> count = Laplace(sensitivity=1, epsilon=0.5)
+    Attributes
+    ----------
+    scale : Fraction
+        b = Δ/ε or as given. Calibrated from `epsilon`, noise on the grid is wider by what rounding costs.
+
+    Raises
+    ------
+    ParameterError
+        If none or both of `epsilon` and `scale` are given, or a number is not positive.
+
+    Notes
+    -----
+    With Δ = `sensitivity` and b = `scale` it is ε-DP for ε = Δ/b, and for no smaller ε (claim C2; Dwork, McSherry,
+    Nissim and Smith 2006; Ghosh, Roughgarden and Sundararajan 2009 on ℤ).
+
+    From `epsilon` the guarantee is met exactly: b = ⌊Δ⌋/ε on the integers, which change by whole numbers; on the grid
+    of real numbers, in steps, b = K/ε + 1/(4K) with K = ⌈Δ/step⌉ + d − 1 (see `_reals`). From `scale`, `guarantee` is
+    the larger of ⌊Δ⌋/b and K·step/b.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> count = dp.Laplace(sensitivity=1, epsilon=0.5)
     >>> count.guarantee, count.error(0.05)
     (PureDP(epsilon=0.5), 6.0)
-    >>> isinstance(count.release(1234).value, int)
+    >>> release = count.release(1234)
+    >>> isinstance(release.value, int)
     True
     """
 
     sensitivity: Fraction
     epsilon: Fraction | None
     scale: Fraction
-    """b as asked for. From `epsilon`, the law on the grid is wider by what rounding costs."""
     dimension: int
     adjacency: Adjacency | None
 
@@ -75,12 +108,12 @@ class Laplace(Additive):
 
     @property
     def guarantee(self) -> PureDP:
-        """ε-DP, whatever is released."""
+        """Pure ε-DP, for integers and real numbers alike."""
         return PureDP(self._loss, adjacency=self.adjacency)
 
     @shared
     def event(self) -> Event:
-        """Noise on the coarsest lattice that is used; it covers the finer one too.
+        """Laplace noise on the coarsest lattice that is used; its cost covers the finer one too.
 
         With the same ε = Δ/b, the profile of noise on a lattice of m steps to Δ is a chain of chords of the continuous
         profile, δ(ε′) = 1 − e^{(ε′−ε)/2}, in u = e^{ε′}: the lines of neighbouring tests meet on that curve, at

@@ -43,23 +43,51 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, init=False, repr=False)
 class MatrixMechanism(Mechanism):
-    """All answers W x to a `workload`, from noise on A x for a strategy A: the answers are C(A x + noise), C A = W.
+    """Matrix mechanism: answer a whole workload of linear queries from noise on well-chosen sums.
 
+    It adds noise to A x for a strategy A and reconstructs all answers W x as C(A x + noise), with C A = W. Related
+    queries (ranges, prefix sums, marginals) get far smaller errors than from noise on each answer.
+
+    Parameters
+    ----------
+    workload : Workload
+        The queries, such as `dp.Workload.prefix(100)`.
+    epsilon : Number
+        The privacy budget ε > 0.
+    delta : Number, optional
+        The budget δ for Gaussian noise, such as 1e-6.
+    strategy : str, default "best"
+        "best" takes the strategy with the smallest mean squared error; or a name that `workload.compare(...)` lists:
+        "cells" (noise on each cell), "answers" (on each answer), "tree of 2" and so on for ranges, "square root" for
+        prefix sums, "residuals" for marginals, "optimal" for any workload of few cells.
+    noise : {"laplace", "gaussian"}, optional
+        The noise on A x. By default "gaussian" if `delta` is given and "laplace" otherwise; "best" with `delta` tries
+        both.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+
+    Raises
+    ------
+    ParameterError
+        If the workload, the budget or the name of the strategy is not valid.
+
+    Notes
+    -----
     ε-DP with Laplace noise of scale ‖A‖₁/ε, or (ε, δ)-DP with Gaussian noise for ‖A‖₂, where ‖A‖_p is how far one
     record can move A x: the longest column of A, or for replace-one the two that are farthest apart (claim C24).
-    The squared error of an answer is ‖c_q‖² times the variance of the noise.
+    The squared error of an answer is ‖c_q‖² times the variance of the noise. Proofs: matrix.md.
 
-    `strategy` is "best", the one of the smallest mean squared error, or a name of `workload.compare(...)`: "cells"
-    (noise on each cell), "answers" (on each answer), "tree of 2" and so on for ranges, "square root" for prefix sums,
-    "residuals" for marginals, "optimal" for any workload of few cells. `noise` is "laplace" or "gaussian"; if it is not
-    said, both are tried for "best" where `delta` is given, and otherwise a `delta` means "gaussian".
-
-    >>> ages = MatrixMechanism(Workload.prefix(100), epsilon=1, delta="1e-6", noise="gaussian")
+    Examples
+    --------
+    >>> import dither as dp
+    >>> ages = dp.MatrixMechanism(dp.Workload.prefix(100), epsilon=1, delta="1e-6", noise="gaussian")
     >>> ages.strategy, ages.guarantee
     ('optimal', ApproxDP(epsilon=1, delta=1e-06, adjacency='add or remove one record'))
-    >>> simple = MatrixMechanism(Workload.prefix(100), epsilon=1, delta="1e-6", strategy="cells")
+    >>> simple = dp.MatrixMechanism(dp.Workload.prefix(100), epsilon=1, delta="1e-6", strategy="cells")
     >>> round(simple.mean_squared_error / ages.mean_squared_error)
     10
+    >>> ages.release([12] * 100).value.shape  # one count for each of the 100 cells
+    (100,)
     """
 
     workload: Workload
@@ -121,7 +149,7 @@ class MatrixMechanism(Mechanism):
 
     @once
     def mechanism(self) -> Laplace | Gaussian:
-        """What adds the noise to A x."""
+        """The additive mechanism that puts noise on A x."""
         moved = self._moved(2 if self.noise == "gaussian" else 1)
         if not moved:
             raise ParameterError("no record can move these answers: they are public, and need no noise.")
@@ -137,14 +165,15 @@ class MatrixMechanism(Mechanism):
 
     @property
     def guarantee(self) -> Guarantee:
-        """ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise."""
+        """Pure ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise."""
         return self.mechanism.guarantee
 
     @once
     def event(self) -> Event:
-        """The noise on A x; what follows is post-processing.
+        """The noise on A x; the reconstruction is post-processing.
 
-        Gaussian noise on many coordinates is said by the continuous noise that dominates it: it composes more tightly.
+        Gaussian noise on many coordinates is stated as the continuous noise that dominates it, which composes more
+        tightly.
         """
         if isinstance(self.mechanism, Gaussian):
             part = self.mechanism._on_integers
@@ -161,9 +190,17 @@ class MatrixMechanism(Mechanism):
     # ----------------------------------------------------------------- release
 
     def release(self, histogram: Any) -> Release:
-        """All answers, as floats in the order of the queries.
+        """Answer all queries of the workload.
 
-        The histogram has a count for each cell of the domain. Other shapes, negative counts and floats are refused.
+        Parameters
+        ----------
+        histogram : array of int
+            One count for each cell of the domain. Other shapes, negative counts and floats are refused.
+
+        Returns
+        -------
+        Release
+            `.value` is an array of floats, one for each query, in their order.
         """
         measured = self._strategy.measure(self.workload.by_class(histogram))
         noisy = np.asarray(self._noising.add(measured), dtype=np.float64)
@@ -175,7 +212,7 @@ class MatrixMechanism(Mechanism):
 
     @property
     def mean_squared_error(self) -> float:
-        """The squared error of an answer, on average over the workload; predicted, and touches no data."""
+        """The mean squared error of an answer, on average over the workload; predicted without data."""
         return float((self._lengths**2).mean()) * self._variance
 
     @once
@@ -195,7 +232,10 @@ class MatrixMechanism(Mechanism):
 
     @property
     def expected_error(self) -> float:
-        """E|error| of an answer, on average over the workload; for sums of Laplace noise the root of its square."""
+        """The mean absolute error of an answer, on average over the workload.
+
+        For sums of Laplace noise it is bounded by the root of the mean square.
+        """
         if self.noise == "laplace" and self._strategy.is_direct:
             return self.mechanism._expected(self._noising) * float(self._lengths.mean())
         if self.noise == "laplace":
@@ -214,8 +254,20 @@ class MatrixMechanism(Mechanism):
         return value - reach - slack, value + reach + slack
 
     def max_error(self, beta: Number = 0.05) -> float:
-        """A bound on the largest error of all answers that holds with probability 1 − `beta` or more.
+        """Bound the largest error of all answers with probability 1 − `beta` or more.
 
+        Parameters
+        ----------
+        beta : Number, default 0.05
+            The probability that the bound may be missed, strictly between 0 and 1.
+
+        Returns
+        -------
+        float
+            The bound on all errors at once.
+
+        Notes
+        -----
         For Gaussian noise P[all |e_q| ≤ t] ≥ ∏ P[|e_q| ≤ t], with equality if the errors are independent (Šidák 1967),
         as they are for Laplace noise on each answer. For sums of Laplace noise it is Σ P[|e_q| > t] ≤ β.
         """

@@ -18,24 +18,33 @@ __all__ = ["Mechanism"]
 
 
 class Mechanism(ABC):
-    """A way to answer privately."""
+    """What every mechanism can do: state its cost and its error before it sees data, then release.
+
+    Subclasses are frozen dataclasses. `release` draws noise; nothing else does. Mechanisms do not read or charge a
+    ledger: sum up what they cost with `dp.compose`, or use `dp.Dataset`, which does both.
+
+    Attributes
+    ----------
+    adjacency : Adjacency or None
+        Which datasets are neighbours; None if the sensitivity alone defines them.
+    """
 
     adjacency: Adjacency | None
 
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """What one release costs, never less than the truth, whatever the data."""
+        """The privacy guarantee of one release, never below the true cost, whatever the data."""
 
     @property
     @abstractmethod
     def event(self) -> Event:
-        """The sentence that a release writes: what accounting reads."""
+        """What a release does, in exact numbers: the input of accounting and of the ledger."""
 
     @property
     @abstractmethod
     def expected_error(self) -> float:
-        """The mean absolute error of one coordinate or score, for the law that is drawn; rounded up."""
+        """The mean absolute error of one coordinate or score, for the distribution that is drawn; rounded up."""
 
     @abstractmethod
     def _error(self, beta: Any) -> float:
@@ -43,14 +52,36 @@ class Mechanism(ABC):
 
     @abstractmethod
     def release(self, value: Any) -> Release:
-        """Draw once. Bad input is refused before anything is drawn."""
+        """Draw the noise once and return the private answer; bad input is refused before anything is drawn.
+
+        Parameters
+        ----------
+        value : Any
+            The exact value, scores, counts or data: each mechanism says what it takes.
+
+        Returns
+        -------
+        Release
+            The noisy answer in `.value`, with its event, guarantee, intervals and certificate.
+        """
 
     @abstractmethod
     def _interval(self, value: Any, level: Any) -> Interval:
         """Bounds that hold the exact answer with probability `level` or more, from the noisy `value` alone."""
 
     def error(self, beta: Number = 0.05) -> float:
-        """A bound on the absolute error that holds with probability 1 − `beta` or more, for the law that is drawn."""
+        """Bound the absolute error with probability 1 − `beta` or more, for the distribution that is drawn.
+
+        Parameters
+        ----------
+        beta : Number, default 0.05
+            The probability that the bound may be missed, strictly between 0 and 1.
+
+        Returns
+        -------
+        float
+            The bound, in the unit of the value; rounded up. It depends on no data.
+        """
         exact = rational(beta, "beta")
         check.between(0, 1, beta=exact)
         return self._error(exact)

@@ -31,20 +31,49 @@ _BITS = 128
 
 @dataclass(frozen=True, init=False)
 class MetricExponential(Mechanism):
-    """Pr[y] ∝ e^{−d(y, f(D))/α} over a finite metric space, with α = `scale` (claim C11).
+    """Exponential mechanism on a finite metric space: release a point close to the true one.
 
-    f(D) is one of `points`, and neighbours are at most Δ = `sensitivity` apart: d(f(D), f(D′)) ≤ Δ. By the triangle
-    inequality the scores −d(y, f(D)) move by at most Δ, so that α = 2Δ/ε gives ε-DP. If the normaliser
+    Pr[y] ∝ e^{−d(y, f(D))/α}, where f(D) is the true point and α = `scale`. Give exactly one of `epsilon` and `scale`.
+
+    Parameters
+    ----------
+    points : sequence
+        The public set of possible answers: 1 to 512 distinct hashable values.
+    distance : callable or table
+        The metric d: a function of two points, or a square table of distances in the order of `points`. Symmetry and
+        the triangle inequality are checked.
+    sensitivity : Number
+        Δ, the largest distance between the true points of two neighbouring datasets.
+    epsilon : Number, optional
+        The privacy budget ε > 0.
+    scale : Number, optional
+        The scale α > 0, in the unit of the distance.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`; recorded in the guarantee and the event. By
+        default unstated: `sensitivity` alone defines them.
+
+    Raises
+    ------
+    ParameterError
+        If there are too many points, one stands twice, or `distance` is not a metric.
+
+    Notes
+    -----
+    By the triangle inequality the scores −d(y, f(D)) move by at most Δ, so that α = 2Δ/ε gives ε-DP. If the normaliser
     Σ_y e^{−d(y, x)/α} is the same for every x (each point sees the same distances), only the numerator moves, and
-    α = Δ/ε suffices; that is tight where a point lies beyond f(D′) on a line. `factor` says which case holds.
+    α = Δ/ε suffices; that is tight where a point lies beyond f(D′) on a line. `factor` is 2 or 1 accordingly. On the
+    integers with d = |x − y| this is the geometric mechanism, and on the real line the Laplace mechanism (claim C11).
 
-    On the integers with d = |x − y| this is the geometric mechanism, and on the real line the Laplace mechanism: their
-    normalisers do not depend on x.
-
+    Examples
+    --------
+    >>> import dither as dp
     >>> around = lambda x, y: min((x - y) % 12, (y - x) % 12)
-    >>> MetricExponential(points=range(12), distance=around, sensitivity=1, epsilon=1).scale
+    >>> clock = dp.MetricExponential(points=range(12), distance=around, sensitivity=1, epsilon=1)
+    >>> clock.scale
     Fraction(1, 1)
-    >>> MetricExponential(points=range(12), distance=lambda x, y: abs(x - y), sensitivity=1, epsilon=1).scale
+    >>> clock.release(3).value in range(12)
+    True
+    >>> dp.MetricExponential(points=range(12), distance=lambda x, y: abs(x - y), sensitivity=1, epsilon=1).scale
     Fraction(2, 1)
     """
 
@@ -78,28 +107,47 @@ class MetricExponential(Mechanism):
 
     @once
     def factor(self) -> int:
-        """1 if every point sees the same distances, so that the normaliser is constant; else 2."""
+        """The factor in ε = factor · Δ/α: 1 if the normaliser is constant, else 2.
+
+        It is constant if every point sees the same distances.
+        """
         return 1 if len({tuple(sorted(row)) for row in self.distances}) == 1 else 2
 
     @property
     def epsilon(self) -> Fraction:
-        """ε = factor · Δ/α."""
+        """The privacy budget ε = factor · Δ/α."""
         return self.factor * self.sensitivity / self.scale
 
     @property
     def event(self) -> Event:
-        """A selection; with a constant normaliser its cost is stated, as losses then lie on both sides of 0."""
+        """A selection; with a constant normaliser the stated ε-DP, as losses then lie on both sides of 0."""
         if self.factor == 1:
             return Stated("PureDP", (self.epsilon,), self.adjacency)
         return Selection(self.scale, "gumbel", self.sensitivity, False, len(self.points), self.adjacency)
 
     @property
     def guarantee(self) -> PureDP:
-        """ε-DP; a release may cost less, and says so."""
+        """Pure ε-DP; a release may cost less, and carries its own guarantee."""
         return PureDP(self.epsilon, adjacency=self.adjacency)
 
     def release(self, value: Any) -> Release:
-        """A point near `value`, which must be one of the points."""
+        """Draw a point near the true one.
+
+        Parameters
+        ----------
+        value : Any
+            The true point; it must be one of `points`.
+
+        Returns
+        -------
+        Release
+            `.value` is the released point. It has no interval: `error(beta)` is a radius around it.
+
+        Raises
+        ------
+        ParameterError
+            If the value is not one of the points.
+        """
         position = self._position(value)
         scores = Scores.of([-distance for distance in self.distances[position]])
         race = Race("gumbel", self.scale)
@@ -110,7 +158,18 @@ class MetricExponential(Mechanism):
         return Release(self.points[winner], self.event, done, self)
 
     def probabilities(self, value: Any) -> dict[Any, Ball]:
-        """The exact law of `release(value)`. It tells the value: do not publish it."""
+        """Compute the exact distribution of `release(value)`; it reveals the value, so do not publish it.
+
+        Parameters
+        ----------
+        value : Any
+            The true point; it must be one of `points`.
+
+        Returns
+        -------
+        dict
+            For each point a ball (certified interval) that contains its probability.
+        """
         return dict(zip(self.points, self._law(self._position(value)), strict=True))
 
     def _position(self, value: Any) -> int:
@@ -127,7 +186,7 @@ class MetricExponential(Mechanism):
 
     @property
     def expected_error(self) -> float:
-        """The mean distance to the true point, at most over all of them."""
+        """The mean distance to the true point, for the worst of all points."""
         return max(self._mean(i) for i in range(len(self.points)))
 
     def _mean(self, position: int) -> float:

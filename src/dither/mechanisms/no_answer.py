@@ -14,16 +14,29 @@ __all__ = ["NoAnswer"]
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """A result like any other: the test did not pass, and nothing more may be said about the data.
+    """The value of a release whose private test did not pass: no answer is given.
 
-    It was paid for in full: that there is no answer says something too. It is neither true nor false, since 0.0 is an
-    answer: ask `isinstance(release.value, NoAnswer)`.
+    `ProposeTestRelease` returns it as `release.value`. The release was paid for in full: that there is no answer tells
+    something too. It is neither true nor false, since 0.0 is an answer: ask `isinstance(release.value, dp.NoAnswer)`.
+
+    Parameters
+    ----------
+    limit : Fraction
+        The proposed sensitivity: how far one neighbour may move the answer.
+    threshold : int
+        The noisy distance had to be larger than this.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> m = dp.ProposeTestRelease(dp.unit.Median(bounds=(0, 1000)), limit=1, epsilon=1, delta=1e-9)
+    >>> value = m.release([0, 1000]).value  # two records are too few to pass the test
+    >>> isinstance(value, dp.NoAnswer)
+    True
     """
 
     limit: Fraction
-    """How far one neighbour may move the answer, as proposed."""
     threshold: int
-    """The noisy distance had to be larger than this."""
 
     @property
     def explanation(self) -> str:

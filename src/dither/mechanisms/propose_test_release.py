@@ -47,8 +47,39 @@ _RULES: dict[tuple[str, str], Callable[[Fraction, Fraction], Split]] = {
 
 @dataclass(frozen=True, init=False, repr=False)
 class ProposeTestRelease(Mechanism):
-    """f(D) + noise for the sensitivity η = `limit` that is proposed, if a private test allows it; else `NoAnswer`.
+    """Propose-test-release: noise for a proposed local sensitivity, if a private test allows it.
 
+    You propose that one neighbour moves the statistic by at most `limit` near this dataset. If the data is far from any
+    dataset that violates it, the statistic is released with noise for `limit`; otherwise the value is `NoAnswer`.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        What to release, with its sensitivities: such as `dp.unit.Median(bounds=(0, 1000))`. It also states the
+        adjacency.
+    limit : Number
+        η > 0, the proposed local sensitivity, in the unit of the statistic.
+    epsilon : Number
+        The privacy budget ε > 0 of test and answer together.
+    delta : Number
+        The budget δ, strictly between 0 and 1/2, such as 1e-6.
+    noise : {"laplace", "gaussian"}, default "laplace"
+        The noise on the distance and on the answer.
+    threshold : {"tight", "textbook"}, default "tight"
+        How the threshold T of the test and the split of the budget are chosen; see Notes.
+    n : int, optional
+        The number of people, if it is public: then δ ≥ 1/n is refused, as that would allow publishing a random record
+        (claim C26).
+    allow_large_delta : bool, default False
+        Allow δ ≥ 1/n all the same.
+
+    Raises
+    ------
+    ParameterError
+        If the statistic does not know its sensitivities, or a number is out of range.
+
+    Notes
+    -----
     f = `statistic`. Let d(D) be the distance from D to the nearest dataset whose local sensitivity exceeds η: it moves
     by at most 1 between neighbours. With noise X₁ on the integers and X₂ on a public grid,
 
@@ -56,22 +87,27 @@ class ProposeTestRelease(Mechanism):
 
     The whole costs (ε, δ) = (`epsilon`, `delta`), whatever comes out (claim C20; Dwork and Lei 2009).
 
-    * `noise` "laplace": X₁ of scale 1/ε₁, X₂ of scale η/ε₂; ε₁ + ε₂ = ε.
-    * `noise` "gaussian": X₁ of standard deviation σ₁, X₂ of ησ₂.
-    * `threshold` "tight": an answer is unsafe only where d = 0 before and after, so T is the smallest with
+    * "laplace" noise: X₁ of scale 1/ε₁, X₂ of scale η/ε₂; ε₁ + ε₂ = ε.
+    * "gaussian" noise: X₁ of standard deviation σ₁, X₂ of ησ₂.
+    * "tight" threshold: an answer is unsafe only where d = 0 before and after, so T is the smallest with
       P[X₁ > T] ≤ δ, and test and answer are accounted for jointly (propose_test_release.md). The split makes
       (distance that passes) × (noise) smallest; for Laplace noise that is ε₁ ≈ ε₂.
-    * `threshold` "textbook": ε₁ = ε₂ = ε/2 and T = 1 + ln(2/δ)/ε₁; for Gaussian noise, with ε below 2 and
+    * "textbook" threshold: ε₁ = ε₂ = ε/2 and T = 1 + ln(2/δ)/ε₁; for Gaussian noise, with ε below 2 and
       2e^{ε₁}δ₁ + δ₁² = δ, σ₁ = σ₂ = √(2 ln(1.25/δ₁))/ε₁ and T = 1 + 2 ln(1.25/δ₁)/ε₁.
 
     Measuring d by datasets whose *value* differs by more than η, as it is sometimes printed, is not private.
 
-    >>> from dither.unit import Median
-    >>> m = ProposeTestRelease(Median(bounds=(0, 1000)), limit=2, epsilon=1, delta=1e-6)
+    Examples
+    --------
+    >>> import dither as dp
+    >>> m = dp.ProposeTestRelease(dp.unit.Median(bounds=(0, 1000)), limit=2, epsilon=1, delta=1e-6)
     >>> m.guarantee
     ApproxDP(epsilon=1, delta=1e-06, adjacency='replace one record')
     >>> m.needed_distance(0.05), m.error(0.05)
     (32, 11.84186...)
+    >>> value = m.release([500.0] * 1000).value
+    >>> isinstance(value, dp.NoAnswer)
+    False
     """
 
     statistic: Statistic
@@ -134,7 +170,7 @@ class ProposeTestRelease(Mechanism):
 
     @once
     def split(self) -> Split:
-        """T and the two noises: ε₁ and ε₂, or σ₁² and 1/σ₂²."""
+        """The threshold T and the two noises: ε₁ and ε₂, or σ₁² and 1/σ₂²."""
         return _RULES[self.noise, self.threshold](self.epsilon, self.delta)
 
     @once
@@ -177,16 +213,27 @@ class ProposeTestRelease(Mechanism):
 
     @property
     def guarantee(self) -> ApproxDP:
-        """(ε, δ)-DP, whether there is an answer or not. The whole profile stands on the release."""
+        """(ε, δ)-DP, whether there is an answer or not; a release carries the whole profile."""
         return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
 
     # ---------------------------------------------------------------- release
 
     def release(self, value: Any) -> Release:
-        """The noisy statistic of the data `value`, or `NoAnswer`.
+        """Test the data and release the noisy statistic, or `NoAnswer`.
 
-        Data that the statistic does not take is refused before anything is drawn. The statistic itself is computed only
-        if the test passes: where it has no value, as without any records, neighbours are at distance 0 as well.
+        The statistic itself is computed only if the test passes: where it has no value, as without any records,
+        neighbours are at distance 0 as well.
+
+        Parameters
+        ----------
+        value : Any
+            The data, in the form that the statistic takes: for most a sequence or array of numbers. Data that it does
+            not take is refused before anything is drawn.
+
+        Returns
+        -------
+        Release
+            `.value` is a float, or a `NoAnswer` if the test did not pass. Both cost the same.
         """
         distance = distance_to_sensitivity(self.statistic, value, self.limit)
         passes = answered(lambda: self._passes(distance), "test", distance, mechanism=self)
@@ -209,28 +256,47 @@ class ProposeTestRelease(Mechanism):
 
     @property
     def no_answer(self) -> NoAnswer:
-        """What comes out if the test does not pass."""
+        """The value of a release whose test does not pass."""
         return NoAnswer(self.limit, self.split.threshold)
 
     # ------------------------------------------------------------------ error
 
     def answer_probability(self, distance: int) -> float:
-        """The chance of an answer where the data is `distance` away from a local sensitivity above the limit.
+        """Compute the probability of an answer for data at a given distance, rounded down.
 
-        Rounded down.
+        Parameters
+        ----------
+        distance : int
+            How many records must change until the local sensitivity can exceed the limit.
+
+        Returns
+        -------
+        float
+            The probability that the test passes.
         """
         check.count(0, distance=distance)
         return below(lambda: self._pair.passes(int(distance)))
 
     def needed_distance(self, beta: Number = 0.05) -> int:
-        """The smallest distance at which there is an answer with probability 1 − `beta` or more."""
+        """Find the smallest distance at which there is an answer with probability 1 − `beta` or more.
+
+        Parameters
+        ----------
+        beta : Number, default 0.05
+            The probability of `NoAnswer` that is acceptable, strictly between 0 and 1.
+
+        Returns
+        -------
+        int
+            The distance, in records.
+        """
         exact = rational(beta, "beta")
         check.between(0, 1, beta=exact)
         return max(self.split.threshold + 1 + self._test.law.quantile(1 - exact), 0)
 
     @property
     def expected_error(self) -> float:
-        """E|error| of the answer, if there is one; rounded up."""
+        """The mean absolute error of the answer, if there is one; rounded up."""
         return self._answer._expected(self._answer._reals)
 
     def _error(self, beta: Fraction) -> float:

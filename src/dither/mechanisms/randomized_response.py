@@ -39,27 +39,58 @@ _Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
-    """How often each answer was true, estimated from randomized ones; entry k belongs to answer k as declared."""
+    """Estimated frequencies of the true answers; entry k belongs to answer k as declared.
+
+    `RandomizedResponse.estimate` returns it.
+
+    Parameters
+    ----------
+    estimate : array of float
+        Unbiased estimates of the frequencies; they may lie outside [0, 1].
+    variance : array of float
+        Unbiased estimates of the variance of `estimate` over the randomization.
+    count : int
+        The number of answers.
+    """
 
     estimate: FloatArray
-    """Unbiased; may lie outside [0, 1]."""
     variance: FloatArray
-    """An unbiased estimate of the variance of `estimate` over the randomization."""
     count: int
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class RandomizedResponse(Mechanism):
-    """Each of the answers is kept with probability p = `keep`, else replaced by a uniform one of the d = `answers`.
+    """Randomized response: each answer is kept with probability p, else replaced by a uniform one.
 
-    The true answer comes out with probability p + (1 − p)/d, each other with (1 − p)/d, so that it is exactly
-    ln(1 + dp/(1 − p))-DP for each answer given: ln(1 + 2p/(1 − p)) for two (claim C9; Warner 1965). A budget ε is met
-    by p = (e^ε − 1)/(e^ε − 1 + d), rounded down to 62 binary digits.
+    Give exactly one of `epsilon` and `keep`. Estimate the true frequencies from the released answers with `estimate`.
 
-    Neighbours differ in one answer, and there are as many out as in: an `adjacency` that adds or removes, or lets a
-    person answer more than once, is refused.
+    Parameters
+    ----------
+    answers : sequence
+        The public set of possible answers: two or more, all different and hashable.
+    epsilon : Number, optional
+        The privacy budget ε > 0 of each answer.
+    keep : Number, optional
+        p, the probability that an answer is kept, strictly between 0 and 1.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours. They differ in one answer, and there are as many out as in: an adjacency that
+        adds or removes, or in which a person has several answers, is refused. By default unstated.
 
-    >>> mechanism = RandomizedResponse(answers=["no", "yes"], keep=0.5)
+    Raises
+    ------
+    ParameterError
+        If none or both of `epsilon` and `keep` are given, or answers are fewer than two or not distinct.
+
+    Notes
+    -----
+    With d answers, the true one comes out with probability p + (1 − p)/d, each other with (1 − p)/d, so that it is
+    exactly ln(1 + dp/(1 − p))-DP for each answer given: ln(1 + 2p/(1 − p)) for two (claim C9; Warner 1965). A budget ε
+    is met by p = (e^ε − 1)/(e^ε − 1 + d), rounded down to 62 binary digits.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> mechanism = dp.RandomizedResponse(answers=["no", "yes"], keep=0.5)
     >>> mechanism.guarantee.epsilon(0)  # ln 3
     1.0986122886681...
     >>> released = mechanism.release(["no", "yes", "yes"] * 1000)
@@ -98,12 +129,12 @@ class RandomizedResponse(Mechanism):
 
     @property
     def event(self) -> Event:
-        """One answer, randomized; it is the same sentence for many people with one answer each."""
+        """One randomized answer; the same event for many people with one answer each."""
         return ResponseEvent(self.keep, len(self.answers), self.adjacency)
 
     @property
     def guarantee(self) -> Guarantee:
-        """The exact profile of one answer."""
+        """The exact privacy profile of one answer."""
         return ProfileOf(self._pair, adjacency=self.adjacency)
 
     @property
@@ -122,7 +153,24 @@ class RandomizedResponse(Mechanism):
     # ---------------------------------------------------------------- release
 
     def release(self, value: Any) -> Release:
-        """Randomize one answer, or each of a list, an array or a series of them. One outside the set is refused."""
+        """Randomize one answer, or each of several.
+
+        Parameters
+        ----------
+        value : hashable, list, array or series
+            One answer, or a list, an array or a series of them. A tuple is one answer.
+
+        Returns
+        -------
+        Release
+            `.value` is an answer, a list or an array, as given. `.interval(level)` bounds the frequency of each true
+            answer.
+
+        Raises
+        ------
+        ParameterError
+            If an answer is not one of the declared ones.
+        """
         if _is_many(value):
             values = _array(value)
             codes = self._codes(values)
@@ -208,8 +256,20 @@ class RandomizedResponse(Mechanism):
     # --------------------------------------------------------------- estimate
 
     def estimate(self, answers: Any) -> Frequencies:
-        """The unbiased frequencies of the true answers, from the randomized ones.
+        """Estimate the frequencies of the true answers from the randomized ones, without bias.
 
+        Parameters
+        ----------
+        answers : list, array or series
+            The released answers.
+
+        Returns
+        -------
+        Frequencies
+            The estimates and their variances, in the order of the declared answers.
+
+        Notes
+        -----
         An answer shows with frequency (1 − p)/d + p·f where f is its true one, so f̂ = (shown − (1 − p)/d)/p. Its
         variance over the randomization is (f·t(1 − t) + (1 − f)·r(1 − r))/(np²), with r = (1 − p)/d and t = p + r.
         """
@@ -242,7 +302,7 @@ class RandomizedResponse(Mechanism):
 
     @property
     def expected_error(self) -> float:
-        """The chance that one answer is not the true one: (d − 1)(1 − p)/d."""
+        """The probability that one answer is not the true one: (d − 1)(1 − p)/d."""
         return exactly_above((len(self.answers) - 1) * self._false)
 
     def _error(self, beta: Fraction) -> float:

@@ -25,36 +25,97 @@ Interval: TypeAlias = tuple[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A private answer: it may be shown to anyone."""
+    """A private answer with its cost: all of it may be published.
+
+    Mechanisms, `dp.stats` and datasets return it; it is not built by hand.
+
+    Parameters
+    ----------
+    value : Any
+        The noisy answer: a number, an array, a list or the selected candidate.
+    event : Event
+        What was done, in exact numbers; `dp.compose([release.event, ...])` adds up several.
+    guarantee : Guarantee
+        What this release cost, never less than the truth. It can be tighter than that of the mechanism.
+    mechanism : Mechanism
+        The mechanism that drew the noise; it computes intervals and errors.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> release = dp.Laplace(sensitivity=1, epsilon=1).release(1234)
+    >>> release.guarantee
+    PureDP(epsilon=1)
+    >>> low, high = release.interval(0.95)
+    >>> bool(low <= release.value <= high)
+    True
+    """
 
     value: Any
-    """The noisy answer."""
     event: Event
-    """What was done, in exact numbers."""
     guarantee: Guarantee
-    """What it cost, never less than the truth."""
     mechanism: Mechanism = field(repr=False)
 
     def interval(self, level: Number = 0.95) -> Interval:
-        """Bounds that hold the exact answer with probability `level` or more over the noise, for each coordinate."""
+        """Compute bounds that contain the exact answer with probability `level` or more over the noise.
+
+        Each coordinate of an array has its own interval, which holds by itself with that probability.
+
+        Parameters
+        ----------
+        level : Number, default 0.95
+            The confidence level, strictly between 0 and 1.
+
+        Returns
+        -------
+        tuple
+            Lower and upper bound: two numbers, or two arrays of the shape of the value.
+
+        Raises
+        ------
+        ParameterError
+            If the value has no order, as a selected candidate has none.
+        """
         exact = rational(level, "level")
         check.between(0, 1, level=exact)
         return self.mechanism._interval(self.value, exact)
 
     def certificate(self) -> dict[str, Any]:
-        """What a stranger needs to recompute the cost: plain JSON values, no data, not even the answer.
+        """State everything that somebody else needs to recompute the cost; no data, not even the answer.
 
-        `dither.engine.check_certificate` and `dither verify` do so.
+        Returns
+        -------
+        dict
+            Plain JSON values with a digest. `dp.check_certificate` and `dither verify` check it.
         """
         return sealed(self._terms())
 
     def plot(self) -> Any:
-        """A picture of the answers with their intervals, as a matplotlib Figure."""
+        """Draw the answers with their intervals.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; `figure.savefig("answers.png")` stores it.
+        """
         # These three go up the house: rooms below may not import plots, and plots loads matplotlib.
         return importlib.import_module("dither.plots").answers(self)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Any:
-        """Write one page that stands alone, with table, picture, cost and certificate: `dither.plots.report`."""
+        """Write one self-contained HTML page with table, picture, cost and certificate.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file to write.
+        **options : Any
+            Passed to `dp.plots.report`: `title` and `ledger`.
+
+        Returns
+        -------
+        pathlib.Path
+            The file that was written.
+        """
         return importlib.import_module("dither.plots").report(self, path, **options)
 
     def _repr_html_(self) -> str:

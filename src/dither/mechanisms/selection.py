@@ -42,8 +42,7 @@ class _Selecting(Mechanism):
 
     Δ = `sensitivity`: no score moves by more between neighbours. Scores are monotone if a change of the data moves
     all of them in the same direction, as adding or removing a record does with counts; an `adjacency` that replaces is
-    refused with them. `candidates` is their number d, where it is known beforehand: only then can
-    `error` be told.
+    refused with them. `candidates` is their number d, where it is known beforehand: `error` needs it.
     """
 
     sensitivity: Fraction
@@ -94,7 +93,7 @@ class _Selecting(Mechanism):
 
     @property
     def epsilon(self) -> Fraction:
-        """ε = 2Δ/b, or Δ/b for monotone scores."""
+        """The privacy budget ε = 2Δ/b, or Δ/b for monotone scores."""
         return (1 if self.monotone else 2) * self.sensitivity / self.scale
 
     @once
@@ -107,14 +106,29 @@ class _Selecting(Mechanism):
 
     @property
     def guarantee(self) -> PureDP:
-        """ε-DP; a release may cost less, and says so."""
+        """Pure ε-DP; a release may cost less, and carries its own guarantee."""
         return PureDP(self.epsilon, adjacency=self.adjacency)
 
     def release(self, value: Numbers, *, candidates: Iterable[Any] | None = None) -> Release:
-        """Select by the scores `value`: the position of the winner, or the winner itself if `candidates` are given.
+        """Select one candidate by noisy scores.
 
-        A score is exactly what it says: a float its binary value. −inf means that a candidate cannot win; that must
-        be so on all neighbouring datasets. NaN and +inf are refused.
+        Parameters
+        ----------
+        value : sequence or array of numbers
+            The exact score of each candidate; a float is its exact binary value. −inf marks a candidate that cannot
+            win, which must be so on all neighbouring datasets.
+        candidates : iterable, optional
+            What each position stands for, in the order of the scores.
+
+        Returns
+        -------
+        Release
+            `.value` is the position of the winner, or the winner itself if `candidates` are given.
+
+        Raises
+        ------
+        ParameterError
+            If a score is NaN or +inf, or there is not one candidate for each score.
         """
         return self._select(Scores.of(value), candidates)
 
@@ -141,14 +155,30 @@ class _Selecting(Mechanism):
     # ------------------------------------------------------------------ error
 
     def error_distribution(self, scores: Numbers) -> ErrorDistribution:
-        """The exact law of q_max − q(Y) for these scores (claim C16). It tells about the scores: do not publish it."""
+        """Compute the exact distribution of q_max − q(Y) for these scores (claim C16).
+
+        It reveals the scores: do not publish it.
+
+        Parameters
+        ----------
+        scores : sequence or array of numbers
+            The exact score q of each candidate.
+
+        Returns
+        -------
+        ErrorDistribution
+            The possible errors and their probabilities.
+        """
         known = Scores.of(scores)
         self._check_count(len(known))
         return error_distribution(self._noise, self.scale, known)
 
     @property
     def expected_error(self) -> float:
-        """The mean of q_max − q(Y) for the worst scores of so many candidates, rounded up; with Laplace a bound."""
+        """The mean of q_max − q(Y) for the worst scores of so many candidates, rounded up.
+
+        With Laplace noise it is a bound.
+        """
         return worst_expected_error(self._noise, self.scale, self._known_count())
 
     def _error(self, beta: Fraction) -> float:
@@ -156,9 +186,24 @@ class _Selecting(Mechanism):
         return worst_quantile(self._noise, self.scale, self._known_count(), beta)
 
     def utility(self, beta: Number = 0.05) -> float:
-        """The textbook's bound on q_max − q(Y): b(ln d + ln 1/β), except with probability β (claim C16).
+        """Compute the textbook bound on q_max − q(Y): b(ln d + ln 1/β), except with probability β (claim C16).
 
         It holds for Gumbel and for exponential noise; `error` is the exact one.
+
+        Parameters
+        ----------
+        beta : Number, default 0.05
+            The probability β that the bound may be missed, strictly between 0 and 1.
+
+        Returns
+        -------
+        float
+            The bound, in the unit of the scores.
+
+        Raises
+        ------
+        ParameterError
+            If the noise is Laplace noise, or the number of `candidates` was not given.
         """
         exact = rational(beta, "beta")
         check.between(0, 1, beta=exact)
@@ -177,16 +222,46 @@ class _Selecting(Mechanism):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Exponential(_Selecting):
-    """The exponential mechanism: Pr[y] ∝ w(y)·e^{q(y)/b}, drawn exactly (McSherry and Talwar 2007; claim C12).
+    """Exponential mechanism: select a candidate with probability ∝ w(y)·e^{q(y)/b}, drawn exactly.
 
-    b = `scale` = 2Δ/ε, or Δ/ε for `monotone` scores. The base weights w are 1 unless given. Its privacy losses lie in
-    an interval of width ε, so that a release has a tighter profile than ε-DP, and many cost less than ε each.
+    q(y) is the score of candidate y, and b = 2Δ/ε, or Δ/ε for `monotone` scores. Give exactly one of `epsilon` and
+    `scale`.
 
-    `error`, `expected_error` and `utility` speak of a release among `candidates` with equal weights. They do not hold
+    Parameters
+    ----------
+    sensitivity : Number
+        Δ, the most that any score can move between neighbours, in the unit of the scores.
+    epsilon : Number, optional
+        The privacy budget ε > 0.
+    scale : Number, optional
+        The scale b > 0, in the unit of the scores.
+    monotone : bool, default False
+        Whether a change of the data moves all scores in the same direction, as adding or removing a record does with
+        counts: then half the noise suffices. An `adjacency` that replaces is refused with it.
+    candidates : int, optional
+        The number d of candidates, if it is known in advance; `error` and `expected_error` need it.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`; recorded in the guarantee and the event. By
+        default unstated: `sensitivity` alone defines them.
+
+    Raises
+    ------
+    ParameterError
+        If none or both of `epsilon` and `scale` are given, or a number is out of range.
+
+    Notes
+    -----
+    McSherry and Talwar 2007; claim C12. The base weights w are 1 unless given to `release`. The privacy losses lie in
+    an interval of width ε, so that a release has a tighter profile than ε-DP, and many together cost less than ε each.
+
+    `error`, `expected_error` and `utility` are about a release among `candidates` with equal weights. They do not hold
     for other weights, nor for a point of an interval, where the best may be as unlikely as its weight is small;
-    `error_distribution` has the exact law for scores and weights in hand.
+    `error_distribution` has the exact distribution for given scores and weights.
 
-    >>> mechanism = Exponential(sensitivity=1, epsilon=1, candidates=3)
+    Examples
+    --------
+    >>> import dither as dp
+    >>> mechanism = dp.Exponential(sensitivity=1, epsilon=1, candidates=3)
     >>> mechanism.release([0.0, 900.0, 3.5], candidates=["flu", "cold", "asthma"]).value
     'cold'
     >>> mechanism.guarantee.epsilon(0), mechanism.error(0.05)
@@ -200,19 +275,53 @@ class Exponential(_Selecting):
     def release(
         self, value: Numbers, *, weights: Numbers | None = None, candidates: Iterable[Any] | None = None
     ) -> Release:
-        """Select by the scores `value`, with positive base `weights` that must be public. Else as for noisy max."""
+        """Select one candidate by the scores.
+
+        Parameters
+        ----------
+        value : sequence or array of numbers
+            The exact score of each candidate; a float is its exact binary value. −inf marks a candidate that cannot
+            win, which must be so on all neighbouring datasets.
+        weights : sequence or array of numbers, optional
+            Positive base weights, which must be public; 1 each by default.
+        candidates : iterable, optional
+            What each position stands for, in the order of the scores.
+
+        Returns
+        -------
+        Release
+            `.value` is the position of the winner, or the winner itself if `candidates` are given.
+
+        Raises
+        ------
+        ParameterError
+            If a score is NaN or +inf, or there is not one candidate for each score.
+        """
         return self._select(Scores.of(value, weights), candidates)
 
     def release_interval(
         self, edges: Numbers, scores: Numbers, *, log2_density: NDArray[np.int64] | None = None
     ) -> Release:
-        """A point between the first and the last of `edges`, with density ∝ e^{q/b}; q is `scores`[i] on piece i.
+        """Draw a point of an interval, with density ∝ e^{q/b}, where the score q is constant on each piece.
 
-        Piece i reaches from edges[i] to edges[i + 1]. The first and the last edge must be public; those between may
-        be data, as for a median, and so may be their number: `candidates` plays no part. The point is one of a public
-        dyadic grid of at least 2^40 steps, each with the score of the piece it lies in: the mechanism on a finite set,
-        exactly. A point of piece i has the base weight 2^`log2_density`[i], 1 unless given; how it depends on the
-        place of the point must be public.
+        Piece i reaches from edges[i] to edges[i + 1]. The first and the last edge must be public; those between may be
+        data, as for a median, and so may be their number: the `candidates` of the mechanism play no part.
+
+        Parameters
+        ----------
+        edges : sequence or array of numbers
+            The ends of the pieces, in increasing order.
+        scores : sequence or array of numbers
+            The exact score of each piece: one fewer than the edges.
+        log2_density : array of int, optional
+            A point of piece i has the base weight 2^log2_density[i], 1 by default. How it depends on the place of the
+            point must be public.
+
+        Returns
+        -------
+        Release
+            `.value` is a point of a public dyadic grid of at least 2^40 steps. Each point of the grid has the score of
+            its piece: the exponential mechanism on a finite set, exactly.
         """
         pieces = Pieces.of(edges, scores, log2_density)
         race = Race("gumbel", self.scale)
@@ -221,7 +330,22 @@ class Exponential(_Selecting):
         return self._released(point, self._event(None))
 
     def error_distribution(self, scores: Numbers, *, weights: Numbers | None = None) -> ErrorDistribution:
-        """The exact law of q_max − q(Y) for these scores and base `weights`. It tells about them: do not publish it."""
+        """Compute the exact distribution of q_max − q(Y) for these scores and weights.
+
+        It reveals the scores: do not publish it.
+
+        Parameters
+        ----------
+        scores : sequence or array of numbers
+            The exact score q of each candidate.
+        weights : sequence or array of numbers, optional
+            Positive base weights; 1 each by default.
+
+        Returns
+        -------
+        ErrorDistribution
+            The possible errors and their probabilities.
+        """
         known = Scores.of(scores, weights)
         self._check_count(len(known))
         return error_distribution(self._noise, self.scale, known)
@@ -229,13 +353,46 @@ class Exponential(_Selecting):
 
 @dataclass(frozen=True, init=False, repr=False)
 class NoisyMax(_Selecting):
-    """Report noisy max: `noise` of scale b on every score, and only the position of the largest is told (claim C14).
+    """Report noisy max: add noise to every score and release only the position of the largest.
 
-    b = `scale` = 2Δ/ε, or Δ/ε for `monotone` scores. "exponential" noise is permute-and-flip (McKenna and Sheldon
-    2020), never worse than the exponential mechanism, which is "gumbel" noise; "laplace" is the textbook's.
+    The noise has the scale b = 2Δ/ε, or Δ/ε for `monotone` scores. Give exactly one of `epsilon` and `scale`.
 
-    >>> NoisyMax(sensitivity=1, epsilon=1).release([0, 900, 3]).value
+    Parameters
+    ----------
+    sensitivity : Number
+        Δ, the most that any score can move between neighbours, in the unit of the scores.
+    epsilon : Number, optional
+        The privacy budget ε > 0.
+    scale : Number, optional
+        The noise scale b > 0, in the unit of the scores.
+    noise : {"exponential", "gumbel", "laplace"}, default "exponential"
+        "exponential" is permute-and-flip (McKenna and Sheldon 2020), never worse than the exponential mechanism, which
+        is "gumbel"; "laplace" is the textbook version.
+    monotone : bool, default False
+        Whether a change of the data moves all scores in the same direction, as adding or removing a record does with
+        counts: then half the noise suffices. An `adjacency` that replaces is refused with it.
+    candidates : int, optional
+        The number of candidates, if it is known in advance; `error` and `expected_error` need it.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`; recorded in the guarantee and the event. By
+        default unstated: `sensitivity` alone defines them.
+
+    Raises
+    ------
+    ParameterError
+        If none or both of `epsilon` and `scale` are given, or a number is out of range.
+
+    Notes
+    -----
+    ε-DP by claim C14.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.NoisyMax(sensitivity=1, epsilon=1).release([0, 900, 3]).value
     1
+    >>> dp.NoisyMax(sensitivity=1, epsilon=1, candidates=3).error(0.05) > 0
+    True
     """
 
     noise: NoiseName
@@ -274,18 +431,48 @@ class NoisyMax(_Selecting):
 
 @dataclass(frozen=True, init=False, repr=False)
 class TopK(Mechanism):
-    """The best `count` candidates, best first: the winner is taken out and the rest race again.
+    """Select the best `count` candidates, best first, by noisy scores.
 
-    Each of the k = `count` rounds is a noisy max of ε/k. With Gumbel noise this has the law of adding noise once and
-    taking the k largest (Durfee and Rogers 2019, Lemma 4.2), and the rounds compose as bounded-range selections.
+    The winner of a noisy max is taken out and the rest compete again, k = `count` times at ε/k each.
 
-    >>> TopK(count=2, sensitivity=1, epsilon=1).release([0, 900, 3000]).value
+    Parameters
+    ----------
+    count : int
+        The number k of winners.
+    sensitivity : Number
+        Δ, the most that any score can move between neighbours, in the unit of the scores.
+    epsilon : Number
+        The privacy budget ε > 0 of all rounds together.
+    noise : {"gumbel", "exponential", "laplace"}, default "gumbel"
+        The noise of each round, as in `NoisyMax`.
+    monotone : bool, default False
+        Whether a change of the data moves all scores in the same direction, as adding or removing a record does with
+        counts: then half the noise suffices. An `adjacency` that replaces is refused with it.
+    candidates : int, optional
+        The number of candidates, if it is known in advance; `error` and `expected_error` need it.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`; recorded in the guarantee and the event. By
+        default unstated: `sensitivity` alone defines them.
+
+    Attributes
+    ----------
+    each : NoisyMax
+        The mechanism of one round.
+
+    Notes
+    -----
+    With Gumbel noise this has the distribution of adding noise once and taking the k largest (Durfee and Rogers 2019,
+    Lemma 4.2), and the rounds compose as bounded-range selections.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.TopK(count=2, sensitivity=1, epsilon=1).release([0, 900, 3000]).value
     [2, 1]
     """
 
     count: int
     each: NoisyMax
-    """One round."""
     adjacency: Adjacency | None
 
     def __init__(
@@ -319,16 +506,36 @@ class TopK(Mechanism):
 
     @property
     def event(self) -> Event:
-        """So many selections."""
+        """One selection, repeated `count` times."""
         return Repeated(self.each.event, self.count) if self.count > 1 else self.each.event
 
     @property
     def guarantee(self) -> Guarantee:
-        """ε-DP by basic composition (claim C3); `dither.compose` reads the event and finds less at δ > 0."""
+        """Pure ε-DP by basic composition (claim C3); `dp.compose` reads the event and finds less at δ > 0."""
         return PureDP(self.count * self.each.epsilon, adjacency=self.adjacency)
 
     def release(self, value: Numbers, *, candidates: Iterable[Any] | None = None) -> Release:
-        """The positions of the winners in the order of their rounds, or the winners if `candidates` are given."""
+        """Select the winners, one round after the other.
+
+        Parameters
+        ----------
+        value : sequence or array of numbers
+            The exact score of each candidate, as in `NoisyMax.release`.
+        candidates : iterable, optional
+            What each position stands for, in the order of the scores.
+
+        Returns
+        -------
+        Release
+            `.value` is a list: the positions of the winners in the order of the rounds, or the winners if `candidates`
+            are given.
+
+        Raises
+        ------
+        ParameterError
+            If fewer than `count` candidates can win, a score is NaN or +inf, or there is not one candidate for each
+            score.
+        """
         scores = Scores.of(value)
         self.each._check_count(len(scores))
         named = _one_each(candidates, len(scores))
@@ -345,7 +552,7 @@ class TopK(Mechanism):
 
     @property
     def expected_error(self) -> float:
-        """The mean error of one round, at most: how far its winner is below the best who was left."""
+        """The mean error of one round, at most: how far its winner is below the best of those that were left."""
         return self.each.expected_error
 
     def _error(self, beta: Fraction) -> float:

@@ -37,7 +37,15 @@ _STEPS = 48  # of a bisection: the quantile is above the truth by a part in 10^1
 
 @dataclass(frozen=True, eq=False)
 class ErrorDistribution:
-    """The law of q_max − q(Y) for given scores: `errors` in increasing order, and a ball for the chance of each."""
+    """The distribution of q_max − q(Y), the error of a selection, for given scores.
+
+    Parameters
+    ----------
+    errors : tuple of Fraction
+        The possible errors, in increasing order.
+    probabilities : tuple of Ball
+        For each error a ball (certified interval) that contains its probability.
+    """
 
     errors: tuple[Fraction, ...]
     probabilities: tuple[Ball, ...]
@@ -48,7 +56,18 @@ class ErrorDistribution:
         return above(lambda: sum((ball(e) * p for e, p in self._pairs()), Ball(0)))
 
     def beyond(self, error: Number) -> float:
-        """The chance of an error greater than `error`, rounded up."""
+        """Compute the probability of an error greater than `error`, rounded up.
+
+        Parameters
+        ----------
+        error : Number
+            The limit, in the unit of the scores.
+
+        Returns
+        -------
+        float
+            The probability, at most 1.
+        """
         limit = rational(error, "error")
         return min(1.0, above(lambda: sum((p for e, p in self._pairs() if e > limit), Ball(0))))
 

@@ -32,24 +32,56 @@ _TEXTBOOK_EXPONENT = 4
 
 @dataclass(frozen=True, init=False, repr=False)
 class SmoothSensitivity(Mechanism):
-    """f(D) + s · S_β(D) · Z: noise in proportion to the β-smooth sensitivity of the data at hand.
+    """Smooth sensitivity: noise in proportion to a smooth bound on the sensitivity of the data at hand.
 
-    S_β(D) = max_t e^{−βt} A^(t)(D) is at least the local sensitivity of D and changes by a factor of at most e^β
-    between neighbours (Nissim, Raskhodnikova and Smith 2007). `noise` says how Z, β = `smoothness` and s = `scale` are
-    chosen:
+    The answer is f(D) + s · S_β(D) · Z. S_β(D) is at least the local sensitivity of D and changes by a factor of at
+    most e^β between neighbours, so that its size reveals little.
 
-    * "tight" (default): whatever has the smallest mean error for (ε, δ), certified over all neighbours. Nearly always
-      the density that falls as fast as ε-DP allows (noise/steepest.py), so that no δ is spent.
-    * "polynomial": density ∝ 1/(1 + |z|^γ), γ = `exponent` > 1, β = ε/(2(γ+1)), s = 2(γ+1)/ε; ε-DP (claim C19 a).
+    Parameters
+    ----------
+    statistic : Statistic
+        What to release, with its sensitivities: such as `dp.unit.Median(bounds=(0, 100))`. It also states the
+        adjacency.
+    epsilon : Number
+        The privacy budget ε > 0.
+    delta : Number, default 0
+        The budget δ: required for "laplace" and "gaussian" noise, optional for "tight", refused for "polynomial".
+    noise : {"tight", "polynomial", "laplace", "gaussian"}, default "tight"
+        How Z, β and s are chosen; see Notes.
+    exponent : Number, optional
+        γ, between 1.01 and 100, of polynomial noise; 4 by default.
+    beta : Number, optional
+        β > 0 of tight noise. A smaller β means lighter tails and a larger S_β. By default it suits data around which
+        the sensitivity grows steadily.
+    n : int, optional
+        The number of people, if it is public: then δ ≥ 1/n is refused, as that would allow publishing a random record
+        (claim C26).
+    allow_large_delta : bool, default False
+        Allow δ ≥ 1/n all the same.
+
+    Raises
+    ------
+    ParameterError
+        If the statistic has no finite global sensitivity, or a parameter does not go with the noise.
+
+    Notes
+    -----
+    S_β(D) = max_t e^{−βt} A^(t)(D), where A^(t)(D) is the largest local sensitivity within distance t of D (Nissim,
+    Raskhodnikova and Smith 2007). β is `smoothness` and s is `scale`. The noise:
+
+    * "tight": whatever has the smallest mean error for (ε, δ), certified over all neighbours. Nearly always the density
+      that falls as fast as ε-DP allows (noise/steepest.py), so that no δ is spent.
+    * "polynomial": density ∝ 1/(1 + |z|^γ), β = ε/(2(γ+1)), s = 2(γ+1)/ε; ε-DP (claim C19 a).
     * "laplace": Lap(1), β = ε/(2 ln(2/δ)), s = 2/ε; (ε, δ)-DP (claim C19 b), refused for large ε, where it is false.
     * "gaussian": N(0, 1), β = ε/(4(1 + ln(2/δ))), s = 5√(2 ln(2/δ))/ε; (ε, δ)-DP (claim C19 c).
 
-    `beta` sets β of tight noise; without it β suits data around which the sensitivity grows steadily. A smaller β means
-    lighter tails and a larger S_β. All is known before data is seen, the lattice of the answers too: its step is a
-    power of two, 2^-84 to 2^-83 of the global sensitivity. Proof: smooth_sensitivity.md.
+    Everything but S_β(D) is known before data is seen, the lattice of the answers too: its step is a power of two,
+    2^-84 to 2^-83 of the global sensitivity. Proof: smooth_sensitivity.md.
 
-    >>> from dither.unit import Median
-    >>> m = SmoothSensitivity(Median(bounds=(0, 100)), epsilon=1)
+    Examples
+    --------
+    >>> import dither as dp
+    >>> m = dp.SmoothSensitivity(dp.unit.Median(bounds=(0, 100)), epsilon=1)
     >>> m.guarantee, round(float(m.smoothness), 6)
     (PureDP(epsilon=1, adjacency='replace one record'), 0.333333)
     >>> isinstance(m.release(range(100)).value, float)
@@ -121,17 +153,17 @@ class SmoothSensitivity(Mechanism):
 
     @property
     def smoothness(self) -> Fraction:
-        """β: the smooth sensitivity that is computed is S_β."""
+        """The smoothness β: the mechanism computes the β-smooth sensitivity S_β of the data."""
         return self._scaling.smoothness
 
     @property
     def scale(self) -> Fraction:
-        """s: the noise is s · S_β(D) · Z."""
+        """The factor s: the noise is s · S_β(D) · Z."""
         return self._scaling.scale
 
     @property
     def guarantee(self) -> PureDP | ApproxDP:
-        """ε-DP where the noise needs no δ, else (ε, δ)-DP; whatever the data."""
+        """Pure ε-DP where the noise needs no δ, else (ε, δ)-DP."""
         if self._scaling.exponent is not None:
             return PureDP(self.epsilon, adjacency=self.adjacency)
         assert self.delta is not None
@@ -139,7 +171,7 @@ class SmoothSensitivity(Mechanism):
 
     @once
     def event(self) -> SmoothNoise:
-        """The law, β and s, and what the lattice adds; nothing of the data, not even S."""
+        """The noise, β and s, and what the lattice adds; nothing of the data, not even S_β."""
         return self._scaling.event(self.adjacency)
 
     @once
@@ -164,7 +196,19 @@ class SmoothSensitivity(Mechanism):
     # ------------------------------------------------------------------- release
 
     def release(self, value: Any) -> Release:
-        """The statistic of the data `value`, with noise: a float. Bad data is refused before anything is drawn."""
+        """Release the statistic of the data with noise.
+
+        Parameters
+        ----------
+        value : Any
+            The data, in the form that the statistic takes: for most a sequence or array of numbers. Bad data is refused
+            before anything is drawn.
+
+        Returns
+        -------
+        Release
+            `.value` is a float.
+        """
         exact_value = getattr(self.statistic, "exact_value", self.statistic.value)
         answer = _finite(exact_value(value))
         smooth = smooth_sensitivity(self.statistic, value, self.smoothness)
@@ -182,10 +226,21 @@ class SmoothSensitivity(Mechanism):
     # --------------------------------------------------------------------- errors
 
     def error(self, beta: Number = 0.05, *, sensitivity: Number | None = None) -> float:
-        """A bound on the absolute error that holds with probability 1 − `beta` or more.
+        """Bound the absolute error with probability 1 − `beta` or more.
 
-        For data of smooth sensitivity `sensitivity`; without it for the worst data, whose smooth sensitivity is the
-        global one. S_β of the data at hand is as private as the data: plan with that of data you may show.
+        S_β of the data at hand is as private as the data: plan with that of data you may show.
+
+        Parameters
+        ----------
+        beta : Number, default 0.05
+            The probability that the bound may be missed, strictly between 0 and 1. (It is not the smoothness β.)
+        sensitivity : Number, optional
+            The smooth sensitivity of the data to plan for; by default the global sensitivity, as of the worst data.
+
+        Returns
+        -------
+        float
+            The bound, in the unit of the statistic.
         """
         exact = rational(beta, "beta")
         check.between(0, 1, beta=exact)
@@ -208,12 +263,27 @@ class SmoothSensitivity(Mechanism):
 
     @property
     def expected_error(self) -> float:
-        """E|error| for the worst data, rounded up; infinite for polynomial noise of exponent 2 or less."""
+        """The mean absolute error for the worst data, rounded up.
+
+        It is infinite for polynomial noise of exponent 2 or less.
+        """
         return self.expected_error_at(self._widest)
 
     def expected_error_at(self, sensitivity: Number) -> float:
-        """E|error| for data of smooth sensitivity `sensitivity`, rounded up.
+        """Compute the mean absolute error for data of a given smooth sensitivity, rounded up.
 
+        Parameters
+        ----------
+        sensitivity : Number
+            The smooth sensitivity S_β of the data to plan for.
+
+        Returns
+        -------
+        float
+            The mean absolute error, in the unit of the statistic.
+
+        Notes
+        -----
         On the lattice E|X| ≤ e^κ (t E|Z| + ½), t being the scale in steps (smooth_sensitivity.md), and rounding adds ½.
         """
         size = max(Fraction(self._given(sensitivity)), FLOOR_STEPS * self._grid.step)

@@ -32,18 +32,52 @@ _LARGEST_COUNT = 10**9
 
 @dataclass(frozen=True, init=False, repr=False)
 class SparseVector(Mechanism):
-    """Says of each value whether it is above `threshold`, noisily, until c = `max_above` of them were.
+    """Sparse vector: compare values with a threshold, noisily, and pay only for those above it.
 
+    Values can be asked one after the other, each chosen after the answers before. The session ends after `max_above`
+    values were above; any number below costs nothing more.
+
+    Parameters
+    ----------
+    threshold : Number
+        T, the public threshold, in the unit of the values.
+    epsilon : Number
+        The privacy budget ε₁ + ε₂ > 0 of all comparisons.
+    max_above : int, default 1
+        c, how many values may be above before the session ends.
+    sensitivity : Number, default 1
+        Δ, the most that any value can move between neighbours.
+    monotone : bool, default False
+        Whether a change of the data moves all values in the same direction, as adding or removing a record does with
+        counts: then half the noise suffices. An `adjacency` that replaces is refused with it.
+    answer_epsilon : Number, optional
+        ε₃: with it, each value above is also released with fresh noise, at ε₃ in all.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`; recorded in the guarantee and the event. By
+        default unstated: `sensitivity` alone defines them.
+
+    Attributes
+    ----------
+    comparison_epsilon : Fraction
+        ε₁ + ε₂, as given in `epsilon`.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range.
+
+    Notes
+    -----
     Threshold T + ρ with ρ ~ Lap(Δ/ε₁), drawn once; value + ν with fresh ν ~ Lap(2cΔ/ε₂), or Lap(cΔ/ε₂) for `monotone`
-    values (all move in the same direction between neighbours; an `adjacency` that replaces is refused with them); above
-    means value + ν ≥ T + ρ. The cost is ε = ε₁ + ε₂, however many values are below. ε₁ : ε₂ = 1 : (2c)^{2/3}, or
-    1 : c^{2/3}, has the smallest variance of the comparison (Lyu, Su and Li 2017, Algorithm 7 and section 4.2). With
-    `answer_epsilon` = ε₃, each value above is told with fresh noise Lap(cΔ/ε₃), at ε₃ in all; as a float of
-    the grid, also where the value is an integer, since the noise is chosen before any value is seen.
+    values; above means value + ν ≥ T + ρ (claim C30). ε₁ : ε₂ = 1 : (2c)^{2/3}, or 1 : c^{2/3}, has the smallest
+    variance of the comparison (Lyu, Su and Li 2017, Algorithm 7 and section 4.2). Answers have noise Lap(cΔ/ε₃), as
+    floats of the grid, also where the value is an integer, since the noise is chosen before any value is seen. Noise
+    and values live on a public dyadic grid. Proof: sparse_vector.md.
 
-    Noise and values live on a public dyadic grid. Proof: sparse_vector.md.
-
-    >>> session = SparseVector(threshold=500, epsilon=1).start()
+    Examples
+    --------
+    >>> import dither as dp
+    >>> session = dp.SparseVector(threshold=500, epsilon=1).start()
     >>> session.ask(3), session.ask(90000)
     (False, True)
     >>> session.ask(7)
@@ -56,7 +90,6 @@ class SparseVector(Mechanism):
     max_above: int
     monotone: bool
     comparison_epsilon: Fraction
-    """ε₁ + ε₂."""
     answer_epsilon: Fraction | None
     adjacency: Adjacency | None
 
@@ -119,7 +152,7 @@ class SparseVector(Mechanism):
 
     @once
     def grid(self) -> Grid:
-        """The public grid: at least 2^40 steps to the smaller scale."""
+        """The public grid of noise and values: at least 2^40 steps to the smaller scale."""
         return Grid.for_scale(min(self.sensitivity / self._split[0], self._factor * self.sensitivity / self._split[1]))
 
     @once
@@ -143,7 +176,7 @@ class SparseVector(Mechanism):
 
     @property
     def event(self) -> Event:
-        """The comparisons, and the answers if they are told."""
+        """The comparisons, and the noisy answers if there are any."""
         step = self.grid.step
         comparisons = SparseVectorEvent(
             self._threshold_noise.scale * step,
@@ -160,22 +193,39 @@ class SparseVector(Mechanism):
 
     @property
     def epsilon(self) -> Fraction:
-        """ε₁ + ε₂ + ε₃."""
+        """The privacy budget of the whole session: ε₁ + ε₂ + ε₃."""
         return self.comparison_epsilon + (self.answer_epsilon or 0)
 
     @property
     def guarantee(self) -> Guarantee:
-        """ε-DP for the whole session."""
+        """Pure ε-DP for the whole session."""
         return PureDP(self.epsilon, adjacency=self.adjacency)
 
     # ---------------------------------------------------------------- release
 
     def start(self) -> SparseVectorSession:
-        """Draw the noise of the threshold and wait for questions. The whole cost is spent here."""
+        """Draw the noise of the threshold and wait for questions; the whole cost is spent here.
+
+        Returns
+        -------
+        SparseVectorSession
+            Ask it one value after the other.
+        """
         return SparseVectorSession(self)
 
     def release(self, value: Any) -> Release:
-        """Ask each value in turn until the session stops; the answers, as `SparseVectorSession.ask` gives them."""
+        """Compare each value in turn until the session ends.
+
+        Parameters
+        ----------
+        value : number, list, tuple or array
+            The exact values, in the order in which they are asked.
+
+        Returns
+        -------
+        Release
+            `.value` is the list of answers, as `SparseVectorSession.ask` gives them; it ends with the last one above.
+        """
         if isinstance(value, np.ndarray) and value.ndim != 1:
             raise ParameterError(
                 "the values must be a list or an array of one dimension, one number for each question."
@@ -217,8 +267,15 @@ class SparseVector(Mechanism):
 
 
 class SparseVectorSession:
-    """Questions to one sparse vector. It must not be copied, and not be asked in another process: both would go on
-    with the same threshold noise, beyond what was paid for.
+    """Questions to one sparse vector, asked one after the other; `SparseVector.start` returns it.
+
+    It cannot be copied, nor asked in another process: both would continue with the same threshold noise, beyond what
+    was paid for.
+
+    Parameters
+    ----------
+    mechanism : SparseVector
+        Its parameters; the noise of the threshold is drawn at once.
     """
 
     __slots__ = ("_above", "_lock", "_mechanism", "_process", "_threshold")
@@ -234,7 +291,7 @@ class SparseVectorSession:
 
     @property
     def is_finished(self) -> bool:
-        """Whether `max_above` values were above."""
+        """Whether `max_above` values were above, so that no more can be asked."""
         return self._above >= self._mechanism.max_above
 
     @property
@@ -243,9 +300,22 @@ class SparseVectorSession:
         return self._mechanism.max_above - self._above
 
     def ask(self, value: Any) -> bool | float | None:
-        """Whether `value` is above the threshold; with `answer_epsilon`, its noisy value if it is, else None.
+        """Compare one value with the threshold; it may depend on all answers before.
 
-        The question may depend on all answers before. After `max_above` answers above, it is refused.
+        Parameters
+        ----------
+        value : number
+            The exact value.
+
+        Returns
+        -------
+        bool or float or None
+            Whether the value is above. With `answer_epsilon`: its noisy value if it is, else None.
+
+        Raises
+        ------
+        ParameterError
+            If the session has ended, or belongs to another process.
         """
         return self._answer(_in_steps(self._mechanism.grid, value))
 

@@ -21,20 +21,37 @@ __all__ = ["Staircase"]
 
 @dataclass(frozen=True, init=False, repr=False)
 class Staircase(Additive):
-    """value + noise whose probability falls by e^{−ε} once in every Δ, and nowhere else.
+    """Staircase mechanism: the ε-DP noise with the smallest expected error, for one number.
 
-    Δ = `sensitivity`, ε = `epsilon`. Among all noise that makes one number ε-DP it has the smallest E|noise| (Geng and
-    Viswanath 2014): as good as Laplace for small ε, and far better for large ones, where E|noise| falls like e^{−ε/2}
-    instead of 1/ε. On ℤ with Δ = 1 it is the discrete Laplace law. Exactly ε-DP on either lattice: the law is built for
-    ⌊Δ⌋ on the integers and for ⌈Δ/step⌉ steps on the grid of real numbers.
+    The probability of the noise falls by the factor e^{−ε} once in every Δ, and nowhere else. Use it instead of
+    `Laplace` when ε is large.
 
-    One number at a time: coordinates that move together by Δ in all would each cost up to ε.
+    Parameters
+    ----------
+    sensitivity : Number
+        Δ > 0, how far one neighbour can move the value, in its unit.
+    epsilon : Number
+        The privacy budget ε, above 0 and at most 500.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`; recorded in the guarantee and the event. By
+        default unstated: `sensitivity` alone defines them.
 
-    >>> Staircase(sensitivity=10, epsilon=3).expected_error
+    Notes
+    -----
+    Among all noise that makes one number ε-DP it has the smallest E|noise| (Geng and Viswanath 2014): as good as
+    Laplace for small ε, and far better for large ones, where E|noise| falls like e^{−ε/2} instead of 1/ε. On ℤ with Δ =
+    1 it is the discrete Laplace distribution. It is exactly ε-DP on either lattice: built for ⌊Δ⌋ on the integers and
+    for ⌈Δ/step⌉ steps on the grid of real numbers. It is for one number at a time: coordinates that move together by Δ
+    in all would each cost up to ε.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.Staircase(sensitivity=10, epsilon=3).expected_error
     2.34821220...
-    >>> from dither.mechanisms import Laplace
-    >>> Laplace(sensitivity=10, epsilon=3).expected_error
+    >>> dp.Laplace(sensitivity=10, epsilon=3).expected_error
     3.33333...
+    >>> release = dp.Staircase(sensitivity=10, epsilon=3).release(5000)
     """
 
     sensitivity: Fraction
@@ -54,17 +71,17 @@ class Staircase(Additive):
 
     @property
     def dimension(self) -> int:  # type: ignore[override]
-        """1: it is noise for one number."""
+        """The number of coordinates: always 1."""
         return 1
 
     @property
     def guarantee(self) -> PureDP:
-        """ε-DP, whatever is released."""
+        """Pure ε-DP, for integers and real numbers alike."""
         return PureDP(self.epsilon, adjacency=self.adjacency)
 
     @property
     def event(self) -> Event:
-        """Stairs that cost at least as much as those of the integers and those of real numbers, which differ a little.
+        """Staircase noise that costs at least as much as that on the integers and that on the grid.
 
         The nearer the split is to ½, from either side, the higher the cost (proof in `measures.staircase_pairs`).
         """
