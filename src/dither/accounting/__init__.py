@@ -1,4 +1,4 @@
-"""What was done, as a cost: never less than the truth, and provably close to it.
+"""Accounting: the privacy cost of everything that was done, never below the truth and provably close to it.
 
 >>> from fractions import Fraction
 >>> from dither.events import GaussianNoise, LaplaceNoise, PoissonSampled, Repeated
@@ -6,6 +6,9 @@
 >>> lower, upper = compose([Repeated(step, times=1000)]).bracket(1e-5)
 >>> print(f"{lower:.3f} ≤ ε ≤ {upper:.3f}")
 1.828 ≤ ε ≤ 1.828
+
+`compose` is for what is fixed in advance; `dither.accounting.filters` has privacy filters and odometers for choices
+that depend on earlier answers; `dither.accounting.calibrate` finds the noise for a budget.
 """
 
 from dither.accounting.composition import RELATIVE_WIDTH, Composition, WideBracket, compose, of_pairs

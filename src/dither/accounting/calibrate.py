@@ -46,7 +46,15 @@ class Uncalibrated(DitherError, ArithmeticError):
 
 
 class ForError(NamedTuple):
-    """A noise scale that meets a required error, and the ε that it costs."""
+    """A noise scale that meets a required error, and the ε that it costs.
+
+    Parameters
+    ----------
+    scale : float
+        b of Laplace noise or σ of Gaussian noise, rounded down, so that the error is met.
+    epsilon : float
+        What all releases cost, rounded up.
+    """
 
     scale: float
     epsilon: float
@@ -75,12 +83,37 @@ class _Budget:
 def smallest_scale(
     events_at: Callable[[Fraction], Iterable[Spending]], *, epsilon: Number, delta: Number = 0, start: Number = 1
 ) -> float:
-    """The smallest scale s for which everything in `events_at(s)` together is (ε, δ)-DP; never too small.
+    """Find the smallest scale s for which everything in `events_at(s)` together is (ε, δ)-DP; never too small.
 
-    The cost must fall as s grows. The answer is certified at `rational(s)`, which is what other parts of dither
-    take a float to mean; it is within about 1e-6 of the exact one, relatively, or better. A composition asked with the
-    usual `relative_width` may say a little more than the budget; asked with ``relative_width=3e-6`` it does not.
+    Parameters
+    ----------
+    events_at : callable
+        Takes a scale (a Fraction) and returns the list of what is done at that scale. The cost must fall as it grows.
+    epsilon : Number
+        The budget ε > 0 of everything together.
+    delta : Number, default 0
+        The budget δ, between 0 and 1.
+    start : Number, default 1
+        Where the search begins; scales within a factor of 1e12 of it are tried.
 
+    Returns
+    -------
+    float
+        The scale, certified at `rational(s)`, which is what other parts of dither take a float to mean. It is within
+        about 1e-6 of the exact one, relatively, or better.
+
+    Raises
+    ------
+    Uncalibrated
+        If no scale keeps the budget, or every scale does.
+
+    Notes
+    -----
+    A composition asked with the usual `relative_width` may return a little more than the budget; with
+    ``relative_width=3e-6`` it does not.
+
+    Examples
+    --------
     >>> from dither.events import GaussianNoise
     >>> smallest_scale(lambda s: [GaussianNoise.of(s)] * 1000, epsilon=1, delta="1e-6")
     133.59607...
@@ -159,14 +192,62 @@ def gaussian_scale(
     releases: int = 1,
     sampling_rate: Number = 1,
 ) -> float:
-    """The smallest σ for `releases` rounds of Gaussian noise, each on a Poisson sample if `sampling_rate` < 1."""
+    """Find the smallest σ for several rounds of Gaussian noise, each on a Poisson sample if `sampling_rate` < 1.
+
+    Parameters
+    ----------
+    epsilon : Number
+        The budget ε > 0 of all rounds together.
+    delta : Number
+        The budget δ, between 0 and 1.
+    sensitivity : Number, default 1
+        The ℓ₂ sensitivity of one round.
+    releases : int, default 1
+        The number of rounds.
+    sampling_rate : Number, default 1
+        The probability with which a record takes part in a round.
+
+    Returns
+    -------
+    float
+        The standard deviation σ of the noise, never too small.
+
+    Examples
+    --------
+    >>> gaussian_scale(epsilon=1, delta="1e-6", releases=100)
+    42.246...
+    """
     return _scale_of_rounds(GaussianNoise.of, epsilon, delta, sensitivity, releases, sampling_rate)
 
 
 def laplace_scale(
     *, epsilon: Number, delta: Number = 0, sensitivity: Number = 1, releases: int = 1, sampling_rate: Number = 1
 ) -> float:
-    """The smallest b for `releases` rounds of Laplace noise, each on a Poisson sample if `sampling_rate` < 1."""
+    """Find the smallest b for several rounds of Laplace noise, each on a Poisson sample if `sampling_rate` < 1.
+
+    Parameters
+    ----------
+    epsilon : Number
+        The budget ε > 0 of all rounds together.
+    delta : Number, default 0
+        The budget δ, between 0 and 1.
+    sensitivity : Number, default 1
+        The ℓ₁ sensitivity of one round.
+    releases : int, default 1
+        The number of rounds.
+    sampling_rate : Number, default 1
+        The probability with which a record takes part in a round.
+
+    Returns
+    -------
+    float
+        The scale b of the noise, never too small.
+
+    Examples
+    --------
+    >>> round(laplace_scale(epsilon=1, releases=10), 6)
+    10.0
+    """
     return _scale_of_rounds(LaplaceNoise, epsilon, delta, sensitivity, releases, sampling_rate)
 
 
@@ -189,8 +270,24 @@ def _scale_of_rounds(
 
 
 def most_repetitions(thing: Event | Spending, *, epsilon: Number, delta: Number = 0) -> int:
-    """The largest number of times that `thing` can be done within (ε, δ); 0 if not even once, never too many.
+    """Find the largest number of times that a release can be made within (ε, δ); never too many.
 
+    Parameters
+    ----------
+    thing : mechanism, release, event, guarantee or pair
+        What is repeated.
+    epsilon : Number
+        The budget ε > 0.
+    delta : Number, default 0
+        The budget δ, between 0 and 1.
+
+    Returns
+    -------
+    int
+        The number of times; 0 if not even once.
+
+    Examples
+    --------
     >>> most_repetitions(LaplaceNoise(50), epsilon=1, delta="1e-6")
     144
     """
@@ -218,10 +315,33 @@ def epsilon_for_error(
     releases: int = 1,
     delta: Number = 0,
 ) -> ForError:
-    """The noise that stays below `error` with probability `confidence` in one release, and what all releases cost.
+    """Find the noise that stays below an error, and what it costs.
 
-    Laplace noise if δ = 0, Gaussian noise otherwise. The scale is rounded down, so that the error is kept; the ε is
-    that of this very scale, rounded up.
+    Laplace noise if δ = 0, Gaussian noise otherwise.
+
+    Parameters
+    ----------
+    error : Number
+        The error that one release may have, in the unit of the value.
+    confidence : Number, default 0.95
+        The probability with which one release stays below it.
+    sensitivity : Number, default 1
+        The sensitivity of one release: ℓ₁ for Laplace noise, ℓ₂ for Gaussian noise.
+    releases : int, default 1
+        The number of releases.
+    delta : Number, default 0
+        The budget δ, between 0 and 1, of all releases together.
+
+    Returns
+    -------
+    ForError
+        The scale, rounded down, so that the error is met; and the ε of all releases at this very scale, rounded up.
+
+    Examples
+    --------
+    >>> found = epsilon_for_error(10)
+    >>> round(found.scale, 3), round(found.epsilon, 3)
+    (3.338, 0.3)
     """
     bound, level = rational(error, "error"), rational(confidence, "confidence")
     check.positive(error=bound)

@@ -62,21 +62,30 @@ _TOO_EXTREME = (OverflowError, ZeroDivisionError)
 
 
 class WideBracket(UserWarning):
-    """The bracket holds, but it is wider than asked, and says why.
+    """The bracket is valid, but wider than asked; the message states the reason.
 
-    The largest lattice was reached; or something is known by bounds only, as a zCDP promise is; or something may be
-    one of two things, and the mixes of them are too many to look at each. `epsilon`, `delta` and `tv`, which give the
-    upper end only, are silent about bounds: no computation improves on them.
+    The largest lattice was reached; or something is known by bounds only, as a zCDP guarantee is; or something may be
+    one of two things, and the mixes of them are too many to look at each. `epsilon`, `delta` and `tv`, which return the
+    upper end only, do not warn about bounds: no computation improves on them.
     """
 
 
 @dataclass(frozen=True)
 class Composition:
-    """All of `groups` on the same data, each with its own randomness, chosen in advance.
+    """The privacy cost of several releases on the same data, each with its own randomness, fixed in advance.
 
-    Every answer is bracketed: `bracket` and `delta_bracket` give both ends, the others the safe one. The lower
-    ends speak about the dominating pairs: no accounting that rests on them can do better. Where a release may be one of
-    two things, the upper end covers all mixes, and the lower end is what one of them costs.
+    `dp.compose` returns it. `bracket` and `delta_bracket` return both ends of the answer, the other methods the safe
+    one. The lower ends are about the dominating pairs: no accounting that rests on them can do better. Where a release
+    may be one of two things, the upper end covers all mixes, and the lower end is what one of them costs.
+
+    Parameters
+    ----------
+    groups : tuple of Group
+        Dominating pairs with their counts.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours; all releases share it.
+    relative_width : float, default 1e-4
+        How wide a bracket may be, relative to its upper end.
     """
 
     groups: Groups
@@ -84,13 +93,40 @@ class Composition:
     relative_width: float = RELATIVE_WIDTH
 
     def bracket(self, delta: Number) -> Bracket:
-        """(lower, upper) around the smallest ε ≥ 0 for which the whole is (ε, δ)-DP."""
+        """Bracket the smallest ε ≥ 0 for which everything together is (ε, δ)-DP.
+
+        Parameters
+        ----------
+        delta : Number
+            δ between 0 and 1.
+
+        Returns
+        -------
+        Bracket
+            (lower, upper): the smallest ε lies between them, and `upper` is safe.
+
+        Warns
+        -----
+        WideBracket
+            If it is wider than `relative_width`.
+        """
         found, question = self._around_epsilon(delta)
         self._warn(found, question)
         return found
 
     def epsilon(self, delta: Number) -> float:
-        """The smallest ε ≥ 0 for which the whole is (ε, δ)-DP, never below the truth; ∞ if there is none."""
+        """Compute the smallest ε ≥ 0 for which everything together is (ε, δ)-DP.
+
+        Parameters
+        ----------
+        delta : Number
+            δ between 0 and 1.
+
+        Returns
+        -------
+        float
+            ε(δ), never below the truth; ∞ if there is none.
+        """
         found, question = self._around_epsilon(delta)
         if self._is_exact:
             self._warn(found, question)
@@ -102,7 +138,18 @@ class Composition:
         return _epsilon(self.groups, exact, self.relative_width), f"epsilon at delta={float(exact)}"
 
     def upper_epsilon(self, delta: Number) -> float:
-        """As `epsilon`, without the lower end: about twice as fast, and one pass that does not look at the width."""
+        """Compute ε(δ) without the lower end: about twice as fast as `epsilon`, in one pass of the given width.
+
+        Parameters
+        ----------
+        delta : Number
+            δ between 0 and 1.
+
+        Returns
+        -------
+        float
+            An upper bound on ε(δ).
+        """
         exact = rational(delta, "delta")
         check.probability(delta=exact)
         if are_mixed(self.groups):
@@ -110,17 +157,55 @@ class Composition:
         return _one_pass(self.groups, exact, self.relative_width)
 
     def is_closed(self, delta: Fraction) -> bool:
-        """Whether ε(δ) is known without a lattice: a single pair, or δ = 0."""
+        """Decide whether ε(δ) is known without a lattice: a single pair, or δ = 0.
+
+        Parameters
+        ----------
+        delta : Fraction
+            δ between 0 and 1.
+
+        Returns
+        -------
+        bool
+            Whether it is known in closed form.
+        """
         return _is_closed(self.groups, delta)
 
     def delta_bracket(self, epsilon: Number) -> Bracket:
-        """(lower, upper) around the smallest δ for which the whole is (ε, δ)-DP."""
+        """Bracket the smallest δ for which everything together is (ε, δ)-DP.
+
+        Parameters
+        ----------
+        epsilon : Number
+            ε ≥ 0.
+
+        Returns
+        -------
+        Bracket
+            (lower, upper): the smallest δ lies between them, and `upper` is safe.
+
+        Warns
+        -----
+        WideBracket
+            If it is wider than ten times `relative_width`.
+        """
         found, question = self._around_delta(epsilon)
         self._warn(found, question, _OF_DELTA)
         return found
 
     def delta(self, epsilon: Number) -> float:
-        """The smallest δ for which the whole is (ε, δ)-DP, never below the truth."""
+        """Compute the smallest δ for which everything together is (ε, δ)-DP.
+
+        Parameters
+        ----------
+        epsilon : Number
+            ε ≥ 0.
+
+        Returns
+        -------
+        float
+            δ(ε), never below the truth.
+        """
         found, question = self._around_delta(epsilon)
         if self._is_exact:
             self._warn(found, question, _OF_DELTA)
@@ -133,12 +218,30 @@ class Composition:
         return found, f"delta at epsilon={float(exact)}"
 
     def tv(self) -> float:
-        """The total variation distance δ(0), never below the truth."""
+        """Compute the total variation distance δ(0): the advantage of the best attacker.
+
+        Returns
+        -------
+        float
+            The distance, never below the truth.
+        """
         return self.delta(0)
 
     def beta(self, alpha: Number) -> float:
-        """The smallest type II error of a test at type I error `alpha`, never above the truth (claim C27).
+        """Compute the smallest type II error (false negative rate) of any test at type I error `alpha` (claim C27).
 
+        Parameters
+        ----------
+        alpha : Number
+            The type I error (false positive rate), between 0 and 1.
+
+        Returns
+        -------
+        float
+            β(α), never above the truth.
+
+        Notes
+        -----
         β(α) ≥ max(1 − δ(ε) − e^ε α, e^{−ε}(1 − δ(ε) − α)) for every ε ≥ 0 (Dong, Roth and Su 2022, Prop. 2.5).
         """
         exact = rational(alpha, "alpha")
@@ -182,10 +285,45 @@ class Composition:
 
 
 def compose(things: Iterable[Spending], *, relative_width: float = RELATIVE_WIDTH) -> Composition:
-    """The tight cost of all `things` together: events, guarantees, pairs, or anything that has an `event`.
+    """Compose: the tight privacy cost of several releases on the same data together.
 
-    All must hold under the same adjacency, and be fixed in advance; for choices that depend on earlier answers
-    use a filter. Brackets are refined until they are `relative_width` wide.
+    Parameters
+    ----------
+    things : iterable
+        What was or will be done: mechanisms, releases, events, guarantees or dominating pairs, mixed as you like. All
+        must hold under the same adjacency, and be fixed in advance; for choices that depend on earlier answers use a
+        filter of `dither.accounting.filters`.
+    relative_width : float, default 1e-4
+        How wide a bracket may be, relative to its upper end: brackets are refined until they are narrower. Smaller
+        takes longer.
+
+    Returns
+    -------
+    Composition
+        Ask it for `.epsilon(delta)`, `.delta(epsilon)`, `.bracket(delta)` with both ends, `.tv()` or `.beta(alpha)`.
+
+    Raises
+    ------
+    AdjacencyMismatch
+        If two of them hold under different adjacencies.
+    ParameterError
+        If there is nothing to compose, or the cost of something is not known.
+
+    Notes
+    -----
+    Privacy loss distributions of the dominating pairs are convolved on a lattice, once rounded up and once rounded
+    down, so that the answer is bracketed from both sides.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> counts = [dp.Laplace(sensitivity=1, epsilon=0.1)] * 100
+    >>> everything = dp.compose([*counts, dp.GaussianDP(0.2)])  # ours, and what somebody else guarantees
+    >>> round(everything.epsilon(1e-6), 3)  # the sum of ε alone would be 10
+    4.893
+    >>> lower, upper = everything.bracket(1e-6)
+    >>> upper - lower < 1e-4 * upper
+    True
     """
     pairs, adjacency = parts_of_all(things)
     return of_pairs(pairs, adjacency=adjacency, relative_width=relative_width)
@@ -197,7 +335,22 @@ def of_pairs(
     adjacency: Adjacency | None = None,
     relative_width: float = RELATIVE_WIDTH,
 ) -> Composition:
-    """The composition of pairs with their counts; equal ones are counted together, Gaussians become one."""
+    """Compose dominating pairs with their counts; equal ones are counted together, Gaussians become one.
+
+    Parameters
+    ----------
+    pairs : iterable of (Pair, int)
+        Dominating pairs, each with the number of times that it occurs.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours.
+    relative_width : float, default 1e-4
+        How wide a bracket may be, relative to its upper end.
+
+    Returns
+    -------
+    Composition
+        The cost of all of them together.
+    """
     if not 0 < relative_width < 1:
         raise ParameterError(f"relative_width must lie strictly between 0 and 1, got {relative_width}.")
     counts: Counter[Pair] = Counter()

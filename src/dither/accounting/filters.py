@@ -1,4 +1,4 @@
-"""Filters and odometers: what was spent when each question depends on earlier answers.
+"""Privacy filters and odometers: what was spent when each question depends on earlier answers.
 
 `compose` is for what is fixed in advance. If the *parameters* of later releases may depend on earlier answers, the
 tight rule does not hold in general. What does:
@@ -8,11 +8,11 @@ tight rule does not hold in general. What does:
   2021), the `ZCDPFilter` and the `RenyiFilter`: stopped when a fixed budget would be passed, the whole keeps that
   budget. Sums of ρ also cover Gaussian noise, exactly as concentrated as it is.
 
-A filter refuses what would pass its budget before anything is charged, and says both figures. Its `promise`, fixed
+A filter refuses what would pass its budget before anything is charged, and states both figures. Its `promise`, fixed
 in advance, is the guarantee of everything that passes. `spent` is a plain number: what the releases that happened to
 be chosen add up to, ex post. It depends on the answers, so it is no guarantee of the mechanism, however small it is;
-an odometer, which never refuses, has no other figure and promises nothing.
-All sums are exact rationals. Filters are frozen: `charge` gives the filter after the release.
+an odometer, which never refuses, has no other figure and guarantees nothing.
+All sums are exact rationals. Filters are frozen: `charge` returns the filter after the release.
 """
 
 from __future__ import annotations
@@ -36,7 +36,26 @@ __all__ = ["BasicFilter", "BasicOdometer", "RenyiFilter", "ZCDPFilter", "pure_co
 
 @dataclass(frozen=True)
 class BasicOdometer:
-    """A running sum of ε and δ that never refuses: what was realised, ex post, not a guarantee of the mechanism."""
+    """A running sum of ε and δ that never refuses: what was realised, ex post, not a guarantee of the mechanism.
+
+    Parameters
+    ----------
+    epsilon : Fraction, default 0
+        The sum of ε so far.
+    delta : Fraction, default 0
+        The sum of δ so far.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours; the first release sets it.
+    releases : int, default 0
+        The number of releases so far.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> odometer = BasicOdometer().charge(dp.PureDP("0.7")).charge(dp.ApproxDP("0.4", "1e-6"))
+    >>> odometer.spent
+    (Fraction(11, 10), Fraction(1, 1000000))
+    """
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
@@ -49,7 +68,18 @@ class BasicOdometer:
         check.probability(delta=self.delta)
 
     def charge(self, thing: Spending) -> Self:
-        """The odometer after `thing`."""
+        """Add the cost of a release.
+
+        Parameters
+        ----------
+        thing : mechanism, release, event, guarantee or pair
+            What is released.
+
+        Returns
+        -------
+        BasicOdometer
+            The odometer after it; this one stays as it is.
+        """
         epsilon, delta = pure_cost(thing)
         adjacency = _joined(self, thing)
         return replace(
@@ -62,16 +92,32 @@ class BasicOdometer:
 
     @property
     def spent(self) -> tuple[Fraction, Fraction]:
-        """(ε, δ) of the releases so far: realised, ex post, not a guarantee of the mechanism."""
+        """The sums (ε, δ) of the releases so far: realised, ex post, not a guarantee of the mechanism."""
         return self.epsilon, self.delta
 
 
 @dataclass(frozen=True)
 class BasicFilter:
-    """Pure and approximate DP by sums: at most ε = `epsilon` and δ = `delta` in all.
+    """Privacy filter for pure and approximate DP: refuse what would raise the sums of ε and δ above a budget.
 
-    >>> from dither import PureDP
-    >>> BasicFilter(1).charge(PureDP("0.7")).charge(PureDP("0.4"))
+    Parameters
+    ----------
+    epsilon : Number
+        The budget ε ≥ 0 of everything together.
+    delta : Number, default 0
+        The budget δ, between 0 and 1.
+    odometer : BasicOdometer, optional
+        What was spent already; nothing by default.
+
+    Notes
+    -----
+    Rogers, Roth, Ullman and Vadhan 2016, Theorem 3.3.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> after = BasicFilter(1).charge(dp.PureDP("0.7"))
+    >>> after.charge(dp.PureDP("0.4"))
     Traceback (most recent call last):
     dither.errors.OverBudget: this release costs epsilon 0.4 (delta 0), but only 0.3 (delta 0) ...
     """
@@ -86,7 +132,23 @@ class BasicFilter:
         check.probability(delta=self.delta)
 
     def charge(self, thing: Spending) -> Self:
-        """The filter after `thing`, or `OverBudget`."""
+        """Charge a release before it is made.
+
+        Parameters
+        ----------
+        thing : mechanism, release, event, guarantee or pair
+            What is to be released.
+
+        Returns
+        -------
+        BasicFilter
+            The filter after it; this one stays as it is.
+
+        Raises
+        ------
+        OverBudget
+            If the budget would be exceeded. Then the release must not be made.
+        """
         after = self.odometer.charge(thing)
         budget = rational(self.epsilon), rational(self.delta)
         if after.epsilon > budget[0] or after.delta > budget[1]:
@@ -100,18 +162,41 @@ class BasicFilter:
 
     @property
     def spent(self) -> tuple[Fraction, Fraction]:
-        """(ε, δ) of the releases so far: realised, ex post. The guarantee is `promise`."""
+        """The sums (ε, δ) of the releases so far: realised, ex post. The guarantee is `promise`."""
         return self.odometer.spent
 
     @property
     def promise(self) -> ApproxDP:
-        """What holds for everything that passes the filter, whenever it stops."""
+        """The guarantee of everything that passes the filter, whenever it stops."""
         return ApproxDP(self.epsilon, self.delta, adjacency=self.odometer.adjacency)
 
 
 @dataclass(frozen=True)
 class ZCDPFilter:
-    """Zero-concentrated DP by sums of ρ: at most `rho` in all (Feldman and Zrnic 2021, Theorem 3.1 at every order)."""
+    """Privacy filter for zero-concentrated DP: refuse what would raise the sum of ρ above a budget.
+
+    Parameters
+    ----------
+    rho : Number
+        The budget ρ ≥ 0 of everything together.
+    used : Fraction, default 0
+        The sum of ρ so far.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours; the first release sets it.
+    releases : int, default 0
+        The number of releases so far.
+
+    Notes
+    -----
+    Feldman and Zrnic 2021, Theorem 3.1 at every order.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> after = ZCDPFilter("0.1").charge(dp.ZCDP("0.04"))
+    >>> after.spent, after.promise
+    (Fraction(1, 25), ZCDP(rho=0.1))
+    """
 
     rho: Number
     used: Fraction = Fraction(0)
@@ -123,26 +208,65 @@ class ZCDPFilter:
         check.nonnegative(rho=self.rho, used=self.used, releases=self.releases)
 
     def charge(self, thing: Spending) -> Self:
-        """The filter after `thing`, or `OverBudget`."""
+        """Charge a release before it is made.
+
+        Parameters
+        ----------
+        thing : mechanism, release, event, guarantee or pair
+            What is to be released.
+
+        Returns
+        -------
+        ZCDPFilter
+            The filter after it; this one stays as it is.
+
+        Raises
+        ------
+        OverBudget
+            If the budget would be exceeded, or a δ cannot be charged as ρ. Then the release must not be made.
+        """
         cost = zcdp_cost(thing)
         return _charged(self, thing, cost, rational(self.rho), f"rho {in_words(cost)}")
 
     @property
     def spent(self) -> Fraction:
-        """ρ of the releases so far: realised, ex post. The guarantee is `promise`."""
+        """The sum of ρ of the releases so far: realised, ex post. The guarantee is `promise`."""
         return self.used
 
     @property
     def promise(self) -> ZCDP:
-        """What holds for everything that passes the filter, whenever it stops."""
+        """The guarantee of everything that passes the filter, whenever it stops."""
         return ZCDP(rational(self.rho), adjacency=self.adjacency)
 
 
 @dataclass(frozen=True)
 class RenyiFilter:
-    """Rényi DP of one `order` by sums: a divergence of at most `divergence` in all (Feldman and Zrnic 2021).
+    """Privacy filter for Rényi DP of one order: refuse what would raise the sum of divergences above a budget.
 
-    One order, fixed in advance: the filter may not pass to whichever order is cheapest in hindsight.
+    The order is fixed in advance: the filter may not change to whichever order is cheapest in hindsight.
+
+    Parameters
+    ----------
+    order : Number
+        The order α > 1.
+    divergence : Number
+        The budget of everything together, at this order.
+    used : Fraction, default 0
+        The sum of divergences so far.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours; the first release sets it.
+    releases : int, default 0
+        The number of releases so far.
+
+    Notes
+    -----
+    Feldman and Zrnic 2021, Theorem 3.1.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> RenyiFilter(order=8, divergence=1).charge(dp.ZCDP("0.1")).used
+    Fraction(4, 5)
     """
 
     order: Number
@@ -157,7 +281,23 @@ class RenyiFilter:
         RenyiDP({self.order: self.divergence})  # refuses orders of 1 or less
 
     def charge(self, thing: Spending) -> Self:
-        """The filter after a release whose Rényi divergence of this order is known, or `OverBudget`."""
+        """Charge a release, whose Rényi divergence of this order must be known, before it is made.
+
+        Parameters
+        ----------
+        thing : mechanism, release, event, guarantee or pair
+            What is to be released.
+
+        Returns
+        -------
+        RenyiFilter
+            The filter after it; this one stays as it is.
+
+        Raises
+        ------
+        OverBudget
+            If the budget would be exceeded, or the divergence is not known. Then the release must not be made.
+        """
         order = rational(self.order)
         cost = _renyi_cost(thing, order)
         words = f"a divergence of {in_words(cost)} of order {in_words(order)}"
@@ -165,7 +305,7 @@ class RenyiFilter:
 
     @property
     def promise(self) -> RenyiDP:
-        """What holds for everything that passes the filter, whenever it stops."""
+        """The guarantee of everything that passes the filter, whenever it stops."""
         return RenyiDP({self.order: self.divergence}, adjacency=self.adjacency)
 
 
@@ -217,7 +357,23 @@ def _renyi_cost_of(guarantee: Guarantee, order: Fraction) -> Fraction:
 
 
 def pure_cost(thing: Spending) -> tuple[Fraction, Fraction]:
-    """(ε, δ) of one thing as sums need it: the largest loss in either direction, and the infinite mass."""
+    """Compute (ε, δ) of one release as sums need it: the largest loss in either direction, and the infinite mass.
+
+    Parameters
+    ----------
+    thing : mechanism, release, event, guarantee or pair
+        What is released.
+
+    Returns
+    -------
+    tuple of (Fraction, Fraction)
+        ε and δ.
+
+    Raises
+    ------
+    OverBudget
+        If the privacy loss has no bound, as that of Gaussian noise.
+    """
     epsilon, delta = Fraction(0), Fraction(0)
     for pair, count in parts_of_all([thing])[0]:
         each, leak = _pure_cost(pair)
@@ -238,9 +394,24 @@ def _pure_cost(pair: Pair) -> tuple[Fraction, Fraction]:
 
 
 def zcdp_cost(thing: Spending) -> Fraction:
-    """ρ of one thing: μ²/2 for Gaussians, ε·tanh(ε/2) for pure DP, η²/8 for bounded range; rounded up if not rational.
+    """Compute ρ of one release: μ²/2 for Gaussians, ε·tanh(ε/2) for pure DP, η²/8 for bounded range.
 
     Bun and Steinke 2016, Proposition 1.6; `dither.measures.conversions`; Cesar and Rogers 2021, Lemma 3.
+
+    Parameters
+    ----------
+    thing : mechanism, release, event, guarantee or pair
+        What is released.
+
+    Returns
+    -------
+    Fraction
+        ρ, rounded up if it is not rational.
+
+    Raises
+    ------
+    OverBudget
+        If it has no ρ, as a δ has none.
     """
     return sum((count * _zcdp_cost(pair) for pair, count in parts_of_all([thing])[0]), Fraction(0))
 

@@ -42,13 +42,32 @@ class Group(NamedTuple):
 
 
 class Bracket(NamedTuple):
-    """The truth lies between `lower` and `upper`."""
+    """Two numbers between which the exact answer lies.
+
+    Parameters
+    ----------
+    lower : float
+        Never above the exact answer.
+    upper : float
+        Never below the exact answer.
+    """
 
     lower: float
     upper: float
 
     def is_within(self, relative: float) -> bool:
-        """Whether the width is at most `relative` times the upper end."""
+        """Decide whether the bracket is narrow.
+
+        Parameters
+        ----------
+        relative : float
+            The largest width, relative to the upper end.
+
+        Returns
+        -------
+        bool
+            Whether it is at most that wide.
+        """
         return self.upper - self.lower <= relative * self.upper
 
 

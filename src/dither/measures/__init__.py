@@ -1,7 +1,7 @@
-"""What is promised: guarantees that say how hard neighbouring datasets are to tell apart.
+"""Privacy guarantees: how hard neighbouring datasets are to tell apart.
 
 Six kinds of guarantee and the profile of any pair of distributions answer the same questions (`Guarantee`),
-convert into each other where a theorem allows it (`to_*`), and say when one implies another. Two finite
+convert into each other where a theorem allows it (`to_*`), and decide when one implies another. Two finite
 distributions can be compared directly (`dither.measures.finite`).
 """
 

@@ -79,7 +79,13 @@ class _WorstIsKnown(Guarantee):
         return above(lambda: _renyi_of_response(self._loss, order))
 
     def is_perfect(self) -> bool:
-        """Whether both parameters are 0."""
+        """Decide whether both parameters are 0.
+
+        Returns
+        -------
+        bool
+            Whether ε₀ = δ₀ = 0.
+        """
         return not self._loss and not self._failure
 
 
@@ -92,11 +98,32 @@ def _renyi_of_response(epsilon: Fraction, order: Fraction) -> Ball:
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class PureDP(_WorstIsKnown):
-    """ε-differential privacy: no event is more than e^ε times likelier on a neighbouring dataset (claim D1).
+    """Pure ε-differential privacy: no event is more than e^ε times likelier on a neighbouring dataset.
 
-    `stated_epsilon` is ε₀ of the formulas above.
+    Use it as a budget, or to account for a mechanism of somebody else. All guarantees answer `epsilon(delta)`,
+    `delta(epsilon)`, `tv()`, `beta(alpha)` and `renyi(order)`, and can be composed with `dp.compose`.
 
-    >>> PureDP(1).delta(0.5), PureDP(1).epsilon(0.1)
+    Parameters
+    ----------
+    epsilon : Number
+        ε ≥ 0: an int, Fraction, Decimal, decimal string or float; a float means its shortest decimal, so 0.1 is 1/10.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. Guarantees combine only under the same one.
+
+    Attributes
+    ----------
+    stated_epsilon : Fraction
+        ε₀ of the formulas below, exactly as given.
+
+    Notes
+    -----
+    Claim D1. δ(ε) = (e^{ε₀} − e^ε)₊ / (e^{ε₀} + 1) and β(α) = max(0, 1 − e^{ε₀} α, e^{−ε₀}(1 − α)): randomized response
+    is the worst case (Kairouz, Oh and Viswanath 2015, proof of Theorem 3.3).
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.PureDP(1).delta(0.5), dp.PureDP(1).epsilon(0.1)
     (0.28764913664..., 0.85290510136...)
     """
 
@@ -128,13 +155,38 @@ class PureDP(_WorstIsKnown):
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class ApproxDP(_WorstIsKnown):
-    """(ε, δ)-differential privacy: P(E) ≤ e^ε Q(E) + δ for every event E (claim D2).
+    """(ε, δ)-differential privacy: P(E) ≤ e^ε Q(E) + δ for every event E.
 
-    `stated_epsilon` and `stated_delta` are ε₀ and δ₀ of the formulas above.
+    Use it as a budget, or to account for a mechanism of somebody else.
 
-    >>> ApproxDP(1, 1e-6).tv(), ApproxDP(1, 1e-6).epsilon(1e-7)
+    Parameters
+    ----------
+    epsilon : Number
+        ε ≥ 0.
+    delta : Number
+        δ between 0 and 1, far below 1/(number of people), such as 1e-6.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. Guarantees combine only under the same one.
+
+    Attributes
+    ----------
+    stated_epsilon : Fraction
+        ε₀ of the formulas below, exactly as given.
+    stated_delta : Fraction
+        δ₀ of the formulas below, exactly as given.
+
+    Notes
+    -----
+    Claim D2. The worst case reveals the data with probability δ₀, and else is randomized response of parameter ε₀
+    (Kairouz, Oh and Viswanath 2015, proof of Theorem 3.3): δ(ε) = δ₀ + (1 − δ₀)(e^{ε₀} − e^ε)₊ / (e^{ε₀} + 1) and β(α)
+    = max(0, 1 − δ₀ − e^{ε₀} α, e^{−ε₀}(1 − δ₀ − α)).
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.ApproxDP(1, 1e-6).tv(), dp.ApproxDP(1, 1e-6).epsilon(1e-7)
     (0.46211769514..., inf)
-    >>> ApproxDP(0.3, 1e-6).delta(0.3), ApproxDP(0.3, 1e-6).epsilon(1e-6)
+    >>> dp.ApproxDP(0.3, 1e-6).delta(0.3), dp.ApproxDP(0.3, 1e-6).epsilon(1e-6)
     (1e-06, 0.3)
     """
 
@@ -174,12 +226,29 @@ class ApproxDP(_WorstIsKnown):
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class TVStable(_WorstIsKnown):
-    """Stability in total variation: |P(E) − Q(E)| ≤ tv for every event E (claim D4). It is (0, tv)-DP.
+    """Stability in total variation: |P(E) − Q(E)| ≤ tv for every event E. It is (0, tv)-DP.
 
-    `stated_tv` is δ₀ of the formulas above; δ(ε) = tv for every ε, as the difference may be a certain
-    disclosure.
+    Parameters
+    ----------
+    tv : Number
+        The total variation distance, between 0 and 1.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. Guarantees combine only under the same one.
 
-    >>> TVStable(0.25).delta(3), TVStable(0.25).beta(0.5), TVStable(0.25).epsilon(0.1)
+    Attributes
+    ----------
+    stated_tv : Fraction
+        The distance, exactly as given.
+
+    Notes
+    -----
+    Claim D4. δ(ε) = tv for every ε, as the difference may be a certain disclosure.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> stable = dp.TVStable(0.25)
+    >>> stable.delta(3), stable.beta(0.5), stable.epsilon(0.1)
     (0.25, 0.25, inf)
     """
 

@@ -40,11 +40,27 @@ _TINY: Final = 1e-300
 
 
 def largest_posterior(guarantee: Guarantee, prior: Number = 0.5, chance: Number = 0) -> float:
-    """How sure an attacker can become who is sure with probability `prior`; never below the truth.
+    """Bound how sure an attacker can become that a person is in the data.
 
     Outputs that are all together seen with probability `chance` or less are left aside: where δ > 0 some output may
-    give everything away, and without leaving it aside the answer is 1.
+    reveal everything, and without leaving it aside the answer is 1.
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of what is published.
+    prior : Number, default 0.5
+        The probability with which the attacker believes it beforehand, strictly between 0 and 1.
+    chance : Number, default 0
+        The probability of the outputs that are left aside.
+
+    Returns
+    -------
+    float
+        The largest posterior probability, never below the truth.
+
+    Examples
+    --------
     >>> from dither.measures import ApproxDP, PureDP
     >>> largest_posterior(PureDP(1)), largest_posterior(PureDP(1), prior=0.01)
     (0.73105857863..., 0.02672363...)
@@ -60,10 +76,24 @@ def largest_posterior(guarantee: Guarantee, prior: Number = 0.5, chance: Number 
 
 
 def best_guess(guarantee: Guarantee, prior: Number = 0.5) -> float:
-    """How often the best attacker guesses right, on average over the outputs; never below the truth.
+    """Bound how often the best attacker guesses membership right, on average over the outputs.
 
     Without any output they are right with probability max(prior, 1 − prior).
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee of what is published.
+    prior : Number, default 0.5
+        The probability that the person is in the data, as the attacker knows it; strictly between 0 and 1.
+
+    Returns
+    -------
+    float
+        The probability of a right guess, never below the truth.
+
+    Examples
+    --------
     >>> from dither.measures import PureDP
     >>> best_guess(PureDP(1)), best_guess(PureDP(1), prior=0.1)
     (0.73105857863..., 0.9)

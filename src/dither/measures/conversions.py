@@ -21,11 +21,29 @@ __all__ = ["to_approx", "to_gaussian", "to_renyi", "to_tv", "to_zcdp"]
 
 
 def to_approx(guarantee: Guarantee, delta: Number) -> ApproxDP:
-    """The (ε, δ)-DP with the smallest ε that follows, at this δ.
+    """Convert to (ε, δ)-DP: the smallest ε that follows at this δ.
 
-    Exact for pure, approximate and Gaussian DP; for Rényi and zCDP by the tangent bound of
-    `measures.tangent`.
+    Exact for pure, approximate and Gaussian DP; for Rényi and zCDP by the tangent bound of `measures.tangent`.
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee to convert.
+    delta : Number
+        δ between 0 and 1.
+
+    Returns
+    -------
+    ApproxDP
+        What `guarantee` implies.
+
+    Raises
+    ------
+    ParameterError
+        If it implies no finite ε at this δ.
+
+    Examples
+    --------
     >>> to_approx(ZCDP("0.5"), "1e-6")
     ApproxDP(epsilon=5.22153..., delta=1e-06)
     """
@@ -36,11 +54,21 @@ def to_approx(guarantee: Guarantee, delta: Number) -> ApproxDP:
 
 
 def to_tv(guarantee: Guarantee) -> TVStable:
-    """The stability in total variation that follows.
+    """Convert to stability in total variation.
 
-    tanh(ε/2) for pure DP, (e^ε − 1 + 2δ)/(e^ε + 1) for approximate DP (claim C23), 2Φ(μ/2) − 1 for Gaussian
-    DP.
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee to convert.
 
+    Returns
+    -------
+    TVStable
+        What `guarantee` implies: tanh(ε/2) for pure DP, (e^ε − 1 + 2δ)/(e^ε + 1) for approximate DP (claim C23),
+        2Φ(μ/2) − 1 for Gaussian DP.
+
+    Examples
+    --------
     >>> to_tv(PureDP(1))
     TVStable(tv=0.46211715726000...)
     """
@@ -48,12 +76,31 @@ def to_tv(guarantee: Guarantee) -> TVStable:
 
 
 def to_zcdp(guarantee: Guarantee) -> ZCDP:
-    """The ρ-zCDP with the smallest ρ that follows.
+    """Convert pure or Gaussian DP to ρ-zCDP with the smallest ρ; other guarantees imply none.
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee to convert.
+
+    Returns
+    -------
+    ZCDP
+        What `guarantee` implies.
+
+    Raises
+    ------
+    ParameterError
+        If it implies no zCDP.
+
+    Notes
+    -----
     ρ = ε·tanh(ε/2) for pure DP (see `concentrated`; the textbook's ε²/2 is larger), ρ = μ²/2 for Gaussian DP
     (its divergences are αμ²/2, Bun and Steinke 2016, Proposition 1.6; they bound those of every pair that is
-    at least as hard to tell apart, by data processing). Others imply none.
+    at least as hard to tell apart, by data processing).
 
+    Examples
+    --------
     >>> to_zcdp(PureDP(1)), to_zcdp(GaussianDP(1))
     (ZCDP(rho=0.46211715726000...), ZCDP(rho=0.5))
     """
@@ -66,12 +113,31 @@ def to_zcdp(guarantee: Guarantee) -> ZCDP:
 
 
 def to_gaussian(guarantee: Guarantee) -> GaussianDP:
-    """The μ-GDP with the smallest μ that follows: μ = −2 Φ⁻¹(1/(1 + e^ε)) for pure DP. Others imply none.
+    """Convert pure DP to μ-GDP with the smallest μ; other guarantees imply none.
 
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee to convert.
+
+    Returns
+    -------
+    GaussianDP
+        What `guarantee` implies: μ = −2 Φ⁻¹(1/(1 + e^ε)).
+
+    Raises
+    ------
+    ParameterError
+        If it implies no Gaussian DP.
+
+    Notes
+    -----
     The curve of ε-DP is two segments that meet at (t, t), t = 1/(1 + e^ε). A convex curve through its ends
     lies below it if it does at the corner: Φ(Φ⁻¹(1 − t) − μ) ≤ t, with equality for this μ. Where e^ε is
     beyond reach, μ = √(8ε) is used: Φ(−√(2ε)) ≤ e^{−ε}/2 ≤ t.
 
+    Examples
+    --------
     >>> to_gaussian(PureDP(1))
     GaussianDP(mu=1.23203538534490...)
     """
@@ -87,10 +153,25 @@ def _gaussian_mu(epsilon: Fraction) -> Ball:
 
 
 def to_renyi(guarantee: Guarantee, orders: Iterable[Number] = DEFAULT_ORDERS) -> RenyiDP:
-    """The Rényi divergences that follow, at these orders.
+    """Convert to Rényi DP at given orders.
 
-    αρ for zCDP, αμ²/2 for Gaussian DP, that of randomized response for pure DP; Rényi DP at a lower order
-    follows from a higher one. Approximate DP and TV stability imply none.
+    Parameters
+    ----------
+    guarantee : Guarantee
+        The guarantee to convert: zCDP, Gaussian DP, pure DP, or Rényi DP of higher orders.
+    orders : iterable of Number, optional
+        The orders α > 1; by default 69 of them, α − 1 from 2⁻⁷ to 2¹⁰.
+
+    Returns
+    -------
+    RenyiDP
+        What `guarantee` implies: αρ for zCDP, αμ²/2 for Gaussian DP, that of randomized response for pure DP; Rényi DP
+        at a lower order follows from a higher one.
+
+    Raises
+    ------
+    ParameterError
+        If it implies no divergence at these orders, as approximate DP and TV stability do.
     """
     points = {order: guarantee.renyi(order) for order in (rational(order, "order") for order in orders)}
     known = {order: value for order, value in points.items() if value < math.inf}

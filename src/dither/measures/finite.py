@@ -39,11 +39,25 @@ _MOST_EVENTS = 16
 
 
 def multiplicative_distance(p: Distribution, q: Distribution) -> float:
-    """d◇ = sup |ln P(E)/Q(E)| over events E, never below the truth; ∞ if one of them excludes what the other allows.
+    """Compute d◇ = sup |ln P(E)/Q(E)| over all events E.
 
-    A ratio of sums lies between the ratios of its terms, so single outcomes suffice. Pure ε-DP says d◇ ≤ ε,
-    and d◇ is a metric (claim D4).
+    Pure ε-DP means d◇ ≤ ε, and d◇ is a metric (claim D4). A ratio of sums lies between the ratios of its terms, so
+    single outcomes suffice.
 
+    Parameters
+    ----------
+    p : mapping or sequence
+        The first distribution: probabilities by outcome, or a list of probabilities; exact numbers or balls.
+    q : mapping or sequence
+        The second distribution.
+
+    Returns
+    -------
+    float
+        The distance, never below the truth; ∞ if one excludes what the other allows.
+
+    Examples
+    --------
     >>> multiplicative_distance(["3/4", "1/4"], ["1/4", "3/4"])
     1.0986122886681098
     """
@@ -57,8 +71,22 @@ def _log_ratio(a: Fraction | Ball, b: Fraction | Ball) -> float:
 
 
 def total_variation(p: Distribution, q: Distribution) -> float:
-    """sup |P(E) − Q(E)| over events E, never below the truth (claim D4).
+    """Compute the total variation distance sup |P(E) − Q(E)| over all events E (claim D4).
 
+    Parameters
+    ----------
+    p : mapping or sequence
+        The first distribution: probabilities by outcome, or a list of probabilities; exact numbers or balls.
+    q : mapping or sequence
+        The second distribution.
+
+    Returns
+    -------
+    float
+        The distance, never below the truth.
+
+    Examples
+    --------
     >>> total_variation(["3/4", "1/4"], ["1/4", "3/4"])
     0.5
     """
@@ -66,8 +94,24 @@ def total_variation(p: Distribution, q: Distribution) -> float:
 
 
 def hockey_stick(p: Distribution, q: Distribution, epsilon: Number) -> float:
-    """δ(ε) = sup P(E) − e^ε Q(E) over events E, in this direction only, never below the truth (claim D3).
+    """Compute the hockey-stick divergence δ(ε) = sup P(E) − e^ε Q(E) over all events E, in this direction only.
 
+    Parameters
+    ----------
+    p : mapping or sequence
+        The first distribution: probabilities by outcome, or a list of probabilities; exact numbers or balls.
+    q : mapping or sequence
+        The second distribution.
+    epsilon : Number
+        ε ≥ 0.
+
+    Returns
+    -------
+    float
+        δ(ε), never below the truth (claim D3).
+
+    Examples
+    --------
     >>> hockey_stick(["3/4", "1/4"], ["1/4", "3/4"], 1)
     0.07042954288...
     """
@@ -95,10 +139,31 @@ def _best_event(pairs: Pairs, epsilon: Fraction) -> tuple[Fraction | Ball, Fract
 
 
 def indistinguishable(p: Distribution, q: Distribution, epsilon: Number, delta: Number = 0) -> bool:
-    """Whether P(E) ≤ e^ε Q(E) + δ and Q(E) ≤ e^ε P(E) + δ for every event E (claim D2).
+    """Decide whether P(E) ≤ e^ε Q(E) + δ and Q(E) ≤ e^ε P(E) + δ for every event E (claim D2).
 
-    Decided for exact numbers. For balls it raises `PrecisionError` where they are too wide to tell.
+    Parameters
+    ----------
+    p : mapping or sequence
+        The first distribution: probabilities by outcome, or a list of probabilities; exact numbers or balls.
+    q : mapping or sequence
+        The second distribution.
+    epsilon : Number
+        ε ≥ 0.
+    delta : Number, default 0
+        δ between 0 and 1.
 
+    Returns
+    -------
+    bool
+        Decided exactly for exact numbers.
+
+    Raises
+    ------
+    PrecisionError
+        If balls are too wide to decide.
+
+    Examples
+    --------
     >>> indistinguishable(["3/4", "1/4"], ["1/4", "3/4"], "1.0986"), indistinguishable([1, 0], [0, 1], 5)
     (False, False)
     >>> indistinguishable(["3/4", "1/4"], ["1/4", "3/4"], "1.0987")
@@ -140,21 +205,48 @@ class Atom(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PrivacyLoss:
-    """The distribution of L = ln p(y)/q(y) for y drawn from P, by increasing loss (claim D3).
+    """The distribution of the privacy loss L = ln p(y)/q(y) for y drawn from P (claim D3).
 
-    Losses are kept as odds e^L, which are rational: `atoms` is exact.
+    `privacy_loss(p, q)` returns it.
+
+    Parameters
+    ----------
+    atoms : tuple of Atom
+        The values by increasing loss, each as odds e^L (None for ∞) with its probability. Both are exact rationals.
     """
 
     atoms: tuple[Atom, ...]
 
     def tail(self, epsilon: Number) -> Fraction:
-        """Pr[L > ε], exactly."""
+        """Compute Pr[L > ε], exactly.
+
+        Parameters
+        ----------
+        epsilon : Number
+            ε ≥ 0.
+
+        Returns
+        -------
+        Fraction
+            The probability.
+        """
         exact = _loss(epsilon)
         beyond = (atom for atom in self.atoms if atom.odds is None or not _is_at_most(atom.odds, Fraction(1), exact))
         return sum((atom.probability for atom in beyond), Fraction(0))
 
     def delta(self, epsilon: Number) -> float:
-        """δ(ε) = E[(1 − e^{ε−L})₊], never below the truth."""
+        """Compute δ(ε) = E[(1 − e^{ε−L})₊].
+
+        Parameters
+        ----------
+        epsilon : Number
+            ε ≥ 0.
+
+        Returns
+        -------
+        float
+            δ(ε), never below the truth.
+        """
         exact = _loss(epsilon)
         return min(1.0, max(0.0, above(lambda: self._expectation(exact))))
 
@@ -167,8 +259,22 @@ class PrivacyLoss:
 
 
 def privacy_loss(p: Distribution, q: Distribution) -> PrivacyLoss:
-    """The distribution of the privacy loss of two exact distributions.
+    """Compute the distribution of the privacy loss of two exact distributions.
 
+    Parameters
+    ----------
+    p : mapping or sequence
+        The first distribution: probabilities by outcome, or a list of probabilities; exact numbers, not balls.
+    q : mapping or sequence
+        The second distribution.
+
+    Returns
+    -------
+    PrivacyLoss
+        The distribution of ln p(y)/q(y) for y drawn from p.
+
+    Examples
+    --------
     >>> privacy_loss(["3/4", "1/4"], ["1/4", "3/4"]).tail(1)
     Fraction(3, 4)
     """
@@ -183,9 +289,25 @@ def privacy_loss(p: Distribution, q: Distribution) -> PrivacyLoss:
 
 
 def tail_condition(p: Distribution, q: Distribution, epsilon: Number, delta: Number) -> bool:
-    """Whether Pr[L > ε] ≤ δ in both directions, which implies (ε, δ)-indistinguishability (claim C1).
+    """Decide whether Pr[L > ε] ≤ δ in both directions, which implies (ε, δ)-indistinguishability (claim C1).
 
     It is sufficient, not necessary: δ(ε) = E[(1 − e^{ε−L})₊] ≤ Pr[L > ε].
+
+    Parameters
+    ----------
+    p : mapping or sequence
+        The first distribution: probabilities by outcome, or a list of probabilities; exact numbers, not balls.
+    q : mapping or sequence
+        The second distribution.
+    epsilon : Number
+        ε ≥ 0.
+    delta : Number
+        δ between 0 and 1.
+
+    Returns
+    -------
+    bool
+        Whether the condition holds.
     """
     bound = rational(delta, "delta")
     check.probability(delta=bound)
@@ -193,7 +315,17 @@ def tail_condition(p: Distribution, q: Distribution, epsilon: Number, delta: Num
 
 
 class ThreeForms(NamedTuple):
-    """The three forms of pure DP; for two distributions they are all true or all false."""
+    """The three forms of pure DP; for two distributions they are all true or all false.
+
+    Parameters
+    ----------
+    events : bool
+        P(E) ≤ e^ε Q(E) for each event.
+    outputs : bool
+        The same for each outcome.
+    loss : bool
+        |L| ≤ ε with probability 1.
+    """
 
     events: bool
     outputs: bool
@@ -201,10 +333,23 @@ class ThreeForms(NamedTuple):
 
 
 def pure_three_ways(p: Distribution, q: Distribution, epsilon: Number) -> ThreeForms:
-    """ε-DP of two exact distributions in its three equivalent forms, each checked by itself (claim D1).
+    """Check ε-DP of two exact distributions in its three equivalent forms, each by itself (claim D1).
 
-    `events`: P(E) ≤ e^ε Q(E) for each of the 2ⁿ events, `outputs`: the same for each outcome, `loss`: |L| ≤ ε
-    with probability 1; all in both directions. Events are enumerated, so at most 16 outcomes.
+    All in both directions. The 2ⁿ events are enumerated, so there may be at most 16 outcomes.
+
+    Parameters
+    ----------
+    p : mapping or sequence
+        The first distribution: probabilities by outcome, or a list of probabilities; exact numbers, not balls.
+    q : mapping or sequence
+        The second distribution.
+    epsilon : Number
+        ε ≥ 0.
+
+    Returns
+    -------
+    ThreeForms
+        Whether it holds for events, for outputs, and for the privacy loss.
     """
     exact, pairs = _loss(epsilon), _exact_pairs(p, q)
     if len(pairs) > _MOST_EVENTS:

@@ -36,13 +36,31 @@ __all__ = ["GaussianDP"]
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class GaussianDP(Guarantee):
-    """μ-Gaussian differential privacy, μ² = `mu_squared`.
+    """μ-Gaussian differential privacy: as hard to tell apart as N(0, 1) and N(μ, 1).
 
-    The square is kept, because it is what adds up under composition and what a variance gives exactly.
+    Parameters
+    ----------
+    mu : Number
+        μ ≥ 0; for the Gaussian mechanism Δ₂/σ.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. Guarantees combine only under the same one.
 
-    >>> GaussianDP(1).epsilon(1e-6), GaussianDP(1).beta(0.05)
+    Attributes
+    ----------
+    mu_squared : Fraction
+        μ², which is what adds up under composition and what a variance gives exactly.
+
+    Notes
+    -----
+    β(α) = Φ(Φ⁻¹(1 − α) − μ) and δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Dong, Roth and Su 2022, Definition 2.6 and
+    Corollary 2.13; Balle and Wang 2018, Theorem 8).
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.GaussianDP(1).epsilon(1e-6), dp.GaussianDP(1).beta(0.05)
     (4.88655411..., 0.74048897...)
-    >>> GaussianDP.from_square(2)
+    >>> dp.GaussianDP.from_square(2)
     GaussianDP(mu=√(2))
     """
 
@@ -57,7 +75,20 @@ class GaussianDP(Guarantee):
 
     @classmethod
     def from_square(cls, mu_squared: Number, *, adjacency: Adjacency | None = None) -> Self:
-        """μ-GDP with μ = √`mu_squared`, exactly."""
+        """Build μ-GDP from μ², exactly, where μ itself is not rational.
+
+        Parameters
+        ----------
+        mu_squared : Number
+            μ² ≥ 0.
+        adjacency : Adjacency, optional
+            Which datasets are neighbours.
+
+        Returns
+        -------
+        GaussianDP
+            The guarantee with μ = √`mu_squared`.
+        """
         exact = rational(mu_squared, "mu_squared")
         check.nonnegative(mu_squared=exact)
         made = cls(0, adjacency=adjacency)
@@ -141,7 +172,13 @@ class GaussianDP(Guarantee):
         return {"mu": root if root**2 == square else f"√({in_words(square)})"}
 
     def is_perfect(self) -> bool:
-        """Whether μ is 0."""
+        """Decide whether μ is 0.
+
+        Returns
+        -------
+        bool
+            Whether outputs do not depend on the data.
+        """
         return not self.mu_squared
 
 

@@ -1,13 +1,14 @@
 """What every guarantee can answer, and to which side it errs.
 
-A guarantee is a promise about each pair (P, Q) of output distributions on neighbouring datasets, in both
-orders. Its questions are answered for the worst pair that keeps the promise:
+A guarantee is a bound for each pair (P, Q) of output distributions on neighbouring datasets, in both orders. Its
+questions are answered for the worst pair that satisfies it:
 
-* `delta(epsilon)`: the privacy profile δ(ε) = sup E_P[(1 − e^{ε−L})₊], L = ln dP/dQ (claim D3), rounded up; *
-`epsilon(delta)`: the smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up, ∞ if there is none; * `tv()`: the total
-variation distance δ(0), rounded up; * `beta(alpha)`: the trade-off curve, the smallest type II error of any
-test between P and Q at type I error α, rounded down; * `renyi(order)`: the Rényi divergence of that order,
-rounded up, ∞ if it may be infinite.
+* `delta(epsilon)`: the privacy profile δ(ε) = sup E_P[(1 − e^{ε−L})₊], L = ln dP/dQ (claim D3), rounded up;
+* `epsilon(delta)`: the smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up, ∞ if there is none;
+* `tv()`: the total variation distance δ(0), rounded up;
+* `beta(alpha)`: the trade-off curve, the smallest type II error of any test between P and Q at type I error α,
+  rounded down;
+* `renyi(order)`: the Rényi divergence of that order, rounded up, ∞ if it may be infinite.
 
 So privacy is never overstated. Sides are certified in ball arithmetic.
 """
@@ -31,9 +32,14 @@ __all__ = ["Guarantee"]
 
 
 class Guarantee(ABC):
-    """A promise that outputs on neighbouring datasets are hard to tell apart.
+    """What every privacy guarantee can answer about outputs on neighbouring datasets.
 
-    `adjacency` says which datasets are neighbours; None leaves it unsaid.
+    Answers never overstate privacy: `delta`, `epsilon`, `tv` and `renyi` are rounded up, `beta` is rounded down.
+
+    Attributes
+    ----------
+    adjacency : Adjacency or None
+        Which datasets are neighbours; None leaves it unstated.
     """
 
     __slots__ = ()
@@ -43,32 +49,81 @@ class Guarantee(ABC):
     # The questions, with their borders checked. What each kind of guarantee knows is below.
 
     def delta(self, epsilon: Number) -> float:
-        """The smallest δ for which (ε, δ)-DP is certain, never below the truth; 1 if nothing better is known."""
+        """Compute the smallest δ for which (ε, δ)-DP is certain.
+
+        Parameters
+        ----------
+        epsilon : Number
+            ε ≥ 0.
+
+        Returns
+        -------
+        float
+            δ(ε), never below the truth; 1 if nothing better is known.
+        """
         exact = rational(epsilon, "epsilon")
         check.nonnegative(epsilon=exact)
         return min(1.0, self._delta(exact))
 
     def epsilon(self, delta: Number) -> float:
-        """The smallest ε for which (ε, δ)-DP is certain, never below the truth; ∞ if there is none."""
+        """Compute the smallest ε for which (ε, δ)-DP is certain.
+
+        Parameters
+        ----------
+        delta : Number
+            δ between 0 and 1; 0 asks for pure DP.
+
+        Returns
+        -------
+        float
+            ε(δ), never below the truth; ∞ if there is none.
+        """
         exact = rational(delta, "delta")
         check.probability(delta=exact)
         return 0.0 if exact == 1 else max(0.0, self._epsilon(exact))
 
     def tv(self) -> float:
-        """The total variation distance δ(0), never below the truth: the advantage of the best attacker."""
+        """Compute the total variation distance δ(0): the advantage of the best attacker.
+
+        Returns
+        -------
+        float
+            The distance, never below the truth.
+        """
         return self.delta(0)
 
     def beta(self, alpha: Number) -> float:
-        """The smallest type II error of any test at type I error `alpha`, never above the truth."""
+        """Compute the smallest type II error (false negative rate) of any test at type I error `alpha`.
+
+        Parameters
+        ----------
+        alpha : Number
+            The type I error (false positive rate), between 0 and 1.
+
+        Returns
+        -------
+        float
+            β(α), never above the truth.
+        """
         exact = rational(alpha, "alpha")
         check.probability(alpha=exact)
         return max(0.0, self._beta(exact))
 
     def true_positive_rate(self, false_positive_rate: Number) -> float:
-        """What no attack on membership exceeds at this false positive rate, never below the truth.
+        """Bound the true positive rate of every membership inference attack at a false positive rate.
 
-        1 − β(FPR), the whole trade-off curve; for (ε, δ)-DP it is at most e^ε·FPR + δ (claim C27).
+        Parameters
+        ----------
+        false_positive_rate : Number
+            The false positive rate (FPR) of the attack, between 0 and 1.
 
+        Returns
+        -------
+        float
+            1 − β(FPR), never below the truth; for (ε, δ)-DP at most e^ε·FPR + δ (claim C27).
+
+        Examples
+        --------
         >>> from dither.measures import ApproxDP
         >>> ApproxDP(1, 1e-6).true_positive_rate(0.01)
         0.0271838182...
@@ -77,16 +132,35 @@ class Guarantee(ABC):
         return above(lambda: 1 - Ball(least))
 
     def renyi(self, order: Number) -> float:
-        """The Rényi divergence of `order` > 1, never below the truth; ∞ if it may be infinite."""
+        """Compute the Rényi divergence of an order.
+
+        Parameters
+        ----------
+        order : Number
+            The order α > 1.
+
+        Returns
+        -------
+        float
+            The divergence, never below the truth; ∞ if it may be infinite.
+        """
         exact = rational(order, "order")
         if not exact > 1:
             raise ParameterError(f"order must be greater than 1, got order={exact}.")
         return self._renyi(exact)
 
     def implies(self, other: Guarantee) -> bool:
-        """Whether whatever keeps this promise certainly keeps `other` too.
+        """Decide whether everything that satisfies this guarantee certainly satisfies `other` too.
 
-        True is proved. False means that it does not follow, or that it could not be decided.
+        Parameters
+        ----------
+        other : Guarantee
+            The guarantee to compare with, under the same adjacency.
+
+        Returns
+        -------
+        bool
+            True is proved. False means that it does not follow, or that it could not be decided.
         """
         if not isinstance(other, Guarantee):
             raise ParameterError(f"other must be a guarantee, got the type {type(other).__name__}.")
@@ -94,8 +168,20 @@ class Guarantee(ABC):
         return self.is_perfect() or other._is_implied_by(self)
 
     def under(self, adjacency: Adjacency | None) -> Self:
-        """The same guarantee with its adjacency said. One that is already said cannot be changed.
+        """State the adjacency of a guarantee that leaves it unstated; a stated one cannot be changed.
 
+        Parameters
+        ----------
+        adjacency : Adjacency or None
+            Which datasets are neighbours.
+
+        Returns
+        -------
+        Guarantee
+            The same guarantee with this adjacency.
+
+        Examples
+        --------
         >>> from dither.adjacency import ADD_REMOVE
         >>> from dither.measures import PureDP
         >>> PureDP(1).under(ADD_REMOVE)
@@ -106,7 +192,18 @@ class Guarantee(ABC):
         return self._under(adjacency)
 
     def plot(self, kind: str = "profile") -> Any:
-        """A picture of the guarantee as a matplotlib Figure; `kind` is "profile", "tradeoff" or "loss"."""
+        """Draw the guarantee.
+
+        Parameters
+        ----------
+        kind : {"profile", "tradeoff", "loss"}, default "profile"
+            The curve: δ(ε), β(α), or the privacy loss.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; `figure.savefig("profile.png")` stores it.
+        """
         # The one call that goes up the house: rooms below may not import plots, and plots loads matplotlib.
         return importlib.import_module("dither.plots").draw(kind, self)
 
@@ -146,7 +243,13 @@ class Guarantee(ABC):
 
     @abstractmethod
     def is_perfect(self) -> bool:
-        """Whether it promises that outputs do not depend on the data at all."""
+        """Decide whether outputs do not depend on the data at all.
+
+        Returns
+        -------
+        bool
+            Whether the guarantee has cost 0.
+        """
 
     def __repr__(self) -> str:
         shown = {

@@ -26,8 +26,17 @@ _LARGEST_LOSS = 700.0
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class ProfileOf(Guarantee):
-    """Neighbours are at most as far apart as `pair` = (P, Q), in either order.
+    """The privacy profile of a pair of distributions: neighbours are at most as far apart as it, in either order.
 
+    Parameters
+    ----------
+    pair : Pair
+        The dominating pair (P, Q).
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. Guarantees combine only under the same one.
+
+    Notes
+    -----
     δ(ε) is the larger of the profiles of (P, Q) and (Q, P), exact wherever the pair is the worst one. The
     trade-off curve is the upper envelope of its supporting lines (Dong, Roth and Su 2022, Proposition 2.12),
 
@@ -98,5 +107,11 @@ class ProfileOf(Guarantee):
         return {"pair": self.pair}
 
     def is_perfect(self) -> bool:
-        """Whether both distributions are the same."""
+        """Decide whether both distributions are the same.
+
+        Returns
+        -------
+        bool
+            Whether δ(0) = 0.
+        """
         return all(bool(pair.profile(Ball(0)) == 0) for pair in self._directions())

@@ -116,9 +116,24 @@ class _Moments(Guarantee):
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class ZCDP(_Moments):
-    """ρ-zero-concentrated differential privacy: D_α ≤ αρ for every α > 1, ρ = `rho`.
+    """Zero-concentrated differential privacy (zCDP): the Rényi divergence D_α is at most αρ for every α > 1.
 
-    >>> ZCDP(0.5).epsilon(1e-6), ZCDP(0.5).delta(1)
+    Parameters
+    ----------
+    rho : Number
+        ρ ≥ 0; for the Gaussian mechanism Δ₂²/(2σ²).
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. Guarantees combine only under the same one.
+
+    Notes
+    -----
+    Bun and Steinke 2016, Definition 1.1. δ and ε follow by the tangent bound of `measures.tangent`, β by
+    `measures.testing`.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.ZCDP(0.5).epsilon(1e-6), dp.ZCDP(0.5).delta(1)
     (5.22153..., 0.21491...)
     """
 
@@ -172,7 +187,13 @@ class ZCDP(_Moments):
         return {"rho": self.rho}
 
     def is_perfect(self) -> bool:
-        """Whether ρ is 0."""
+        """Decide whether ρ is 0.
+
+        Returns
+        -------
+        bool
+            Whether outputs do not depend on the data.
+        """
         return not self.rho
 
 
@@ -191,14 +212,38 @@ def concentrated(epsilon: Fraction) -> Ball:
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class RenyiDP(_Moments):
-    """Rényi differential privacy: D_α ≤ γ for each (α, γ) of `points`.
+    """Rényi differential privacy: a bound on the Rényi divergence D_α for each order α of a list.
 
-    The curve is a mapping from orders to divergences, or a function of the order (a Fraction), evaluated at
-    `orders`. A function must not give less than the truth, and may give ∞ where it knows nothing.
+    Parameters
+    ----------
+    curve : mapping or callable
+        A mapping from orders α > 1 to divergences; or a function of the order (a Fraction), evaluated at `orders`. A
+        function must not return less than the truth, and may return ∞ where it knows nothing.
+    orders : tuple of Number, optional
+        Where a function is evaluated; by default at 69 orders, α − 1 from 2⁻⁷ to 2¹⁰. Not with a mapping.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. Guarantees combine only under the same one.
 
-    >>> RenyiDP({2: 1, 8: 4}).epsilon(1e-6)
+    Attributes
+    ----------
+    points : tuple of (Fraction, Fraction)
+        The orders and divergences, by increasing order.
+
+    Raises
+    ------
+    ParameterError
+        If there is no order, an order is not above 1, or a divergence is negative.
+
+    Notes
+    -----
+    Mironov 2017, Definition 4. Each question is answered at the order that serves best.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.RenyiDP({2: 1, 8: 4}).epsilon(1e-6)
     5.54304989...
-    >>> RenyiDP(lambda order: order / 2) == RenyiDP({order: order / 2 for order in DEFAULT_ORDERS})
+    >>> dp.RenyiDP(lambda order: order / 2, orders=(2, 8)) == dp.RenyiDP({2: 1, 8: 4})
     True
     """
 
@@ -291,7 +336,13 @@ class RenyiDP(_Moments):
         return {"curve": "{" + ", ".join(shown) + "}"}
 
     def is_perfect(self) -> bool:
-        """Whether some divergence is 0, which makes the distributions equal."""
+        """Decide whether some divergence is 0, which makes the distributions equal.
+
+        Returns
+        -------
+        bool
+            Whether outputs do not depend on the data.
+        """
         return any(not value for _, value in self.points)
 
 
