@@ -8,6 +8,7 @@
     ├── CertificateError (ValueError)    a certificate is not as dither writes it, promises too much, or is in no ledger
     ├── PrecisionError (ArithmeticError) two numbers could not be told apart at the largest working precision
     ├── EntropyError (RuntimeError)      randomness could not be had safely
+    ├── MissingPackage (ImportError)     a package that this part of dither needs is not installed
     ├── EngineError (RuntimeError)       the engine that holds the data could not answer
     └── LedgerError (RuntimeError)       the ledger could not be written, or is not what was written
         └── LedgerConflict               (a ParameterError too) the ledger is sound, and says something else
@@ -25,6 +26,7 @@ __all__ = [
     "EntropyError",
     "LedgerConflict",
     "LedgerError",
+    "MissingPackage",
     "NotANumberError",
     "OverBudget",
     "ParameterError",
@@ -58,6 +60,11 @@ class CertificateError(DitherError, ValueError):
     def __init__(self, part: str, reason: str) -> None:
         super().__init__(f"{part}: {reason}")
         self.part = part
+        self._reason = reason
+
+    def __reduce__(self) -> tuple[type[CertificateError], tuple[str, str]]:
+        """Processes send errors to each other by pickle, which would call the class with the whole message."""
+        return type(self), (self.part, self._reason)
 
 
 class PrecisionError(DitherError, ArithmeticError):
@@ -66,6 +73,10 @@ class PrecisionError(DitherError, ArithmeticError):
 
 class EntropyError(DitherError, RuntimeError):
     """Randomness could not be had safely, or the test door was opened where it must stay shut."""
+
+
+class MissingPackage(DitherError, ImportError):
+    """A package is not installed that only some of dither needs. The message says how to install it."""
 
 
 class EngineError(DitherError, RuntimeError):

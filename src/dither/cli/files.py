@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import importlib
 import json
 import os
 from collections.abc import Callable
@@ -51,6 +52,8 @@ class Files:
         taken |= {file.place.resolve(): "a public table" for file in joined}
         if description.ledger is not None:
             taken[Path(description.ledger).resolve()] = "the ledger"
+        if self.report is not None or self.plot is not None:
+            importlib.import_module("dither.plots.style")  # without matplotlib, refused before anything is spent
         for name, path in self._named().items():
             check_place(name, path)
             if path.resolve() in taken:

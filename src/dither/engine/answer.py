@@ -16,7 +16,7 @@ from dither.engine.drawing import part_column
 from dither.engine.needs import Added
 from dither.engine.plan import Plan
 from dither.engine.wording import question_and_unit
-from dither.errors import ParameterError
+from dither.errors import MissingPackage, ParameterError
 from dither.events import to_json
 from dither.exact import Number, check, rational
 from dither.ledger import Entry
@@ -123,12 +123,17 @@ class TableRelease(Release):
 
     def to_pandas(self) -> Any:
         """As a pandas frame."""
-        return self.to_arrow().to_pandas()
+        try:
+            return self.to_arrow().to_pandas()
+        except ModuleNotFoundError:
+            raise MissingPackage("frames of pandas need pandas. Install it: pip install pandas.") from None
 
     def to_polars(self) -> Any:
         """As a Polars frame."""
-        import polars  # an extra
-
+        try:
+            import polars  # an extra
+        except ModuleNotFoundError:
+            raise MissingPackage("frames of Polars need polars. Install it: pip install 'dither[polars]'.") from None
         return polars.from_arrow(self.to_arrow())
 
     def __repr__(self) -> str:

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from dither.adjacency import Adjacency, common
 from dither.errors import ParameterError
 from dither.exact import Number
-from dither.plots.style import described, new_axes, strokes
+from dither.plots.style import Figure, described, new_axes, strokes
 
 __all__ = ["Drawable", "draw", "loss", "profile", "tradeoff"]
 

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from dither.errors import ParameterError
 from dither.exact import check, in_words
 from dither.plots.shown import plain
-from dither.plots.style import described, new_axes, strokes
+from dither.plots.style import Figure, described, new_axes, strokes
 from dither.plots.words import price
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
-from dither.plots.style import new_axes, strokes
+from dither.plots.style import Figure, new_axes, strokes
 
 __all__ = ["histograms"]
 

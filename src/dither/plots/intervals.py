@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from dither.errors import ParameterError
 from dither.mechanisms import Release
 from dither.plots.shown import Column, Shown, plain, shown
-from dither.plots.style import described, legend_below, new_panels, strokes, thousands
+from dither.plots.style import Axes, Figure, described, legend_below, new_panels, strokes, thousands
 
 __all__ = ["answers"]
 

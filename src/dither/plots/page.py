@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from matplotlib.figure import Figure
 
 from dither.errors import ParameterError
 from dither.ledger import Ledger
@@ -25,7 +24,7 @@ from dither.plots.html import fold, paragraph, release_table
 from dither.plots.intervals import answers
 from dither.plots.shown import plain, shown
 from dither.plots.spending import budget
-from dither.plots.style import alt_text, data_uri
+from dither.plots.style import Figure, alt_text, data_uri
 from dither.plots.words import amounts_in_words, price, risk
 
 __all__ = ["report"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from dither.plots.style import new_axes, strokes
+from dither.plots.style import Figure, new_axes, strokes
 
 if TYPE_CHECKING:
     from dither.estimators.planning import Plan

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from matplotlib.figure import Figure
-
 from dither.errors import ParameterError
-from dither.plots.style import described, new_axes
+from dither.plots.style import Figure, described, new_axes
 
 __all__ = ["slack"]
 

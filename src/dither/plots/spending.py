@@ -6,15 +6,11 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-
 from dither.errors import ParameterError
 from dither.ledger import Entry, Ledger
 from dither.ledger.budget import Amounts, amounts, read_amounts, read_budget
 from dither.plots.shown import plain
-from dither.plots.style import described, legend_below, new_panels, strokes
+from dither.plots.style import Axes, Figure, MaxNLocator, described, legend_below, new_panels, strokes
 
 __all__ = ["budget"]
 

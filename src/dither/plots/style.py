@@ -1,4 +1,7 @@
-"""One look for all pictures: small, quiet, distinguishable without colour."""
+"""One look for all pictures: small, quiet, distinguishable without colour.
+
+The only file that imports matplotlib, which `pip install dither` does not bring.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,21 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from dither.errors import MissingPackage
+
+try:
+    import matplotlib as mpl
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+except ModuleNotFoundError:
+    raise MissingPackage("pictures and reports need matplotlib. Install it: pip install 'dither[plots]'.") from None
 
 __all__ = [
+    "Axes",
+    "Figure",
+    "MaxNLocator",
     "alt_text",
     "data_uri",
     "described",

@@ -18,11 +18,10 @@ from dither.cli.demo.folder import prepared
 from dither.cli.demo.visits import CONDITIONS, HOSPITALS, VISITS_PER_PERSON, hospital_visits
 from dither.cli.screen import working
 from dither.engine import check_certificate, read_certificate
-from dither.errors import CertificateError, OverBudget
+from dither.errors import CertificateError, MissingPackage, OverBudget
 from dither.exact import in_words
 from dither.ledger import Ledger
 from dither.ledger.budget import amounts, read_amounts, read_budget
-from dither.plots.style import save
 
 __all__ = ["tell"]
 
@@ -180,6 +179,11 @@ def _ledger(ledger: Ledger, console: Console) -> int:
 
 def _pages(folder: Path, releases: dict[str, dp.Release], ledger: Ledger, console: Console) -> None:
     _heading(console, "To show around: these are private already")
+    try:
+        from dither.plots.style import save  # matplotlib is an extra
+    except MissingPackage as error:
+        _say(console, f"No pictures and no report: {error}")
+        return
     with working("drawing"):
         picture = save(releases["by_hospital"].plot(), folder / "by_hospital.svg")
         spending = save(dp.plots.budget(ledger), folder / "budget.svg")
