@@ -3,7 +3,7 @@
 Checked everywhere (the codes are numpydoc's): there is a docstring (GL08) with known sections in the usual order (GL06,
 GL07); the summary is one sentence on one line (SS01 to SS06); all parameters are documented, none that does not exist,
 in the order of the signature, each with a type and a description (PR01 to PR07); what is returned is described (RT01,
-RT03). A name that `import dither as dp` gives also has an example (EX01), which pytest runs.
+RT03). A name that `import dither as dp` gives, and each of `dp.stats`, also has an example (EX01), which pytest runs.
 """
 
 import importlib
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from numpydoc.docscrape import get_doc_object
-from numpydoc.validate import validate
+from numpydoc.validate import Validator, validate
 
 import dither
 from dither.exact import once
@@ -22,6 +22,8 @@ from tests.architecture.test_public_names import is_ours
 
 # Modules whose public names have full help. The others follow.
 COVERED = ("dither.mechanisms",)
+
+STATS = "dither.estimators.stats"
 
 CHECKS = {
     *("GL06", "GL07", "GL08"),
@@ -31,6 +33,17 @@ CHECKS = {
 }
 TOP_LEVEL_CHECKS = CHECKS | {"EX01"}
 PROPERTY_CHECKS = CHECKS - {"RT01", "RT03"}  # a property is described by its summary
+
+
+class PublicValidator(Validator):  # type: ignore[misc]
+    """What is validated of one object; parameters whose names begin with an underscore are not for callers."""
+
+    def __init__(self, obj_name: Any) -> None:
+        super().__init__(get_doc_object(obj_name, config={"show_class_members": False}))
+
+    @property
+    def signature_parameters(self) -> tuple[str, ...]:
+        return tuple(name for name in super().signature_parameters if not name.startswith("_"))
 
 
 @dataclass(frozen=True)
@@ -43,8 +56,8 @@ class Documented:
 
     @property
     def faults(self) -> list[str]:
-        shown = get_doc_object(self.value, config={"show_class_members": False})
-        return [f"{self.name}: {code} {text}" for code, text in validate(shown)["errors"] if code in self.checks]
+        found = validate(self.value, validator_cls=PublicValidator)["errors"]
+        return [f"{self.name}: {code} {text}" for code, text in found if code in self.checks]
 
 
 def documented(module_name: str) -> Iterator[Documented]:
@@ -53,7 +66,7 @@ def documented(module_name: str) -> Iterator[Documented]:
     for name in module.__all__:
         value = getattr(module, name)
         if is_ours(value) and (inspect.isclass(value) or inspect.isroutine(value)):
-            is_top_level = name in dither.__all__ and getattr(dither, name) is value
+            is_top_level = module_name == STATS or (name in dither.__all__ and getattr(dither, name) is value)
             yield Documented(f"{module_name}.{name}", value, TOP_LEVEL_CHECKS if is_top_level else CHECKS)
             if inspect.isclass(value):
                 yield from members(f"{module_name}.{name}", value)

@@ -20,21 +20,65 @@ __all__ = ["Estimate", "Spent", "budget", "shares"]
 
 @dataclass(frozen=True, slots=True)
 class Estimate(Release):
-    """A private estimate: it may be shown to anyone, with all that it carries."""
+    """A private estimate of `dp.stats`: a release with its interval and the split of its budget.
+
+    All of it may be published.
+
+    Parameters
+    ----------
+    value : Any
+        The estimate.
+    event : Event
+        What was done, in exact numbers.
+    guarantee : Guarantee
+        What it cost, never less than the truth.
+    mechanism : Mechanism
+        The mechanism of the last step.
+    name : str
+        The name of the estimator.
+    split : mapping of str to Fraction
+        The part of ε that each step spent; together they are ε.
+    found : mapping of str to Any
+        What the steps before the last released, such as the range to which the data were clamped.
+    covers : str
+        What the interval contains with its probability.
+    bars : callable, optional
+        The interval at a level, from released numbers alone; None if there is none.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> release = dp.stats.mean([20, 30, 40] * 500, epsilon=1, bounds=(0, 100))
+    >>> release.covers
+    "the mean of the data, clamped to the range found['clip']"
+    >>> sum(release.split.values())
+    Fraction(1, 1)
+    """
 
     name: str = ""
-    """The estimator."""
     split: Mapping[str, Fraction] = field(default_factory=dict)
-    """The part of ε that each step spent; together they are ε."""
     found: Mapping[str, Any] = field(default_factory=dict)
-    """What the steps before the last released, such as the range to which the data were clamped."""
     covers: str = ""
-    """What the interval holds with its probability."""
     bars: Callable[[Fraction], Interval] | None = field(default=None, repr=False)
-    """The interval at a level, from released numbers alone."""
 
     def interval(self, level: Number = 0.95) -> Interval:
-        """Bounds that hold what `covers` says with probability `level` or more."""
+        """Compute bounds that contain what `covers` states with probability `level` or more.
+
+        Parameters
+        ----------
+        level : Number, default 0.95
+            The confidence level, strictly between 0 and 1.
+
+        Returns
+        -------
+        tuple
+            Lower and upper bound: two numbers, or two of the shape of the value.
+
+        Raises
+        ------
+        ParameterError
+            If no budget was kept for an interval; the message states what to do.
+        """
         exact = rational(level, "level")
         check.between(0, 1, level=exact)
         if self.bars is None:

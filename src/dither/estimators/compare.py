@@ -19,18 +19,38 @@ __all__ = ["compare"]
 
 
 def compare(data: Any, *, epsilon: Number, delta: Number, bounds: tuple[Number, Number]) -> dict[str, Release]:
-    """One private median by each of four ways, under replace-one; **each spends** ε (and δ, where it needs one).
+    """Estimate the median by each of four mechanisms, to compare them (claim C17); each spends ε.
 
-    * "global": Laplace noise for the global sensitivity, the width of the bounds (claims C2 and C17);
-    * "smooth": noise for the smooth sensitivity (claim C19);
-    * "tested": propose-test-release at a scale that is found privately, with δ and without the bounds (claim C21); it
-      may have no answer;
-    * "exponential": the exponential mechanism on the interval (claim C12), which is `median`.
+    It is meant for data that may be seen, such as simulated ones: together the four cost four times ε. Neighbours
+    replace one record.
 
-    It is meant for data that may be seen, such as simulated ones: together the four cost four times ε.
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one number each.
+    epsilon : Number
+        The privacy budget ε > 0 of each mechanism.
+    delta : Number
+        The budget δ of "tested".
+    bounds : tuple of (Number, Number)
+        Public (low, high) to which the data are clamped.
 
-    >>> both = compare(range(1001), epsilon=1, delta=1e-6, bounds=(0, 10**6))
-    >>> sorted(both), abs(both["exponential"].value - 500) < 200
+    Returns
+    -------
+    dict of str to Release
+        A release for each of:
+
+        * "global": Laplace noise for the global sensitivity, the width of the bounds (claims C2 and C17);
+        * "smooth": noise for the smooth sensitivity (claim C19);
+        * "tested": propose-test-release at a scale that is found privately, with δ and without the bounds (claim C21);
+          it may have no answer;
+        * "exponential": the exponential mechanism on the interval (claim C12), which is `median`.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> four = dp.stats.compare(range(1001), epsilon=1, delta=1e-6, bounds=(0, 10**6))
+    >>> sorted(four), abs(four["exponential"].value - 500) < 200
     (['exponential', 'global', 'smooth', 'tested'], True)
     """
     limits = checked_bounds(bounds)

@@ -27,9 +27,26 @@ __all__ = ["count", "histogram", "mode", "top"]
 
 
 def count(data: Any, *, epsilon: Number, adjacency: Adjacency = ADD_REMOVE) -> Estimate:
-    """How many entries are not missing, with integer noise; Δ = 1 under add/remove and under replace-one.
+    """Count the records that are not missing, with integer noise.
 
-    >>> release = count(["yes", None, "no"] * 100, epsilon=1)
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one per person; None and NaN are missing.
+    epsilon : Number
+        The privacy budget ε > 0.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`. Δ = 1 under both.
+
+    Returns
+    -------
+    Estimate
+        `.value` is an int; `.interval(0.95)` contains the exact count.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> release = dp.stats.count(["yes", None, "no"] * 100, epsilon=1)
     >>> isinstance(release.value, int), release.guarantee.epsilon(0)
     (True, 1.0)
     """
@@ -47,14 +64,46 @@ def histogram(
     delta: Number | None = None,
     adjacency: Adjacency = ADD_REMOVE,
 ) -> Estimate:
-    """How many records are in each bin, with integer noise; Δ₁ = 1 under add/remove, 2 under replace-one (claim C10).
+    """Count the records in each bin, with integer noise.
 
-    Exactly one of: `edges`, public numbers, for the bins [e₀, e₁), …, [eₖ₋₁, eₖ]; `categories`, public names;
-    `delta`, and the names that are common enough are found, as a mapping. Records outside all bins are not counted.
+    Give exactly one of `edges`, `categories` and `delta`. Records outside all bins are not counted.
 
-    >>> histogram([1, 2, 2, 7, 99], epsilon=1, edges=[0, 5, 10]).value.shape
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one per person: numbers with `edges`, names otherwise.
+    epsilon : Number
+        The privacy budget ε > 0.
+    edges : sequence of Number, optional
+        Public ends of the bins [e₀, e₁), …, [eₖ₋₁, eₖ], in increasing order.
+    categories : sequence, optional
+        Public names of the bins.
+    delta : Number, optional
+        The budget δ, such as 1e-6, with which the names that are common enough are found (partition selection).
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+
+    Returns
+    -------
+    Estimate
+        `.value` is an integer array in the order of `edges` or `categories`; with `delta` a mapping from name to count.
+        `.interval(0.95)` has the same shape.
+
+    Raises
+    ------
+    ParameterError
+        If bins are given in no way or in two, or a name stands twice.
+
+    Notes
+    -----
+    Δ₁ = 1 under add/remove, 2 under replace-one (claim C10).
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.stats.histogram([1, 2, 2, 7, 99], epsilon=1, edges=[0, 5, 10]).value.shape
     (2,)
-    >>> list(histogram(["a"] * 500 + ["b"], epsilon=1, delta=1e-6).value)
+    >>> list(dp.stats.histogram(["a"] * 500 + ["b"], epsilon=1, delta=1e-9).value)
     ['a']
     """
     ways = {"edges": edges, "categories": categories, "delta": delta}
@@ -80,9 +129,32 @@ def mode(
     delta: Number | None = None,
     adjacency: Adjacency = ADD_REMOVE,
 ) -> Estimate:
-    """The most common name: `top` with count 1. Without `categories`, None if no name is common enough.
+    """Select the most common name: `top` with number 1.
 
-    >>> mode(["flu"] * 300 + ["cold"] * 20, epsilon=1, categories=["cold", "flu", "gout"]).value
+    Give exactly one of `categories` and `delta`.
+
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one name per person.
+    epsilon : Number
+        The privacy budget ε > 0.
+    categories : sequence, optional
+        The public names to select from; then it is ε-DP.
+    delta : Number, optional
+        The budget δ, such as 1e-6, with which names that are common enough are found.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+
+    Returns
+    -------
+    Estimate
+        `.value` is the name; with `delta` None if no name is common enough. A name has no interval.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.stats.mode(["flu"] * 300 + ["cold"] * 20, epsilon=1, categories=["cold", "flu", "gout"]).value
     'flu'
     """
     best = top(data, 1, epsilon=epsilon, categories=categories, delta=delta, adjacency=adjacency, _name="mode")
@@ -100,12 +172,44 @@ def top(
     adjacency: Adjacency = ADD_REMOVE,
     _name: str = "top",
 ) -> Estimate:
-    """The `number` most common names, best first: of public `categories` (ε-DP), or of those found with `delta`.
+    """Select the most common names, best first.
 
-    Of categories by noisy maxima of the counts (claims C12 and C14). Found names are those of a discovered histogram,
-    by noisy count; they may be fewer.
+    Give exactly one of `categories` and `delta`.
 
-    >>> top(["a"] * 500 + ["b"] * 300 + ["c"], 2, epsilon=1, delta=1e-6).value
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one name per person.
+    number : int
+        How many names to select.
+    epsilon : Number
+        The privacy budget ε > 0.
+    categories : sequence, optional
+        The public names to select from; then it is ε-DP.
+    delta : Number, optional
+        The budget δ, such as 1e-6, with which names that are common enough are found; there may be fewer than `number`.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+
+    Returns
+    -------
+    Estimate
+        `.value` is a list of names. It has no interval.
+
+    Raises
+    ------
+    ParameterError
+        If names are given in no way or in two, or are fewer than `number`.
+
+    Notes
+    -----
+    From categories by noisy maxima of the counts (claims C12 and C14). Found names are those of a histogram with
+    `delta`, by noisy count.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.stats.top(["a"] * 500 + ["b"] * 300 + ["c"], 2, epsilon=1, delta=1e-6).value
     ['a', 'b']
     """
     check.count(number=number)

@@ -47,9 +47,31 @@ _HALF = Fraction(1, 2)
 def max(
     data: Any, *, epsilon: Number, bounds: tuple[Number, Number] | None = None, adjacency: Adjacency = ADD_REMOVE
 ) -> Estimate:
-    """A place near the top of the data: about 20/ε records lie above it, or all are equal to it that do.
+    """Estimate a value near the top of the data, with ε-DP.
 
-    >>> release = max(range(1000), epsilon=1, bounds=(0, 10**9))
+    The largest record is one person's, so no private answer can be it. The answer is a value that about 20/ε records
+    exceed, or equal where many are equal.
+
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one number per person; None, NaN and infinities are missing.
+    epsilon : Number
+        The privacy budget ε > 0.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high) within which the answer lies. Without them a range is found privately.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+
+    Returns
+    -------
+    Estimate
+        `.value` is a float. It has no interval: none but the bounds contains the largest record of every dataset.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> release = dp.stats.max(range(1000), epsilon=1, bounds=(0, 10**9))
     >>> sorted(release.split)
     ['count', 'max', 'median']
     """
@@ -59,9 +81,31 @@ def max(
 def min(
     data: Any, *, epsilon: Number, bounds: tuple[Number, Number] | None = None, adjacency: Adjacency = ADD_REMOVE
 ) -> Estimate:
-    """A place near the bottom of the data: about 20/ε records lie below it, or all are equal to it that do.
+    """Estimate a value near the bottom of the data, with ε-DP.
 
-    >>> sorted(min(range(1000), epsilon=1).split)
+    The smallest record is one person's, so no private answer can be it. The answer is a value that about 20/ε records
+    lie below, or equal where many are equal.
+
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one number per person; None, NaN and infinities are missing.
+    epsilon : Number
+        The privacy budget ε > 0.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high) within which the answer lies. Without them a range is found privately.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+
+    Returns
+    -------
+    Estimate
+        `.value` is a float. It has no interval: none but the bounds contains the smallest record of every dataset.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> sorted(dp.stats.min(range(1000), epsilon=1).split)
     ['count', 'median', 'min', 'range']
     """
     return _extreme("min", data, epsilon, bounds, adjacency)

@@ -51,9 +51,34 @@ def sum(
     adjacency: Adjacency = ADD_REMOVE,
     clip: bool = True,
 ) -> Estimate:
-    """The sum of the data, clamped to a range that is found inside `bounds`; see the module for what that means.
+    """Estimate the sum of numbers, clamped to a range, with ε-DP.
 
-    >>> release = sum([1.5] * 1000, epsilon=1, bounds=(0, 10))
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one number per person. None, NaN and infinities are missing: left out under add/remove, the middle
+        of the bounds (or 0) under replace-one.
+    epsilon : Number
+        The privacy budget ε > 0.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
+        is found privately.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+    clip : bool, default True
+        Whether a part of the budget finds a narrower range inside the bounds, where there are records enough (their
+        number times ε must reach about 500). False clamps to the bounds.
+
+    Returns
+    -------
+    Estimate
+        `.value` is a float. `.found["clip"]` is the range to which the data were clamped, `.split` the part of ε of
+        each step, and `.interval(0.95)` contains the sum of the clamped data.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> release = dp.stats.sum([1.5] * 1000, epsilon=1, bounds=(0, 10))
     >>> release.found["clip"][1] <= 10, sorted(release.split)
     (True, ['centre', 'count', 'distance', 'sum'])
     """
@@ -84,14 +109,46 @@ def mean(
     clip: bool = True,
     population: bool = False,
 ) -> Estimate:
-    """The mean of the data, clamped to a range that is found inside `bounds`; see the module for what that means.
+    """Estimate the mean of numbers, clamped to a range, with ε-DP.
 
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one number per person. None, NaN and infinities are missing: left out under add/remove, the middle
+        of the bounds (or 0) under replace-one.
+    epsilon : Number
+        The privacy budget ε > 0.
+    delta : Number, optional
+        Accepted where a budget has one; it is not spent.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
+        is found privately.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+    clip : bool, default True
+        Whether a part of the budget finds a narrower range inside the bounds, where there are records enough (their
+        number times ε must reach about 500). False clamps to the bounds.
+    population : bool, default False
+        Whether the interval is for the mean of the population from which the records were drawn independently, instead
+        of the mean of the records.
+
+    Returns
+    -------
+    Estimate
+        `.value` is a float. `.found["clip"]` is the range to which the data were clamped, `.split` the part of ε of
+        each step, and `.interval(0.95)` contains the mean of the clamped data (or population).
+
+    Notes
+    -----
     Under add/remove the number of records is counted with a twentieth of the budget. It matters little where a range is
     found: the sum is then that of distances from a centre close to the mean. Where none is found, the distances from
-    both ends of the bounds are added, each sum with the noise of one (`sums`); with `clip=False` that is all.
-    `delta` may be given where a budget has one; it is not spent.
+    both ends of the bounds are added, each sum with the noise of one (`estimators.sums`); with `clip=False` that is
+    all.
 
-    >>> release = mean([20, 30, 40] * 500, epsilon=1, bounds=(0, 10**6))
+    Examples
+    --------
+    >>> import dither as dp
+    >>> release = dp.stats.mean([20, 30, 40] * 500, epsilon=1, bounds=(0, 10**6))
     >>> low, high = release.interval(0.95)
     >>> low <= release.value <= high
     True
@@ -128,11 +185,38 @@ def variance(
     clip: bool = True,
     population: bool = False,
 ) -> Estimate:
-    """The variance Σ(x − x̄)²/n of the data, clamped to a range that is found inside `bounds`.
+    """Estimate the variance Σ(x − x̄)²/n of numbers, clamped to a range, with ε-DP.
 
     With c the centre of the range, it is the mean of (x − c)² less the square of the mean of x − c.
 
-    >>> variance([20, 30, 40] * 500, epsilon=1, bounds=(0, 1000)).value >= 0
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one number per person. None, NaN and infinities are missing: left out under add/remove, the middle
+        of the bounds (or 0) under replace-one.
+    epsilon : Number
+        The privacy budget ε > 0.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
+        is found privately.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+    clip : bool, default True
+        Whether a part of the budget finds a narrower range inside the bounds, where there are records enough (their
+        number times ε must reach about 500). False clamps to the bounds.
+    population : bool, default False
+        Whether the interval is for the variance of the population from which the records were drawn independently.
+
+    Returns
+    -------
+    Estimate
+        `.value` is a float, in the square of the unit of the data. `.interval(0.95)` contains the variance of the
+        clamped data (or population).
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.stats.variance([20, 30, 40] * 500, epsilon=1, bounds=(0, 1000)).value >= 0
     True
     """
     return _variance("variance", data, epsilon, bounds, adjacency, clip, population)
@@ -147,9 +231,36 @@ def std(
     clip: bool = True,
     population: bool = False,
 ) -> Estimate:
-    """The standard deviation: the root of `variance`, and so are the ends of its interval.
+    """Estimate the standard deviation of numbers, clamped to a range, with ε-DP: the root of `variance`.
 
-    >>> std([20, 30, 40] * 500, epsilon=1, bounds=(0, 1000)).value >= 0
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one number per person. None, NaN and infinities are missing: left out under add/remove, the middle
+        of the bounds (or 0) under replace-one.
+    epsilon : Number
+        The privacy budget ε > 0.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
+        is found privately.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+    clip : bool, default True
+        Whether a part of the budget finds a narrower range inside the bounds, where there are records enough (their
+        number times ε must reach about 500). False clamps to the bounds.
+    population : bool, default False
+        Whether the interval is for the standard deviation of the population from which the records were drawn
+        independently.
+
+    Returns
+    -------
+    Estimate
+        `.value` is a float, in the unit of the data. `.interval(0.95)` has the roots of the ends of the variance's.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.stats.std([20, 30, 40] * 500, epsilon=1, bounds=(0, 1000)).value >= 0
     True
     """
     return _variance("std", data, epsilon, bounds, adjacency, clip, population)
@@ -190,12 +301,37 @@ def covariance(
     adjacency: Adjacency = ADD_REMOVE,
     clip: bool = True,
 ) -> Estimate:
-    """The covariance Σ(x − x̄)(y − ȳ)/n of two columns of the same records, each clamped to a range of its own.
+    """Estimate the covariance Σ(x − x̄)(y − ȳ)/n of two columns of the same records, with ε-DP.
 
-    A record with either entry missing is missing.
+    Each column is clamped to a range of its own. A record with either entry missing is missing.
 
+    Parameters
+    ----------
+    x : array or sequence
+        The first number of each record.
+    y : array or sequence
+        The second number of each record, in the same order.
+    epsilon : Number
+        The privacy budget ε > 0.
+    bounds : tuple of two tuples, default (None, None)
+        Public ((low, high), (low, high)) for x and y; None finds a range privately.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+    clip : bool, default True
+        Whether a part of the budget finds narrower ranges inside the bounds, where there are records enough (their
+        number times ε must reach about 1000). False clamps to the bounds.
+
+    Returns
+    -------
+    Estimate
+        `.value` is a float; `.found["clip"]` has both ranges; `.interval(0.95)` contains the covariance of the clamped
+        data.
+
+    Examples
+    --------
+    >>> import dither as dp
     >>> hours = list(range(8)) * 200
-    >>> release = covariance(hours, [2 * hour for hour in hours], epsilon=1, bounds=((0, 24), (0, 48)))
+    >>> release = dp.stats.covariance(hours, [2 * hour for hour in hours], epsilon=1, bounds=((0, 24), (0, 48)))
     >>> release.guarantee
     PureDP(epsilon=1, adjacency='add or remove one record')
     """

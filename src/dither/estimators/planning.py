@@ -39,23 +39,54 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What one kind of noise makes of a plan."""
+    """What one kind of noise gives in a plan.
+
+    Parameters
+    ----------
+    noise : str
+        "laplace" or "gaussian".
+    strategy : str
+        What the noise is added to.
+    value : float
+        The missing number, from the exact quantile of the largest error.
+    textbook : float or None
+        The same by claim C25; None where its formula is not proved, or gives nothing.
+    reach : callable
+        The largest error of k queries in counts, at ε, except with probability β.
+    """
 
     noise: str
     strategy: str
     value: float
-    """The missing number, from the exact quantile of the largest error."""
     textbook: float | None
-    """The same by claim C25; None where its formula is not proved, or gives nothing."""
     reach: Reach = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A promise that can be kept: every one of k = `queries` answers is within `accuracy` of the truth, all at once.
+    """Numbers that fit together: each of `queries` answers is within `accuracy` of the exact one, all at once.
 
-    Answers are shares of n records. It holds with probability `confidence` over the noise, at (`epsilon`, `delta`).
-    `solved_for` names the number that was missing; `options` has it for each noise, the best first.
+    `dp.plan` returns it. Answers are shares of n records. It holds with probability `confidence` over the noise, at
+    (`epsilon`, `delta`). `print(plan)` shows it as a table.
+
+    Parameters
+    ----------
+    queries : int
+        The number k of queries.
+    n : int
+        The number of records.
+    epsilon : Fraction
+        The privacy budget ε.
+    delta : Fraction or None
+        The budget δ.
+    accuracy : float
+        The largest error, as a share of n.
+    miss : Fraction
+        β, with which the accuracy may be missed; exactly, where `confidence` is a float.
+    solved_for : str
+        The name of the number that was missing.
+    options : tuple of Option
+        The missing number for each noise, the best first.
     """
 
     queries: int
@@ -64,18 +95,17 @@ class Plan:
     delta: Fraction | None
     accuracy: float
     miss: Fraction
-    """β, with which the promise may fail; exactly, where `confidence` is a float."""
     solved_for: str
     options: tuple[Option, ...]
 
     @property
     def confidence(self) -> float:
-        """1 − β, below 1."""
+        """The probability 1 − β, below 1."""
         return min(float(1 - self.miss), math.nextafter(1, 0))
 
     @property
     def chance(self) -> str:
-        """The same in words; near 1 it says how far from it."""
+        """The confidence as text; near 1 it is written as the distance from 1."""
         return f"{self.confidence:.6g}" if self.miss > _SMALL else f"1 − {float(self.miss):.3g}"
 
     @property
@@ -85,7 +115,7 @@ class Plan:
 
     @property
     def strategy(self) -> str:
-        """What gets the noise."""
+        """What the noise is added to."""
         return self.options[0].strategy
 
     @property
@@ -94,8 +124,20 @@ class Plan:
         return self.options[0].value
 
     def accuracies(self, epsilon: Number) -> dict[str, float]:
-        """The accuracy of each noise at another ε, the rest being equal.
+        """Compute the accuracy of each noise at another ε, the rest being equal.
 
+        Parameters
+        ----------
+        epsilon : Number
+            ε > 0.
+
+        Returns
+        -------
+        dict of str to float
+            The largest error by noise, as a share of n.
+
+        Examples
+        --------
         >>> at_half = plan(10, n=1000, epsilon=1).accuracies(0.5)
         >>> round(at_half["laplace"], 6)
         0.106
@@ -106,7 +148,13 @@ class Plan:
         return {noise: _share(far, self.n) for noise, far in reaches.items()}
 
     def trade_off(self) -> list[tuple[float, dict[str, float]]]:
-        """ε from a quarter to four times that of the plan, with the accuracies there."""
+        """List ε from a quarter to four times that of the plan, with the accuracies there.
+
+        Returns
+        -------
+        list of (float, dict)
+            ε, and the accuracy by noise.
+        """
         others = [self.epsilon * Fraction(2) ** power for power in range(-2, 3)]
         return [(float(epsilon), self.accuracies(epsilon)) for epsilon in others]
 
@@ -132,7 +180,13 @@ class Plan:
         return "\n".join(line.rstrip() for line in lines)
 
     def plot(self) -> Figure:
-        """Accuracy against ε, for each noise."""
+        """Draw accuracy against ε, for each noise.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         figure: Figure = importlib.import_module("dither.plots.plan").trade_off(self)
         return figure
 
@@ -147,19 +201,50 @@ def plan(
     delta: Number | None = None,
     adjacency: Adjacency = ADD_REMOVE,
 ) -> Plan:
-    """Solve for the one of n, ε, α = `accuracy`, 1 − β = `confidence` and k = `queries` that is None.
+    """Solve for the missing one of records, budget, accuracy, confidence and number of queries; touches no data.
 
-    `queries` is a `dp.Workload`, or the number of queries that count one record once each, whatever they are: then
-    Δ₁ ≤ k and Δ₂ ≤ √k (claim C24). Laplace noise, and with `delta` Gaussian noise too: the better one comes first.
+    Leave out (or set to None) exactly one of `n`, `epsilon`, `accuracy`, `confidence` and `queries`.
 
-    The largest of k independent errors is within q with probability P[|Z| ≤ q]^k, from the law that is drawn: no union
-    bound (claim C25). Where errors are correlated, as for a workload, the product is a bound on the safe side. Every
-    answer errs to that side: n and ε are never too small, accuracy is never too good.
+    Parameters
+    ----------
+    queries : Workload or int, optional
+        A `dp.Workload`, or the number k of counting queries, whatever they are: then Δ₁ ≤ k and Δ₂ ≤ √k (claim C24).
+    accuracy : Number, optional
+        α, the largest error of all answers, as a share of n, strictly between 0 and 1.
+    confidence : Number, default 0.95
+        1 − β, the probability over the noise that all answers are that accurate; None solves for it.
+    n : int, optional
+        The number of records.
+    epsilon : Number, optional
+        The privacy budget ε > 0.
+    delta : Number, optional
+        The budget δ: with it Gaussian noise is tried too, and the better one comes first.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
 
-    >>> better = plan(100, accuracy=0.01, n=100_000, delta=1e-7)
+    Returns
+    -------
+    Plan
+        All five numbers: `.value` is the missing one, `.noise` the better noise; `print` it for a table.
+
+    Raises
+    ------
+    ParameterError
+        If not exactly one number is missing, or no value of it fits the others.
+
+    Notes
+    -----
+    The largest of k independent errors is within q with probability P[|Z| ≤ q]^k, from the distribution that is drawn:
+    no union bound (claim C25). Where errors are correlated, as for a workload, the product is a bound on the safe side.
+    Every answer errs to that side: n and ε are never too small, accuracy is never too good.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> better = dp.plan(100, accuracy=0.01, n=100_000, delta=1e-7)
     >>> better.noise, round(better.value, 2)
     ('gaussian', 0.15)
-    >>> plan(100, accuracy=0.01, epsilon=1).n
+    >>> dp.plan(100, accuracy=0.01, epsilon=1).n
     75800
     """
     asked = {"n": n, "epsilon": epsilon, "accuracy": accuracy, "confidence": confidence, "queries": queries}

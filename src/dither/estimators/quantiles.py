@@ -69,10 +69,36 @@ def median(
     interval_level: Number | None = None,
     population: bool = False,
 ) -> Estimate:
-    """The middle of the data, ε-DP: `quantile` at one half.
+    """Estimate the median of numbers, with ε-DP: `quantile` at one half.
 
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one number per person. None, NaN and infinities are missing: left out under add/remove, the middle
+        of the bounds (or 0) under replace-one.
+    epsilon : Number
+        The privacy budget ε > 0.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high) within which the answer lies; they may be far too wide at little cost. Without them a tenth
+        of the budget finds a range.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+    interval_level : Number, optional
+        The level of an interval, such as 0.95, on which two fifths of the budget are spent. Without it there is none.
+    population : bool, default False
+        Whether the interval is for the median of the population from which the records were drawn independently.
+
+    Returns
+    -------
+    Estimate
+        `.value` is a float, with an error of about 3/ε ranks (with probability 95 %, under add/remove).
+
+    Examples
+    --------
+    >>> import dither as dp
     >>> ages = [23, 45, 31, 38, 62, 19, 51, 44, 27, 35] * 20
-    >>> 15 < median(ages, epsilon=1, bounds=(0, 120)).value < 65
+    >>> release = dp.stats.median(ages, epsilon=1, bounds=(0, 120))
+    >>> 15 < release.value < 65
     True
     """
     return quantile(
@@ -92,21 +118,51 @@ def quantile(
     population: bool = False,
     _name: str = "quantile",
 ) -> Estimate:
-    """Values below which given parts of the data lie, ε-DP in all: one `probability`, or a list of them.
+    """Estimate one or several quantiles of numbers, with ε-DP in all.
 
-    The q-quantile of n records has at most qn of them below it and at most (1 − q)n above it. It is drawn by the
-    exponential mechanism (claim C12) with weights that depend on the distance in ranks, so its error is a number of
-    ranks: about 3/ε of them with probability 95 % for a median under add/remove, 6/ε under replace-one.
+    The q-quantile of n records has at most qn of them below it and at most (1 − q)n above it.
 
-    `bounds` may be far too wide at little cost: the base measure is the same for each octave. Without them a tenth of
-    the budget finds a range. `interval_level` spends two fifths on an interval of that level (shared by all
-    quantiles; each holds with that level), else `interval` is refused. With `population` it holds the quantile of the
-    population that the records were drawn from independently; a tenth of its share counts the records, if their
-    number is not public.
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one number per person. None, NaN and infinities are missing: left out under add/remove, the middle
+        of the bounds (or 0) under replace-one.
+    probability : Number or sequence of Number
+        One q strictly between 0 and 1, or a list of them.
+    epsilon : Number
+        The privacy budget ε > 0 of all quantiles together.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high) within which the answers lie; they may be far too wide at little cost, as the base measure is
+        the same for each octave. Without them a tenth of the budget finds a range.
+    adjacency : Adjacency, default ADD_REMOVE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+    interval_level : Number, optional
+        The level of intervals, such as 0.95, on which two fifths of the budget are spent; each holds with that level.
+        Without it there are none.
+    population : bool, default False
+        Whether the intervals are for the quantiles of the population from which the records were drawn independently. A
+        tenth of their share counts the records, if their number is not public. Needs `interval_level`.
 
-    Missing entries: see `dither.estimators.records`.
+    Returns
+    -------
+    Estimate
+        `.value` is a float, or a list of floats in the order of `probability`.
 
-    >>> release = quantile(range(1000), [0.25, 0.5, 0.75], epsilon=2, bounds=(0, 10**6))
+    Raises
+    ------
+    ParameterError
+        If a probability, the bounds or a level is out of range.
+
+    Notes
+    -----
+    Drawn by the exponential mechanism (claim C12) with weights that depend on the distance in ranks, so the error is a
+    number of ranks: about 3/ε of them with probability 95 % for a median under add/remove, 6/ε under replace-one.
+    Several quantiles share the budget as in Kaplan, Schnapp and Stemmer 2022.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> release = dp.stats.quantile(range(1000), [0.25, 0.5, 0.75], epsilon=2, bounds=(0, 10**6))
     >>> len(release.value), release.value == sorted(release.value)
     (3, True)
     >>> release.guarantee

@@ -1,4 +1,8 @@
-"""`dp.stats`: private statistics of an array in hand. Each returns an `Estimate`, a release with interval and split.
+"""Private statistics of an array: `dp.stats.mean(x, epsilon=1)` and so on.
+
+Each function takes an array of records (a list, NumPy array, or a series of pandas, Polars or Arrow), one record per
+person, and returns an `Estimate`: a release with its cost, its interval, and how the budget was split. They do not
+charge a ledger; `dp.Dataset` does.
 
 >>> import dither as dp
 >>> incomes = [18_000, 25_500, 31_000, 42_000, 96_000] * 400

@@ -63,14 +63,39 @@ def unbounded_median(
     noise: str = "laplace",
     n: int | None = None,
 ) -> Estimate:
-    """The median of finite numbers, or `NoAnswer`; (ε, δ)-DP, and no bounds are asked for.
+    """Estimate the median of numbers without any bounds, with (ε, δ)-DP; there may be no answer.
 
-    With m records per unit of length near the median, the noise is of the order of 1/(m ε²)·ln(1/δ), however far the
-    other records are away. It needs some 200/ε records; with fewer there is no answer, or one with much noise.
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one finite number per person.
+    epsilon : Number
+        The privacy budget ε > 0.
+    delta : Number
+        The budget δ, such as 1e-6.
+    adjacency : Adjacency, default REPLACE_ONE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+    noise : {"laplace", "gaussian"}, default "laplace"
+        The noise of the test and of the answer.
+    n : int, optional
+        The number of people, if it is public: then δ ≥ 1/n is refused (claim C26).
 
+    Returns
+    -------
+    Estimate
+        `.value` is a float, or a `dp.NoAnswer` if no scale will do. It needs some 200/ε records.
+
+    Notes
+    -----
+    Propose-test-release at a scale that is found privately (claim C21). With m records per unit of length near the
+    median, the noise is of the order of 1/(m ε²)·ln(1/δ), however far away the other records are.
+
+    Examples
+    --------
+    >>> import dither as dp
     >>> import numpy as np
     >>> heights = np.linspace(140.0, 210.0, 5001)
-    >>> estimate = unbounded_median(heights, epsilon=1, delta=1e-6)
+    >>> estimate = dp.stats.unbounded_median(heights, epsilon=1, delta=1e-6)
     >>> estimate.guarantee, estimate.split["scale"]
     (ApproxDP(epsilon=1, delta=1e-06, adjacency='replace one record'), Fraction(3, 10))
     """
@@ -89,11 +114,45 @@ def unbounded_mean(
     noise: str = "laplace",
     n: int | None = None,
 ) -> Estimate:
-    """The median of the means of `blocks` random blocks of finite numbers, or `NoAnswer`; (ε, δ)-DP.
+    """Estimate the mean of numbers without any bounds, with (ε, δ)-DP; there may be no answer.
 
+    It is the median of the means of random blocks.
+
+    Parameters
+    ----------
+    data : array or sequence
+        The records, one finite number per person.
+    epsilon : Number
+        The privacy budget ε > 0.
+    delta : Number
+        The budget δ, such as 1e-6.
+    adjacency : Adjacency, default REPLACE_ONE
+        Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+    blocks : int, optional
+        The public number k of blocks, at least 3; by default `default_blocks` of `dither.estimators.unbounded`. More
+        blocks mean less noise and a larger bias from skewness.
+    noise : {"laplace", "gaussian"}, default "laplace"
+        The noise of the test and of the answer.
+    n : int, optional
+        The number of people, if it is public: then δ ≥ 1/n is refused (claim C26).
+
+    Returns
+    -------
+    Estimate
+        `.value` is a float, or a `dp.NoAnswer` if no scale will do.
+
+    Notes
+    -----
     The median of k block means is within 2·s·√(k/n) of the mean, except with probability e^{−k/8}, for data of standard
-    deviation s with any tails (claim C21); it differs from the mean by about a sixth of the skewness times s·k/n. More
-    blocks mean less noise and more of that difference. `blocks` must be public; see `default_blocks`.
+    deviation s with any tails (claim C21); it differs from the mean by about a sixth of the skewness times s·k/n.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import numpy as np
+    >>> estimate = dp.stats.unbounded_mean(np.linspace(140.0, 210.0, 50_001), epsilon=1, delta=1e-6)
+    >>> estimate.guarantee
+    ApproxDP(epsilon=1, delta=1e-06, adjacency='replace one record')
     """
     exact, values = budget(epsilon), present(data, checked_adjacency(adjacency), None)
     if blocks is None:
