@@ -26,13 +26,14 @@ def leaves(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
     square = st.tuples(exact, small).map(
         lambda pair: {"step": pair[0], "sensitivity_squared": (pair[0] * pair[1]) ** 2}
     )
+    response = st.builds(events.RandomizedResponse, share.filter(lambda x: x < 1), st.integers(2, 99), where)
     return st.one_of(
+        *([response] if adjacency in RESPONDING else []),
         st.builds(events.LaplaceNoise, exact, exact, adjacency=where),
         st.builds(lambda scale, grid: events.LaplaceNoise(scale, **grid, adjacency=adjacency), exact, lattice),
         st.builds(events.GaussianNoise, exact, exact, adjacency=where),
         st.builds(lambda scale, grid: events.GaussianNoise(scale, **grid, adjacency=adjacency), exact, square),
         st.builds(events.StaircaseNoise, exact, share.filter(bool), exact, adjacency=where),
-        st.builds(events.RandomizedResponse, share.filter(lambda x: x < 1), st.integers(2, 99), where),
         st.builds(
             events.Selection,
             exact,
@@ -70,7 +71,9 @@ def trees(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
     return st.recursive(leaves(adjacency), grow, max_leaves=12)
 
 
-ADJACENCIES = [None, ADD_REMOVE, REPLACE_ONE, VERTEX, EDGE, person("user_id"), person('Kürzel "x"\n', 3)]
+ONE_ANSWER = person("user_id", 1, "replace")
+ADJACENCIES = [None, ADD_REMOVE, REPLACE_ONE, VERTEX, EDGE, person("user_id"), person('Kürzel "x"\n', 3), ONE_ANSWER]
+RESPONDING = [None, REPLACE_ONE, ONE_ANSWER]  # each person gives one answer, so nobody can be missing
 any_event = st.one_of([trees(adjacency) for adjacency in ADJACENCIES])
 
 
@@ -90,12 +93,17 @@ def test_there_and_back(event: Event) -> None:
 
 @given(leaves(None), share, st.integers(0, 50), st.integers(50, 99))
 def test_sampled_events_say_their_adjacency(leaf: Event, rate: Fraction, sample: int, population: int) -> None:
-    sampled: list[Event] = [events.PoissonSampled(leaf, rate)]
+    sampled: list[Event] = []
+    if isinstance(leaf, events.RandomizedResponse):
+        with pytest.raises(ParameterError, match="how many answered"):
+            events.PoissonSampled(leaf, rate)
+    else:
+        sampled.append(events.PoissonSampled(leaf, rate))
     if getattr(leaf, "monotone", False):
         with pytest.raises(ParameterError, match="monotone"):
             events.FixedSizeSampled(leaf, sample, population)
     else:
         sampled.append(events.FixedSizeSampled(leaf, sample, population))
-    for event, adjacency in zip(sampled, (ADD_REMOVE, REPLACE_ONE), strict=False):
-        assert event.adjacency == adjacency
+    for event in sampled:
+        assert event.adjacency == (ADD_REMOVE if isinstance(event, events.PoissonSampled) else REPLACE_ONE)
         assert events.from_json(events.to_json(event)) == event

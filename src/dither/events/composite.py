@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, check_monotone, common
-from dither.errors import AdjacencyMismatch, ParameterError
+from dither.errors import ParameterError
 from dither.events.leaves import GaussianNoise, LaplaceNoise, Leaf, Noun, check_count
+from dither.events.rules import check_sampled
 from dither.exact import check, in_words
 
 __all__ = [
@@ -103,6 +104,7 @@ class PoissonSampled(Composite):
 
     Neighbours add or remove a record: if the event leaves its adjacency unsaid, that is what it becomes. Records
     are kept or left one by one, so other adjacencies are refused: several records of a person are sampled more often.
+    So are events for which nobody is no input (`dither.events.rules`).
     """
 
     event: Event
@@ -112,7 +114,7 @@ class PoissonSampled(Composite):
         self._exact("rate")
         check.probability(rate=self.rate)
         self._check_parts()
-        _check_change(self.event, "add or remove", "Poisson sampling")
+        _check_sampled(self)
 
     @property
     def parts(self) -> tuple[Event, ...]:
@@ -134,7 +136,7 @@ class FixedSizeSampled(Composite):
 
     Neighbours replace a record: if the event leaves its adjacency unsaid, that is what it becomes. Records are
     drawn one by one, so adjacencies that may change several of them are refused; so are monotone scores, which a
-    replaced record does not have.
+    replaced record does not have. A sample of a sample is drawn from as many records as the first one holds.
     """
 
     event: Event
@@ -145,9 +147,15 @@ class FixedSizeSampled(Composite):
         check_count(0, sample=self.sample)
         check_count(max(1, self.sample), population=self.population)
         self._check_parts()
-        _check_change(self.event, "replace", "fixed-size sampling")
+        _check_sampled(self)
         for _, inside in walk(self.event):
             check_monotone(getattr(inside, "monotone", False), self.adjacency)
+        for inner in _samples_in(self.event):
+            if inner.population != self.sample:
+                raise ParameterError(
+                    f"a sample of {self.sample} records was sampled again, as if it were {inner.population}. "
+                    "The population of the inner sample must be the size of the outer one."
+                )
 
     @property
     def parts(self) -> tuple[Event, ...]:
@@ -237,20 +245,15 @@ def walk(event: Event, depth: int = 1) -> Iterator[tuple[int, Event]]:
             yield from walk(part, depth + 1)
 
 
-def _check_change(event: Event, change: str, sampling: str) -> None:
-    adjacency = event.adjacency
-    if adjacency is not None and adjacency.change != change:
-        raise AdjacencyMismatch(
-            f"{sampling} is accounted for under '{change}', but the event holds under '{adjacency}'. "
-            f"State its sensitivity under '{change}'."
-        )
-    if adjacency is not None and not _is_one_record(adjacency):
-        raise AdjacencyMismatch(
-            f"{sampling} draws records one by one, so what is protected must be one record, but the event holds under "
-            f"'{adjacency}'. Protect a record, or a person with max_records=1; for all the records of a person, "
-            "sample persons first and let each be one record."
-        )
+def _samples_in(event: Event) -> Iterator[FixedSizeSampled]:
+    """The samples of a fixed size that are drawn from what the event sees, without those drawn from them."""
+    if isinstance(event, FixedSizeSampled):
+        yield event
+    elif isinstance(event, Composite):
+        for part in event.parts:
+            yield from _samples_in(part)
 
 
-def _is_one_record(adjacency: Adjacency) -> bool:
-    return adjacency.protects == "record" or (adjacency.protects == "person" and adjacency.max_records == 1)
+def _check_sampled(sampled: PoissonSampled | FixedSizeSampled) -> None:
+    leaves = {type(inside).__name__ for _, inside in walk(sampled.event) if not isinstance(inside, Composite)}
+    check_sampled(type(sampled).__name__, sampled.event.adjacency, sorted(leaves))

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.adjacency import Adjacency, checked
+from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Event
 from dither.events import RandomizedResponse as ResponseEvent
@@ -119,7 +119,7 @@ class RandomizedResponse(Mechanism):
             raise ParameterError("exactly one of epsilon and keep must be given. Say epsilon=... or keep=...")
         set_(self, "keep", rational(keep, "keep") if epsilon is None else _keep(len(self.answers), epsilon))
         check.between(0, 1, keep=self.keep)
-        set_(self, "adjacency", _one_answer_each(adjacency))
+        set_(self, "adjacency", adjacency)  # which the event checks
         set_(self, "_budget", None if epsilon is None else rational(epsilon, "epsilon"))
         _ = self.event
 
@@ -308,24 +308,6 @@ class RandomizedResponse(Mechanism):
     def _error(self, beta: Fraction) -> float:
         """For one answer, of which the error is 0 if it is true and 1 if it is not."""
         return float((len(self.answers) - 1) * self._false > beta)
-
-
-def _one_answer_each(adjacency: Adjacency | None) -> Adjacency | None:
-    """The adjacency, if the cost of one answer is what it asks for: the number of answers is seen by everyone."""
-    known = checked(adjacency)
-    if known is None:
-        return None
-    if known.change == "add or remove":
-        raise ParameterError(
-            f"randomized response shows how many answered, so it cannot hide a change such as '{known}'. "
-            "Use one that replaces, such as adjacency=REPLACE_ONE."
-        )
-    if known.protects == "person" and known.max_records != 1:
-        raise ParameterError(
-            f"max_records must be 1, as a person with several answers pays for each; got '{known}'. "
-            "Say person(column, max_records=1, change='replace')."
-        )
-    return known
 
 
 def _is_many(value: Any) -> bool:

@@ -1,0 +1,108 @@
+"""Under which adjacency each event may be said, and what sampling does with it: one table, asked by every constructor.
+
+An event is a sentence about neighbours. Some neighbours it cannot speak of: randomized response gives one answer for
+each person, so data without the person has one answer less, and no probability hides that. Under 'add or remove' its
+loss is infinite, and on a Poisson sample, where a person is there or not, too.
+
+| event | may be said under | a missing person is an input | Poisson sample | sample of a fixed size |
+|---|---|---|---|---|
+| Laplace, Gaussian, staircase, smooth noise | any adjacency | yes | add or remove | replace |
+| selection, sparse vector | any; monotone scores: add or remove | yes | add or remove | replace, not monotone |
+| randomized response | replace; a person with one record | no | refused | replace |
+| stated guarantee | the one it was stated for | as was stated | add or remove | replace |
+
+Sampling draws records one by one: what is protected must be one record, or a person with one. An event that leaves its
+adjacency unsaid gets that of its sampling, with everything that the table says of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, checked
+from dither.errors import AdjacencyMismatch, ParameterError
+
+__all__ = ["LEAVES", "SAMPLINGS", "LeafRule", "SamplingRule", "check_said", "check_sampled"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeafRule:
+    """What an event that is not made of others can speak of."""
+
+    knows_absence: bool = True
+    """Whether data without the person is an input like any other, so that persons may be added and removed."""
+    covers_many: bool = True
+    """Whether all the records of a person are covered at once, by a sensitivity that counts them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingRule:
+    """The neighbours for which a way of sampling is accounted for."""
+
+    name: str
+    unsaid: Adjacency
+    """What an unsaid adjacency becomes. Others must have the same change."""
+
+
+LEAVES: Final = {
+    "LaplaceNoise": LeafRule(),
+    "GaussianNoise": LeafRule(),
+    "StaircaseNoise": LeafRule(),
+    "RandomizedResponse": LeafRule(knows_absence=False, covers_many=False),
+    "Selection": LeafRule(),
+    "SparseVector": LeafRule(),
+    "SmoothNoise": LeafRule(),
+    "Stated": LeafRule(),
+}
+"""By the kind of the event. A new one must say here what it can speak of."""
+
+SAMPLINGS: Final = {
+    "PoissonSampled": SamplingRule("Poisson sampling", ADD_REMOVE),
+    "FixedSizeSampled": SamplingRule("fixed-size sampling", REPLACE_ONE),
+}
+
+
+def check_said(kind: str, adjacency: Adjacency | None) -> None:
+    """Refuse an adjacency that the event cannot speak of; unsaid is not yet one."""
+    known, rule = checked(adjacency), LEAVES[kind]
+    if known is None:
+        return
+    if known.change == "add or remove" and not rule.knows_absence:
+        raise ParameterError(
+            f"randomized response shows how many answered, so it cannot hide a change such as '{known}'. "
+            "Use one that replaces, such as adjacency=REPLACE_ONE."
+        )
+    if not rule.covers_many and not _is_at_most_one(known):
+        raise ParameterError(
+            f"max_records must be 1, as a person with several answers pays for each; got '{known}'. "
+            "Say person(column, max_records=1, change='replace')."
+        )
+
+
+def check_sampled(sampling: str, adjacency: Adjacency | None, leaves: Iterable[str]) -> None:
+    """Refuse a sample of an event that holds under `adjacency` and is made of these kinds of leaves."""
+    rule = SAMPLINGS[sampling]
+    change = rule.unsaid.change
+    if adjacency is not None and adjacency.change != change:
+        raise AdjacencyMismatch(
+            f"{rule.name} is accounted for under '{change}', but the event holds under '{adjacency}'. "
+            f"State its sensitivity under '{change}'."
+        )
+    if adjacency is not None and not _is_one_record(adjacency):
+        raise AdjacencyMismatch(
+            f"{rule.name} draws records one by one, so what is protected must be one record, but the event holds under "
+            f"'{adjacency}'. Protect a record, or a person with max_records=1; for all the records of a person, "
+            "sample persons first and let each be one record."
+        )
+    for kind in leaves:
+        check_said(kind, adjacency or rule.unsaid)
+
+
+def _is_at_most_one(adjacency: Adjacency) -> bool:
+    return adjacency.protects != "person" or adjacency.max_records == 1
+
+
+def _is_one_record(adjacency: Adjacency) -> bool:
+    return adjacency.protects in ("record", "person") and _is_at_most_one(adjacency)
