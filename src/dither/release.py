@@ -53,6 +53,8 @@ class Door:
         happened, as what happened may depend on the data. With a `key`, the answer is kept before it is given, and
         the same question under the same key gives the same bytes at no further cost.
         """
+        for each in exact:
+            each._rehearse()
         charge = self.ledger.charge(self.account, event, cost, question, key=key, by=by)
         if charge.answer is not None:
             return _read(charge.answer), charge.entry

@@ -146,7 +146,7 @@ def test_columns_are_grouped_by_as_a_list_too(visits: pa.Table, opened: Open) ->
 
 def test_a_dataset_says_what_is_public_of_it(visits: pa.Table, opened: Open) -> None:
     data = opened(visits.append_column("list", pa.array([[1]] * 180)), dp.Rows(), dp.PureDP(1))
-    assert data.columns == {"user": "whole", "city": "text", "age": "whole", "spend": "real", "list": "array<int64>"}
+    assert data.columns == {"user": "whole", "city": "text", "age": "whole", "spend": "real", "list": "BIGINT[]"}
     assert data.with_columns(old=dp.col("age") > 60).columns["old"] == "truth"
     assert data.budget.epsilon(0) == 1
     data.count(epsilon="0.25")

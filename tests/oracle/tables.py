@@ -1,8 +1,8 @@
 """What a bounded table must answer, in plain Python: one row, one person and one group at a time.
 
 Nothing here is shared with `dither.tables`. Expressions are nested tuples such as ("<", ("column", "x"), ("value", 3)).
-Numbers follow the documented rules: NaN is missing, a text is the number or the day that is written there, arithmetic
-is that of doubles between 1e-100 and 1e100.
+Numbers follow the documented rules: NaN is missing, a text is the number or the day that is written there, all numbers
+are doubles between 1e-100 and 1e100 in magnitude, or 0.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def _number(value: Any) -> float | None:
         plain = value.strip(" ")
         if re.fullmatch(r"[+-]?(\d{1,30}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?", plain, re.ASCII) is None:
             return None
-        return float(plain)
+        return _tame(float(plain))
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    return float(value)
+    return _tame(float(value))
 
 
 def _day(value: Any) -> date | None:
@@ -99,7 +99,7 @@ def evaluate(expression: Any, row: Row) -> Any:
     if verb in _COMPARISONS:
         return _compared(verb, *values)
     if verb in _ARITHMETIC:
-        numbers = [_tame(_number(value)) for value in values]
+        numbers = [_number(value) for value in values]
         return None if None in numbers else _tame(_ARITHMETIC[verb](*numbers))
     if verb in _PARTS:
         day = _day(values[0])

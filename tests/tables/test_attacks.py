@@ -126,8 +126,9 @@ def test_c43_c44_the_engine_is_sealed(attempt: str, tmp_path: Any) -> None:
 
 
 def _run(engine: DuckDB, query: str) -> Any:
+    table = engine.upload(pa.table({"x": [1]}))
     engine._compiled = lambda expression: query  # type: ignore[method-assign]
-    return engine.fetch(engine.upload(pa.table({"x": [1]})))
+    return engine.fetch(table)
 
 
 def test_c45_names_that_an_engine_confuses() -> None:

@@ -59,8 +59,8 @@ def _looked_at(
     try:
         with working("looking at the columns"):
             seen = public_columns(opened) if public else {}
-            kinds = text_kinds(opened, opened.table.columns)
-            types = {name: str(of) for name, of in opened.table.schema().items()}
+            kinds = text_kinds(opened, opened.columns)
+            types = {name: str(opened.table.schema()[name]) for name in opened.columns}
             return {name: kinds.get(name, of) for name, of in types.items()}, kinds, seen
     finally:
         opened.engine.backend.disconnect()

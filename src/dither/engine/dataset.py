@@ -12,7 +12,7 @@ from dither.exact import in_words
 from dither.ledger import Account, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.release import Door
-from dither.tables import missing_column, open_source
+from dither.tables import open_source
 from dither.unit.contribution import Person, Rows, TableUnit
 
 __all__ = ["Dataset"]
@@ -48,8 +48,8 @@ class Dataset(Query):
             opened = open_source(source, table, identity)
             if isinstance(source, str | os.PathLike | list | tuple):  # sessions and tables of others stay open
                 ours.callback(opened.engine.backend.disconnect)
-            if isinstance(unit, Person) and unit.column not in opened.table.columns:
-                raise missing_column(unit.column, list(opened.table.columns))
+            if isinstance(unit, Person):
+                opened.check(unit.column)
             book = ledger if isinstance(ledger, Ledger) else _book(ledger, create=budget is not None)
             if book is not ledger:
                 ours.callback(book.close)

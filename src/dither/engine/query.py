@@ -31,6 +31,7 @@ from dither.tables import (
     Lattice,
     Source,
     arrow_table,
+    columns_of,
     different,
     filtered,
     joined,
@@ -39,6 +40,8 @@ from dither.tables import (
     no_text_is_read,
     not_reserved,
     one_row_each,
+    refused_column,
+    shown,
     with_values,
 )
 from dither.unit.contribution import Person, TableUnit
@@ -82,7 +85,15 @@ class Query(Shortcuts):
         In a CSV file all are texts, read as numbers or days where these are needed. A column of another type is named
         by that type, and cannot be used.
         """
-        return kinds_of(self._table)
+        return {**self.origin._source.refused, **kinds_of(self._table)}
+
+    def _mentions(self, *said: str | Expression | None) -> None:
+        """Refuse columns of the source that did not enter, by name and type."""
+        refused = self.origin._source.refused
+        for each in said:
+            names = columns_of(each) if isinstance(each, Expression) else {str(each)}
+            for name in names & refused.keys() - set(self._table.columns):
+                raise refused_column(name, refused[name])
 
     def _with(self, *words: str, **changes: Any) -> Query:
         if "_table" in changes and self.origin._source.has_types:
@@ -101,6 +112,7 @@ class Query(Shortcuts):
         for condition in conditions:
             if not isinstance(condition, Expression):
                 raise ParameterError("where takes conditions such as dp.col('age') >= 18.")
+            self._mentions(condition)
             table = filtered(table, condition)
         return self._with(*(f"where {each}" for each in conditions), _table=table)
 
@@ -114,6 +126,7 @@ class Query(Shortcuts):
             if not isinstance(expression, Expression):
                 raise ParameterError(f"with_columns takes expressions such as dp.col('price') * 2; {name!r} is none.")
             not_reserved(name)
+            self._mentions(expression)
         words = (f"with {in_quotes(name)} = {expression}" for name, expression in columns.items())
         return self._with(*words, _table=with_values(self._table, columns))
 
@@ -124,6 +137,7 @@ class Query(Shortcuts):
         one row. It must really be public: it is not protected.
         """
         self._rows("join")
+        self._mentions(on)
         known = arrow_table(public)
         table = joined(self.origin._source.engine, self._table, known, on)
         return self._with(f"join the public table {fingerprint(known)} on {in_quotes(on)}", _table=table)
@@ -143,7 +157,8 @@ class Query(Shortcuts):
         if not columns:
             raise ParameterError("per_person takes one or more aggregates, such as visits=dp.count().")
         asked = {name: _within_person(name, aggregate) for name, aggregate in columns.items()}
-        origin = replace(self.origin, unit=Person(unit.column))
+        self._mentions(*(of for _, of, _ in asked.values()))
+        origin = replace(self.origin, unit=Person(unit.column), _source=replace(self.origin._source, refused={}))
         words = _asked(columns)
         table = one_row_each(self._table, unit.column, asked)
         return self._with(f"per person {words}", origin=origin, _table=table)
@@ -172,9 +187,10 @@ class Query(Shortcuts):
             raise ParameterError("bins are public already: leave keys=... out.")
         public = public_keys(plain, keys) if keys is not None else None
         table = self._table
+        self._mentions(*plain, *(each.of for each in binned))
         for name in plain:
             if name not in table.columns:
-                raise missing_column(name, list(table.columns))
+                raise missing_column(name, shown(table))
         made: dict[str, Expression] = {name: Column(name) for name in plain}
         for each in binned:
             table = filtered(table, each.within)
@@ -274,6 +290,7 @@ class Question:
         """Refuse columns that do not exist or are of the wrong type. No data is touched."""
         needs: dict[str, Need] = {}
         for aggregate in self.aggregates.values():
+            self.query._mentions(getattr(aggregate, "of", None))
             needs |= aggregate.needs
         questions(needs.values(), self._bounded, lambda: 0)
 

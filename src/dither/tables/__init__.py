@@ -1,8 +1,9 @@
 """The only room that touches rows, and the only one that imports Ibis: dataset → bounded table → exact aggregate."""
 
 from dither.tables.bounded import BoundedTable, ExactAggregate
-from dither.tables.compiled import different, kinds_of, missing_column, with_values
-from dither.tables.expression import Column, Expression, col, if_else
+from dither.tables.compiled import different, kinds_of, missing_column, shown, with_values
+from dither.tables.engines.entry import refused_column
+from dither.tables.expression import Column, Expression, col, columns_of, if_else
 from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
 from dither.tables.measure import Centred, Measure, People, RowCount, Squares, Sum, Values
 from dither.tables.reshaped import filtered, joined, one_row_each
@@ -27,6 +28,7 @@ __all__ = [
     "Values",
     "arrow_table",
     "col",
+    "columns_of",
     "different",
     "filtered",
     "if_else",
@@ -38,5 +40,7 @@ __all__ = [
     "not_reserved",
     "one_row_each",
     "open_source",
+    "refused_column",
+    "shown",
     "with_values",
 ]

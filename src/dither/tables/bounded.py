@@ -26,8 +26,9 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import ParameterError
-from dither.tables.compiled import clamped, is_present, kind_of, missing_column, number, of_kind, with_values
+from dither.tables.compiled import clamped, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.engines import Engine
+from dither.tables.engines.entry import identity_of
 from dither.tables.expression import Expression
 from dither.tables.lattice import Lattice
 from dither.tables.measure import Measure, Reduced
@@ -47,6 +48,11 @@ class ExactAggregate:
 
     _engine: Engine
     _expression: ir.Table
+
+    def _rehearse(self) -> None:
+        """Refuse it, free of charge, if the engine cannot be asked, or cannot run it on a table without rows."""
+        self._engine.ready()
+        self._engine.rehearse(self._expression)
 
     def _open(self) -> Iterator[pa.RecordBatch]:
         """Keys and whole numbers, in batches of groups. Called by `dither.release` alone, after the charge."""
@@ -71,11 +77,8 @@ class BoundedTable:
     def __post_init__(self) -> None:
         if isinstance(self.unit, Person):
             if self.unit.column not in self.rows.columns:
-                raise missing_column(self.unit.column, list(self.rows.columns))
-            if self.rows[self.unit.column].type().is_floating():
-                raise ParameterError(
-                    f"the column {self.unit.column!r} holds floating-point numbers, which cannot tell persons apart."
-                )
+                raise missing_column(self.unit.column, shown(self.rows))
+            identity_of(self.rows, self.unit.column)
         typed = with_values(self.rows, _prefixed(self.keys))
         for name in self.keys:
             if kind_of(self._key(typed, name)) == "real":
@@ -136,7 +139,7 @@ class BoundedTable:
     def _attributed(self, wanted: Mapping[str, Expression]) -> ir.Table:
         """Rows of a known person in a wanted group: who, the keys, and the wanted values."""
         table = with_values(self.rows, {**_prefixed(self.keys), **wanted})
-        who = {_PERSON: table[self.unit.column]} if isinstance(self.unit, Person) else {}
+        who = {_PERSON: identity_of(table, self.unit.column)} if isinstance(self.unit, Person) else {}
         values = {**who, **{key: self._key(table, key) for key in self.keys}, **{name: table[name] for name in wanted}}
         table = table.select(**values or {_ROWS: ibis.literal(1)})  # rows that are only counted, and by nothing
         if who:
@@ -185,7 +188,7 @@ class BoundedTable:
         """Single rows with a value, as it is `read`: of each person few groups, and few rows in each of them."""
         rows = self._attributed({"dither_value": of})
         rows = rows.mutate(dither_value=read(rows["dither_value"]))
-        rows = rows.filter(is_present(rows["dither_value"]))
+        rows = rows.filter(rows["dither_value"].notnull())
         if not isinstance(self.unit, Person):
             return rows
         rows = self._first(rows, [_PERSON, *self.keys], ["dither_value"], self.unit.max_rows_per_group, salt)

@@ -1,7 +1,7 @@
 """Expressions in the words of the engine.
 
 Each operation becomes a column of its own, and operations of one depth are added together, so that a query grows with
-the expression and not with its repetitions: `_tamed` names its argument four times.
+the expression and not with its repetitions: `tame` names its argument several times.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
-from decimal import Decimal
 from typing import Any, Final
 
 import ibis
@@ -18,35 +17,30 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from dither.errors import ParameterError
+from dither.tables.engines.entry import SMALLEST, tame
 from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, Column, Expression, Literal, Operation
 from dither.tables.written import DAY, written_day, written_number
 
 __all__ = [
     "ARITHMETIC_PREFIX",
-    "LARGEST",
-    "SMALLEST",
     "between",
     "clamped",
     "different",
-    "entered",
-    "is_present",
     "kind_of",
     "kinds_of",
     "missing_column",
     "number",
     "of_kind",
+    "shown",
     "with_values",
 ]
 
-LARGEST: Final = 1e100
-"""Larger magnitudes become this one, so that a product of two of them is still finite."""
-SMALLEST: Final = 1e-100
-_PREFIX: Final = "dither part "
+_OURS: Final = "dither "
+_PREFIX: Final = f"{_OURS}part "
 ARITHMETIC_PREFIX: Final = f"{_PREFIX}of arithmetic "
 """How columns begin that hold one operation each which is named several times by the next one."""
 _ALL_WHOLE: Final = 2.0**53
 """Doubles of at least this magnitude are whole numbers, and not all whole numbers are among them."""
-_FIRST_DAY, _LAST_DAY = date(1, 1, 1), date(9999, 12, 31)
 
 
 def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Table:
@@ -66,35 +60,25 @@ def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Ta
         names |= {id(each): f"{_prefix(each)}{len(names) + index}" for index, each in enumerate(new)}
         raw = {names[id(each)]: _operation(each, [_value(part, staged, names) for part in each.parts]) for each in new}
         staged = staged.mutate(**raw)
-        tame = {names[id(each)]: _tamed(staged[names[id(each)]]) for each in new if each.verb in ARITHMETIC}
-        staged = staged.mutate(**tame) if tame else staged
+        tamed = {names[id(each)]: tame(staged[names[id(each)]]) for each in new if each.verb in ARITHMETIC}
+        staged = staged.mutate(**tamed) if tamed else staged
     finished = staged.mutate(**{name: _value(each, staged, names) for name, each in expressions.items()})
     return finished.drop(*names.values()) if names else finished
 
 
 def kind_of(value: ir.Value) -> str:
-    """The kind of a value: whole, real, text, truth or date. Other types are refused."""
+    """The kind of a value: whole, real, text, truth or date. Others do not enter (entry.py)."""
     of = value.type()
-    kind = _kind(of)
-    if kind is not None:
-        return kind
-    raise ParameterError(
-        f"a column of the type {of} cannot be used here. "
-        "Columns hold whole or real numbers, texts, truth values or dates."
-    )
+    return next(kind for kind, test in _KINDS.items() if test(of))
 
 
 def kinds_of(table: ir.Table) -> dict[str, str]:
-    """The kind of each column; where it has none, its type. No row is looked at."""
-    return {name: _kind(of) or str(of) for name, of in table.schema().items()}
-
-
-def _kind(of: dt.DataType) -> str | None:
-    return next((kind for kind, test in _KINDS.items() if test(of)), None)
+    """The kind of each column. No row is looked at."""
+    return {name: kind_of(table[name]) for name in shown(table)}
 
 
 def number(value: ir.Value) -> Any:
-    """A double, NULL for NaN; other kinds are refused. Whole numbers beyond 2^53 are rounded.
+    """A tame double (entry.py); other kinds are refused. Whole numbers beyond 2^53 are rounded.
 
     A text is the number that is written there, or NULL. A text that the question itself says is a mistake.
     """
@@ -104,13 +88,10 @@ def number(value: ir.Value) -> Any:
     if kind == "text":
         if (said := _said(value)) is not None:
             raise ParameterError(f"a number is needed in this place, and {said!r} is a text. Write it without quotes.")
-        return written_number(value)
+        return tame(written_number(value))
     if kind not in ("whole", "real"):
         raise ParameterError(f"a number is needed in this place, and the expression gives a {kind}.")
-    if _is_unlimited(value):
-        return _of_unlimited(value)
-    double = value.cast("float64")
-    return double.isnan().ifelse(ibis.null("float64"), double) if value.type().is_floating() else double
+    return value.cast("float64")
 
 
 def day(value: ir.Value) -> Any:
@@ -152,18 +133,6 @@ def of_kind(value: ir.Value, kind: str) -> Any:
     return value
 
 
-def _is_unlimited(value: ir.Value) -> bool:
-    """Whether these are the decimals of PostgreSQL that have any number of digits, infinities and NaN."""
-    return bool(value.type().is_decimal() and value.type().precision is None)
-
-
-def _of_unlimited(value: Any) -> Any:
-    """A tame double: the cast of PostgreSQL fails on decimals beyond the range of doubles."""
-    most, least = (ibis.literal(Decimal(of), type=dt.Decimal()) for of in (f"{LARGEST:e}", f"{SMALLEST:e}"))
-    finite = clamped(is_present(value).ifelse(value, ibis.null(dt.Decimal())), -most, most)
-    return (finite.abs() < least).ifelse(ibis.literal(Decimal(0), type=dt.Decimal()), finite).cast("float64")
-
-
 def clamped(value: Any, low: Any, high: Any) -> Any:
     """The value between two bounds; NULL stays NULL (`least` and `greatest` of the engines pass over it)."""
     return value.notnull().ifelse(between(value, low, high), ibis.null(value.type()))
@@ -172,13 +141,6 @@ def clamped(value: Any, low: Any, high: Any) -> Any:
 def between(value: Any, low: Any, high: Any) -> Any:
     """The value between two bounds, and one of them for NULL: where there is none, or where a guard stands outside."""
     return ibis.greatest(ibis.least(value, high), low)
-
-
-def is_present(value: Any) -> Any:
-    """Whether there is a value: neither NULL nor NaN."""
-    if _is_unlimited(value):
-        return value.notnull() & (value.cast("string") != "NaN")
-    return value.notnull() & ~value.isnan() if value.type().is_floating() else value.notnull()
 
 
 def different(existing: Iterable[str], new: Iterable[str]) -> None:
@@ -192,17 +154,22 @@ def different(existing: Iterable[str], new: Iterable[str]) -> None:
             )
 
 
+def shown(table: ir.Table) -> list[str]:
+    """The names of the columns that questions may use."""
+    return [name for name in table.columns if not name.startswith(_OURS)]
+
+
 def missing_column(name: str, existing: list[str]) -> ParameterError:
     """The refusal of a name that is not there."""
     return ParameterError(f"Column {name!r} is not found. Existing columns: {', '.join(existing)}.")
 
 
 _KINDS: Final[dict[str, Callable[[dt.DataType], bool]]] = {
-    "whole": lambda of: of.is_integer() and not of.is_uint64(),
-    "real": lambda of: of.is_floating() or of.is_decimal() or of.is_uint64(),
-    "text": lambda of: of.is_string() or of.is_uuid(),
+    "whole": lambda of: of.is_integer(),
+    "real": lambda of: of.is_floating(),
+    "text": lambda of: of.is_string(),
     "truth": lambda of: of.is_boolean(),
-    "date": lambda of: of.is_date() or of.is_timestamp(),
+    "date": lambda of: of.is_date(),
 }
 
 
@@ -223,40 +190,24 @@ def _value(expression: Expression, table: ir.Table, names: Mapping[int, str]) ->
     if isinstance(expression, Operation):
         return table[names[id(expression)]]
     if isinstance(expression, Literal):
-        of = {bool: "boolean", int: "int64", float: "float64", str: "string", date: "date"}[type(expression.value)]
-        return ibis.literal(expression.value, type=of)
+        value = expression.value
+        of = {bool: "boolean", int: "int64", float: "float64", str: "string", date: "date"}[type(value)]
+        is_tiny = isinstance(value, float) and abs(value) < SMALLEST
+        return ibis.literal(0.0 if is_tiny else value, type=of)
     assert isinstance(expression, Column)
     if expression.name not in table.columns:
-        raise missing_column(expression.name, [name for name in table.columns if not name.startswith(_PREFIX)])
-    return entered(table[expression.name])
-
-
-def entered(value: Any) -> Any:
-    """A column as expressions see it: what engines know by several types is one type here.
-
-    A time is its day, and a day outside the years 1 to 9999 (infinite ones among them) is NULL; a text has no padding
-    and no longest length; a UUID is a text.
-    """
-    kind = kind_of(value)
-    if kind == "date":
-        found = value.cast("date")
-        return found.between(_FIRST_DAY, _LAST_DAY).ifelse(found, ibis.null("date"))
-    return value.cast("string") if kind == "text" else value
+        raise missing_column(expression.name, shown(table))
+    return table[expression.name]
 
 
 def _operation(operation: Operation, parts: list[Any]) -> Any:
     if operation.verb in COMPARISONS:
         return _compared(operation.verb, *parts)
     if operation.verb in ARITHMETIC:
-        return _ARITHMETIC[operation.verb](*(_tamed(number(part)) for part in parts))
+        return _ARITHMETIC[operation.verb](*map(number, parts))
     if operation.verb in DATES:
         return _date_part(operation.verb, parts[0])
     return _logic(operation.verb, parts) if operation.verb in LOGIC else _choice(operation.verb, parts)
-
-
-def _tamed(value: Any) -> Any:
-    """Magnitudes between 1e-100 and 1e100, or 0; NULL stays NULL."""
-    return (value.abs() < SMALLEST).ifelse(0.0, clamped(value, -LARGEST, LARGEST))
 
 
 def _floored(value: Any) -> Any:
@@ -306,7 +257,7 @@ def _compared(verb: str, a: ir.Value, b: ir.Value) -> Any:
 
 def _logic(verb: str, parts: list[Any]) -> Any:
     if verb == "is_null":
-        return ~is_present(parts[0])
+        return parts[0].isnull()
     if verb == "is_in":
         first, *others = parts
         found = _compared("==", first, others[0])

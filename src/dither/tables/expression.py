@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from dither.errors import ParameterError
 
-__all__ = ["Column", "Expression", "Literal", "Operation", "col", "if_else"]
+__all__ = ["Column", "Expression", "Literal", "Operation", "col", "columns_of", "if_else"]
 
 ARITHMETIC: Final = ("+", "-", "*", "/", "negative", "abs", "floor")
 COMPARISONS: Final = ("==", "!=", "<", "<=", ">", ">=")
@@ -213,6 +213,13 @@ def literal(value: Any) -> Expression:
     if isinstance(value, int) and not abs(value) < 2**63:
         raise ParameterError("whole numbers in expressions lie strictly between -2^63 and 2^63.")
     return Literal(value)
+
+
+def columns_of(expression: Expression) -> set[str]:
+    """The names of the columns that an expression mentions."""
+    if isinstance(expression, Operation):
+        return set().union(*map(columns_of, expression.parts))
+    return {expression.name} if isinstance(expression, Column) else set()
 
 
 def _nodes(expression: Expression) -> int:

@@ -21,7 +21,8 @@ import ibis
 
 from dither.errors import ParameterError
 from dither.exact import Number, rational
-from dither.tables.compiled import LARGEST, SMALLEST, between
+from dither.tables.compiled import between
+from dither.tables.engines.entry import LARGEST, SMALLEST
 
 __all__ = ["SQUARE_BITS", "SUM_BITS", "Lattice"]
 
@@ -70,7 +71,11 @@ class Lattice:
         return max(abs(self.low), abs(self.high))
 
     def steps(self, real: Any) -> Any:
-        """How many steps each double lies above `low`; NULL where it is missing."""
+        """How many steps each tame double lies above `low`; NULL where it is missing.
+
+        The quotient cannot underflow, on which PostgreSQL fails: a double that is not 0 is at least 1e-100, a bound is
+        at least a step, and a step is at most 1e100 (its bounds are at most that), so it is at least 1e-200, or 0.
+        """
         low, high, step = float(self.low * self.step), float(self.high * self.step), float(self.step)
         above = (between(real, low, high) / step + 0.5).floor().cast("int64") - self.low
         return real.notnull().ifelse(between(above, 0, self.width), ibis.null("int64"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither.errors import EngineError
-from dither.tables.compiled import entered, kind_of, number
+from dither.tables.compiled import kind_of, number, shown
 from dither.tables.source import Source
 
 __all__ = ["PublicColumn", "public_columns"]
@@ -29,15 +29,14 @@ class PublicColumn:
 def public_columns(source: Source) -> dict[str, PublicColumn]:
     """The columns of a public table. Texts are numbers if all of them are, as aggregates would read them."""
     try:
-        return {name: _column(source.table[name]) for name in source.table.columns}
+        return {name: _column(source.table[name]) for name in shown(source.table)}
     except Exception as error:  # the words of the engine may be long and about its own affairs
         kind = type(error).__name__
     raise EngineError(f"the values of the table cannot be read ({kind}). Check the file, or leave --public out.")
 
 
 def _column(column: Any) -> PublicColumn:
-    kind = kind_of(column)
-    value = entered(column)
+    kind, value = kind_of(column), column
     if kind in ("whole", "real", "text"):
         double = number(value)
         asked = (value.count(), double.min(), double.max(), double.count())

@@ -9,8 +9,9 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import ParameterError
-from dither.tables.compiled import different, entered, kind_of, missing_column, number, of_kind, with_values
+from dither.tables.compiled import different, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.engines import Engine
+from dither.tables.engines.entry import identity_of, tame
 from dither.tables.expression import Expression
 from dither.tables.lattice import Lattice
 from dither.tables.source import not_reserved
@@ -35,7 +36,7 @@ def joined(engine: Engine, table: ir.Table, public: pa.Table, on: str) -> ir.Tab
     """
     _check_public(public, on)
     if on not in table.columns:
-        raise missing_column(on, list(table.columns))
+        raise missing_column(on, shown(table))
     others = [name for name in public.column_names if name != on]
     for name in others:
         not_reserved(name)
@@ -43,7 +44,7 @@ def joined(engine: Engine, table: ir.Table, public: pa.Table, on: str) -> ir.Tab
             raise ParameterError(f"both tables have a column {name!r}. Rename it in the public one.")
     different(table.columns, others)
     uploaded = engine.upload(public.rename_columns([_KEY if name == on else name for name in public.column_names]))
-    key = of_kind(entered(table[on]), kind_of(uploaded[_KEY]))
+    key = of_kind(table[on], kind_of(uploaded[_KEY]))
     if kind_of(key) == "real":
         raise ParameterError(f"tables are joined by values that repeat, and {on!r} holds real numbers.")
     rows = table.mutate(**{_WHERE: key})
@@ -79,7 +80,8 @@ def one_row_each(
         if name == person:
             raise ParameterError(f"the column {name!r} tells persons apart and cannot be replaced.")
     needed = {f"dither of {name}": of for name, (_, of, _) in asked.items() if of is not None}
-    rows = with_values(table.filter(table[person].notnull()), needed)
+    who = identity_of(table, person)
+    rows = with_values(table.filter(who.notnull()), needed)
     steps = {
         f"dither of {name}": lattice.steps(number(rows[f"dither of {name}"]))
         for name, (_, _, lattice) in asked.items()
@@ -87,7 +89,9 @@ def one_row_each(
     }
     rows = rows.mutate(**steps) if steps else rows
     totals = {name: _reduced(verb, rows, f"dither of {name}", lattice) for name, (verb, _, lattice) in asked.items()}
-    return rows.group_by(person).aggregate(**totals)
+    # A person's entered column is a function of what tells persons apart, so both together group as that does alone.
+    found = rows.group_by(list({person: None, who.get_name(): None})).aggregate(**totals)
+    return found.mutate(**{name: tame(found[name]) for name in totals if found[name].type().is_floating()})
 
 
 def _reduced(verb: str, rows: Any, name: str, lattice: Lattice | None) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,9 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.compiled import different
+from dither.tables.compiled import different, missing_column, shown
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import SEPARATED, DuckDB
+from dither.tables.engines.entry import refused_column
 
 __all__ = ["Source", "arrow_table", "is_frame", "not_reserved", "open_source"]
 
@@ -37,22 +38,50 @@ _MICROSECONDS = {"s": 10**6, "ms": 10**3}
 
 @dataclass(frozen=True)
 class Source:
-    """A table in an engine."""
+    """A table in an engine, of which nothing but its sealed entry is seen."""
 
     engine: Engine
     table: ir.Table
+    """Its columns, entered (entry.py)."""
+    refused: Mapping[str, str]
+    """The columns that did not enter, with their types."""
     identity: str
     parts: frozenset[str] = frozenset()
     """The files or tables that it consists of, each by a name of its own: two sources that share one share people."""
     has_types: bool = True
     """Whether columns have types of their own; in files of separated values all of them are texts."""
 
-    def __post_init__(self) -> None:
-        if not self.table.columns:
+    @classmethod
+    def of(
+        cls,
+        engine: Engine,
+        table: ir.Table,
+        identity: str,
+        parts: frozenset[str] = frozenset(),
+        *,
+        has_types: bool = True,
+    ) -> Source:
+        """The table as it is, sealed here once and for all."""
+        if not table.columns:
             raise ParameterError("the source has no columns.")
-        different((), self.table.columns)
-        for name in self.table.columns:
+        different((), table.columns)
+        for name in table.columns:
             not_reserved(name)
+        sealed = engine.sealed(table)
+        return cls(engine, sealed.table, sealed.refused, identity, parts, has_types)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that entered."""
+        return shown(self.table)
+
+    def check(self, *names: str) -> None:
+        """Refuse names of columns that do not exist or did not enter."""
+        for name in names:
+            if name in self.refused:
+                raise refused_column(name, self.refused[name])
+            if name not in self.columns:
+                raise missing_column(name, self.columns)
 
 
 def not_reserved(name: str) -> None:
@@ -76,8 +105,11 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
         return _database(source, table, identity)
     if isinstance(source, ir.Table):
         _not_needed(table)
-        engine = _engine_of(source)
-        return Source(engine, engine.plain(source), _named(identity))
+        return _opened(
+            lambda: Source.of(engine := _engine_of(source), engine.plain(source), _named(identity)),
+            "the Ibis table cannot be opened",
+            "Check that its connection is open and that its tables are there.",
+        )
     if _library(source) == "pyspark":
         return _spark(source, table, identity)
     _not_needed(table)
@@ -87,10 +119,11 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
             f"Spark; got the type {type(source).__name__}."
         )
     named, frame, own = _named(identity), arrow_table(source), DuckDB()
-    found = _opened(
-        lambda: own.frame(frame), "the frame cannot be read", "Check that DuckDB knows the types of its columns."
+    return _opened(
+        lambda: Source.of(own, own.frame(frame), named),
+        "the frame cannot be read",
+        "Check that DuckDB knows the types of its columns.",
     )
-    return Source(own, found, named)
 
 
 def arrow_table(frame: Any) -> pa.Table:
@@ -178,14 +211,14 @@ def _files(patterns: list[str], identity: str | None) -> Source:
             "Give the data one name that stays the same: identity='visits 2024'."
         )
     engine = DuckDB()
-    table = _opened(
-        lambda: engine.files(paths),
+    parts = frozenset(f"file:{_digest([str(path)])}" for path in paths)
+    name = identity or f"files:{_digest(map(str, paths))}:{paths[0].name}"
+    has_types = paths[0].suffix.lower() not in SEPARATED
+    return _opened(
+        lambda: Source.of(engine, engine.files(paths), name, parts, has_types=has_types),
         f"the files at {said} cannot be read as a table",
         "Check that they are CSV files in UTF-8 with a header line, or Parquet files, and that none is empty.",
     )
-    parts = frozenset(f"file:{_digest([str(path)])}" for path in paths)
-    name = identity or f"files:{_digest(map(str, paths))}:{paths[0].name}"
-    return Source(engine, table, name, parts, has_types=paths[0].suffix.lower() not in SEPARATED)
 
 
 def _found(pattern: str) -> list[Path]:
@@ -213,7 +246,7 @@ def _database(url: str, table: str | None, identity: str | None) -> Source:
         engine = PostgreSQL.at(url)
         try:
             found, place = engine.table(table)
-            return Source(engine, found, identity or place, engine.parts(table))
+            return Source.of(engine, found, identity or place, engine.parts(table))
         except BaseException:
             engine.backend.disconnect()
             raise
@@ -242,16 +275,22 @@ def _spark(source: Any, table: str | None, identity: str | None) -> Source:
     if hasattr(source, "sparkSession"):
         _not_needed(table)
         engine = Spark(source.sparkSession)
-        return Source(engine, engine.plain(engine.frame(source)), _named(identity))
+        named = _named(identity)
+        return _opened(
+            lambda: Source.of(engine, engine.plain(engine.frame(source)), named),
+            "the Spark frame cannot be opened",
+            "Check that it can be shown.",
+        )
     if table is None:
         raise ParameterError("a Spark session needs table=..., the name of a table or view of the session.")
     engine = Spark(source)
-    found, place = _opened(
-        lambda: (engine.plain(engine.backend.table(table)), engine.place(table)),
+    return _opened(
+        lambda: Source.of(
+            engine, engine.plain(engine.backend.table(table)), identity or f"spark:{engine.place(table)}"
+        ),
         f"the table {table!r} of the Spark session cannot be opened",
         "Check that it is a table or a view of this session.",
     )
-    return Source(engine, found, identity or f"spark:{place}")
 
 
 def _engine_of(table: ir.Table) -> Engine:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import ibis
 import ibis.expr.types as ir
@@ -15,6 +15,7 @@ from dither.errors import ParameterError
 from dither.tables.compiled import different
 from dither.tables.engines.encoding import is_utf8
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
+from dither.tables.engines.entry import ColumnType, as_type, day, tame, text, truth, whole
 from dither.tables.engines.quotes import is_one_line_each
 
 __all__ = ["SEPARATED", "DuckDB"]
@@ -34,10 +35,52 @@ _SEALED = (
 )
 
 
+def _wide(value: Any) -> Any:
+    """Numbers of up to 39 digits, which doubles hold, rounded: they need no taming."""
+    return as_type(value, "float64")
+
+
+def _hexadecimal(value: Any) -> Any:
+    return builtin("hex", "string", value)
+
+
+_WHOLE = ColumnType("whole", whole)
+_WIDE = ColumnType("real", _wide, identify=text)
+_REAL = ColumnType("real", tame)
+_TEXT = ColumnType("text", text)
+_TIME = ColumnType("date", day, identify=text)
+
+
 class DuckDB(Engine):
     """DuckDB in memory; it spills to disk when a query needs more memory than it has."""
 
     name = "DuckDB"
+    column_types: ClassVar[Mapping[str, ColumnType]] = {
+        "TINYINT": _WHOLE,
+        "SMALLINT": _WHOLE,
+        "INTEGER": _WHOLE,
+        "BIGINT": _WHOLE,
+        "UTINYINT": _WHOLE,
+        "USMALLINT": _WHOLE,
+        "UINTEGER": _WHOLE,
+        "UBIGINT": _WIDE,
+        "HUGEINT": _WIDE,
+        "UHUGEINT": _WIDE,
+        "DECIMAL": _WIDE,
+        "FLOAT": _REAL,
+        "DOUBLE": _REAL,
+        "VARCHAR": _TEXT,
+        "ENUM": _TEXT,
+        "UUID": _TEXT,
+        "BLOB": ColumnType("text", _hexadecimal),
+        "BOOLEAN": ColumnType("truth", truth),
+        "DATE": ColumnType("date", day),
+        "TIMESTAMP": _TIME,
+        "TIMESTAMP_S": _TIME,
+        "TIMESTAMP_MS": _TIME,
+        "TIMESTAMP_NS": _TIME,
+        "TIMESTAMP WITH TIME ZONE": _TIME,
+    }
 
     def __init__(self, backend: Any = None) -> None:
         self.backend = ibis.duckdb.connect() if backend is None else backend
@@ -101,9 +144,14 @@ class DuckDB(Engine):
         for setting in _SEALED + _LOCKED:
             self.backend.raw_sql(f"SET {setting}")
 
+    def catalogue(self, table: ir.Table) -> dict[str, str]:
+        """The types of the relation, without their parameters: those of a DECIMAL or an ENUM change nothing."""
+        found = self.backend.con.sql(self._compiled(table))
+        return dict(zip(found.columns, map(_named, found.types), strict=True))
+
     def frame(self, table: pa.Table) -> ir.Table:
         """A table that lies in memory already."""
-        uploaded = self.upload(table)
+        uploaded = self._uploaded(table)
         self._seal([])
         return uploaded
 
@@ -134,13 +182,23 @@ class DuckDB(Engine):
         inner = builtin("hash", "uint64", *values, ibis.literal(salt, type="int64"))
         return builtin("hash", "uint64", inner)
 
-    def upload(self, table: pa.Table) -> ir.Table:
+    def _uploaded(self, table: pa.Table) -> ir.Table:
         name = ibis.util.gen_name("dither_public")
         return self.backend.create_table(name, table, temp=True)
+
+    def _without_rows(self, table: ir.Table) -> ir.Table:
+        """A table of its own: what is asked of LIMIT 0 is left out before it is planned."""
+        return self.backend.create_table(ibis.util.gen_name("dither_empty"), table.limit(0), temp=True)
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._check_collation()  # the connection may belong to others as well
         yield from self.backend.con.sql(query).to_arrow_reader(BATCH_ROWS)
+
+
+def _named(of: Any) -> str:
+    """The name of a type. One that is derived from another, such as JSON or a list, is not the other."""
+    name: str = of.id.upper()
+    return name if str(of).partition("(")[0] == name else str(of)
 
 
 def _header(path: Path) -> tuple[list[str], str]:

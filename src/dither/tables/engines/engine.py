@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from inspect import Parameter, Signature
-from threading import Lock
-from typing import Any
+from threading import Lock, RLock
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import ibis
 import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
 import ibis.expr.types as ir
 import pyarrow as pa
 
-from dither.errors import EngineError
+from dither.errors import EngineError, ParameterError
+from dither.tables.engines.entry import ColumnType, Sealed, refused_column, seal
 
 __all__ = ["BATCH_ROWS", "Engine", "builtin"]
 
 _COMPILING = Lock()
 """The options of Ibis are those of the whole process."""
+_CONNECTIONS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""A lock for each connection: two engines may share one, and a connection has one question at a time."""
+_LEAVES = (ops.PhysicalTable, ops.SQLQueryResult, ops.SQLStringView)
 
 BATCH_ROWS = 1 << 16
 """Groups that are in memory at once."""
@@ -30,6 +36,33 @@ class Engine(ABC):
     name: str
     backend: Any
     """The Ibis backend."""
+    column_types: ClassVar[Mapping[str, ColumnType]]
+    """Every type that enters, by the name that the engine's own catalogue has for it."""
+
+    @abstractmethod
+    def catalogue(self, table: ir.Table) -> dict[str, str]:
+        """The type of each column, as the engine names it: never what Ibis makes of it."""
+
+    def sealed(self, table: ir.Table) -> Sealed:
+        """The table with its columns entered, each by the expression of its type; those of other types stay outside."""
+        with self.lock:
+            for leaf in table.op().find(_LEAVES):
+                self._twin(leaf)  # now, so that no rehearsal asks the source for anything
+            return seal(table, self.catalogue(table), self.column_types)
+
+    @property
+    def lock(self) -> Any:
+        """Held while the connection is used: it answers one question at a time, whoever asks, in whatever thread."""
+        with _COMPILING:
+            return _CONNECTIONS.setdefault(self._connection, RLock())
+
+    @property
+    def _connection(self) -> Any:
+        """What must not be used by two threads at once."""
+        return self.backend.con
+
+    def ready(self) -> None:  # noqa: B027  # most engines have nothing to do
+        """See to it, before a charge, that the engine can be asked at all. No row is looked at."""
 
     @abstractmethod
     def plain(self, table: ir.Table) -> ir.Table:
@@ -47,9 +80,17 @@ class Engine(ABC):
         """Conditions under which two values are the same, NULL being the same as NULL."""
         return [a.identical_to(b)]
 
-    @abstractmethod
     def upload(self, table: pa.Table) -> ir.Table:
-        """A public table, for joins."""
+        """A public table, for joins; its columns enter as others do."""
+        with self.lock:
+            found = self.sealed(self._uploaded(table))
+        for name, of in found.refused.items():
+            raise refused_column(name, of)
+        return found.table
+
+    @abstractmethod
+    def _uploaded(self, table: pa.Table) -> ir.Table:
+        """A table in the engine, as it is."""
 
     @abstractmethod
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -75,9 +116,11 @@ class Engine(ABC):
         schema = _schema(expression)
         failed, empty = "", True
         try:
-            for batch in self._batches(self._compiled(expression), schema):
-                empty = False
-                yield batch.cast(schema)
+            query = self._compiled(expression)
+            with self.lock:
+                for batch in self._batches(query, schema):
+                    empty = False
+                    yield batch.cast(schema)
         except Exception as error:
             failed = type(error).__name__
         if failed:
@@ -87,6 +130,37 @@ class Engine(ABC):
             )
         if empty:
             yield pa.RecordBatch.from_pylist([], schema=schema)
+
+    def rehearse(self, expression: ir.Table) -> None:
+        """Run a question on tables of the same types without rows, before it is charged; refused if that fails.
+
+        Types and names decide alone, as there are no rows: the refusal is free and tells nothing of the data.
+        """
+        failed = ""
+        try:
+            with self.lock:
+                found = expression.op().find(_LEAVES)
+                asked = expression.op().replace({leaf: self._twin(leaf) for leaf in found}).to_expr()
+                for _ in self._batches(self._compiled(asked), _schema(asked)):
+                    pass
+        except Exception as error:
+            failed = type(error).__name__
+        if failed:
+            raise ParameterError(
+                f"{self.name} cannot run this question, not even on a table without rows ({failed}), so nothing was "
+                "charged. Ask it in fewer steps."
+            )
+
+    def _twin(self, leaf: Any) -> Any:
+        """A relation of the same columns and types without rows, made once."""
+        twins = vars(self).setdefault("_twins", {})
+        if leaf not in twins:
+            twins[leaf] = self._without_rows(leaf.to_expr()).op()
+        return twins[leaf]
+
+    def _without_rows(self, table: ir.Table) -> ir.Table:
+        """The table without its rows. An engine that would leave out all work on it says otherwise."""
+        return table.limit(0)
 
 
 def _schema(expression: ir.Table) -> pa.Schema:

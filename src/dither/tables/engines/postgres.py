@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from typing import Any, Final
+from decimal import Decimal
+from typing import Any, ClassVar, Final
 
 import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 import pyarrow as pa
 from psycopg import sql
@@ -15,6 +17,7 @@ from sqlglot import expressions as glot
 from dither.errors import ParameterError
 from dither.tables.compiled import ARITHMETIC_PREFIX
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
+from dither.tables.engines.entry import LARGEST, SMALLEST, ColumnType, as_type, day, tame, text, truth, whole
 
 __all__ = ["PostgreSQL"]
 
@@ -41,14 +44,57 @@ _LOOSE_TEXTS: Final = """
     FROM pg_attribute AS attribute JOIN pg_collation AS rules ON attribute.attcollation = rules.oid
     WHERE attribute.attrelid = to_regclass(%s) AND NOT rules.collisdeterministic"""
 _ANY_LOOSE: Final = "SELECT EXISTS (SELECT FROM pg_collation WHERE NOT collisdeterministic)"
+_TYPE_NAMES: Final = "SELECT oid, typname FROM pg_type WHERE oid = ANY(%s)"
 _BLANKS: Final = {"string": "", "boolean": False, "date": date(1970, 1, 1)}
 """What stands for NULL where it is compared; whether it is NULL is compared as well."""
+
+
+def _unlimited(value: Any) -> Any:
+    """A tame double of a number of any length: made tame first, as the cast fails on numbers beyond the doubles."""
+    number = as_type(value, "decimal")
+    most, least = (ibis.literal(Decimal(of), type=dt.Decimal()) for of in (f"{LARGEST:e}", f"{SMALLEST:e}"))
+    present = number.notnull() & (text(number) != "NaN")
+    clamped = ibis.greatest(ibis.least(number, most), -most)
+    tamed = (number.abs() < least).ifelse(ibis.literal(Decimal(0), type=dt.Decimal()), clamped)
+    return as_type(present.ifelse(tamed, ibis.null(dt.Decimal())), "float64")
+
+
+def _hexadecimal(value: Any) -> Any:
+    return builtin("encode", "string", value, ibis.literal("hex"))
+
+
+def _digits(value: Any) -> Any:
+    """A text that is the same for equal numbers: 1.0 and 1.00 are."""
+    return text(builtin("trim_scale", "decimal", value))
+
+
+_WHOLE = ColumnType("whole", whole)
+_REAL = ColumnType("real", tame)
+_TEXT = ColumnType("text", text)
+_TIME = ColumnType("date", day, identify=text)
 
 
 class PostgreSQL(Engine):
     """A connection to a PostgreSQL server. Groups come back through a cursor of the server, in batches."""
 
     name = "PostgreSQL"
+    column_types: ClassVar[Mapping[str, ColumnType]] = {
+        "int2": _WHOLE,
+        "int4": _WHOLE,
+        "int8": _WHOLE,
+        "float4": _REAL,
+        "float8": _REAL,
+        "numeric": ColumnType("real", _unlimited, identify=_digits),
+        "text": _TEXT,
+        "varchar": _TEXT,
+        "bpchar": _TEXT,
+        "uuid": _TEXT,
+        "bytea": ColumnType("text", _hexadecimal),
+        "bool": ColumnType("truth", truth),
+        "date": ColumnType("date", day),
+        "timestamp": _TIME,
+        "timestamptz": _TIME,
+    }
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
@@ -107,7 +153,13 @@ class PostgreSQL(Engine):
         blank = _BLANKS.get(str(a.type().copy(nullable=True)).partition("(")[0], 0)
         return [a.isnull() == b.isnull(), a.fill_null(blank) == b.fill_null(blank)]
 
-    def upload(self, table: pa.Table) -> ir.Table:
+    def catalogue(self, table: ir.Table) -> dict[str, str]:
+        """The types of the columns as `pg_type` names them."""
+        found = self.backend.con.execute(f"SELECT * FROM ({self._compiled(table)}) AS asked LIMIT 0").description
+        names = dict(self.backend.con.execute(_TYPE_NAMES, [[column.type_code for column in found]]).fetchall())
+        return {column.name: names[column.type_code] for column in found}
+
+    def _uploaded(self, table: pa.Table) -> ir.Table:
         """By COPY into a temporary table, which ends with the connection."""
         name = ibis.util.gen_name("dither_public")
         self.backend.create_table(name, schema=ibis.Schema.from_pyarrow(table.schema), temp=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import ibis
 import ibis.expr.types as ir
@@ -13,16 +13,49 @@ from pyspark.logger import PySparkLogger
 
 from dither.errors import ParameterError
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
+from dither.tables.engines.entry import ColumnType, as_type, day, tame, text, truth, whole
 
 __all__ = ["Spark"]
 
 _LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
+def _wide(value: Any) -> Any:
+    """Numbers of up to 38 digits, which doubles hold, rounded: they need no taming."""
+    return as_type(value, "float64")
+
+
+def _hexadecimal(value: Any) -> Any:
+    return builtin("hex", "string", value)
+
+
+_WHOLE = ColumnType("whole", whole)
+_REAL = ColumnType("real", tame)
+_TEXT = ColumnType("text", text)
+_TIME = ColumnType("date", day, identify=text)
+
+
 class Spark(Engine):
     """A Spark session. It must run in ANSI mode: without it, integers that overflow wrap around silently."""
 
     name = "Spark"
+    column_types: ClassVar[Mapping[str, ColumnType]] = {
+        "byte": _WHOLE,
+        "short": _WHOLE,
+        "integer": _WHOLE,
+        "long": _WHOLE,
+        "decimal": ColumnType("real", _wide, identify=text),
+        "float": _REAL,
+        "double": _REAL,
+        "string": _TEXT,
+        "char": _TEXT,
+        "varchar": _TEXT,
+        "binary": ColumnType("text", _hexadecimal),
+        "boolean": ColumnType("truth", truth),
+        "date": ColumnType("date", day),
+        "timestamp": _TIME,
+        "timestamp_ntz": _TIME,
+    }
 
     def __init__(self, session: Any) -> None:
         self.session = session
@@ -66,7 +99,21 @@ class Spark(Engine):
         frame.createOrReplaceTempView(name)
         return self.backend.table(name)
 
-    def upload(self, table: pa.Table) -> ir.Table:
+    def catalogue(self, table: ir.Table) -> dict[str, str]:
+        """The types of the columns, without their parameters."""
+        fields = self.session.sql(self._compiled(table)).schema
+        return {field.name: field.dataType.typeName() for field in fields}
+
+    @property
+    def _connection(self) -> Any:
+        return self.session
+
+    def _without_rows(self, table: ir.Table) -> ir.Table:
+        """A table of its own, from an RDD: what is asked of an empty relation is left out before it is planned."""
+        schema = self.session.sql(self._compiled(table)).schema
+        return self.frame(self.session.createDataFrame(self.session.sparkContext.emptyRDD(), schema))
+
+    def _uploaded(self, table: pa.Table) -> ir.Table:
         return self.frame(self.session.createDataFrame(table))
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,153 @@
+"""The sealed entry: how a column of each type comes in, and that others do not.
+
+Each engine lists the types of its own catalogue, and for each the expression by which a column of that type enters. The
+expression is total: whatever is stored, it gives a value of the one type of its kind (a 64-bit integer, a double, a
+text, a truth value, a day) or NULL, and the engine cannot fail on it. **So no row decides whether a question fails**:
+what comes after works on these five types alone, and is total on them. A column of a type that is not listed does not
+enter: its type is never guessed.
+
+Real numbers are tame when they enter, on every engine alike: NaN is NULL, magnitudes below 1e-100 are 0, those above
+1e100 are 1e100, infinite ones among them. Then no product, sum or quotient of two of them overflows or underflows, on
+which some engines fail.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
+import ibis.expr.types as ir
+
+from dither.errors import ParameterError
+
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "ColumnType",
+    "Sealed",
+    "as_type",
+    "day",
+    "identity_of",
+    "refused_column",
+    "seal",
+    "tame",
+    "text",
+    "truth",
+    "whole",
+]
+
+LARGEST: Final = 1e100
+"""Larger magnitudes become this one, so that a product of two of them is still finite."""
+SMALLEST: Final = 1e-100
+"""Smaller magnitudes become 0, so that a product of two others is not."""
+_FIRST_DAY, _LAST_DAY = date(1, 1, 1), date(9999, 12, 31)
+_IDENTITY: Final = "dither who "
+"""How the columns begin that tell persons apart, where the entered column does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """A type of an engine that may enter."""
+
+    kind: str
+    """What it is in expressions: whole, real, text, truth or date."""
+    enter: Callable[[Any], Any]
+    """The column as a 64-bit integer, a double, a text, a truth value or a day; NULL where a value is none of these."""
+    identify: Callable[[Any], Any] | None = None
+    """How it tells persons apart, where `enter` makes one value of several: two persons must not become one, as the
+    limits would then hold for both together. None where the entered value does; a double never does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A table of entered columns, and the columns that did not enter with their types."""
+
+    table: ir.Table
+    refused: Mapping[str, str]
+
+
+def seal(table: ir.Table, catalogue: Mapping[str, str], known: Mapping[str, ColumnType]) -> Sealed:
+    """The columns of a known type, entered; beside them what tells persons apart, under names of its own."""
+    entered: dict[str, Any] = {}
+    refused: dict[str, str] = {}
+    for name in table.columns:
+        of = known.get(catalogue[name])
+        if of is None:
+            refused[name] = catalogue[name]
+            continue
+        entered[name] = of.enter(table[name])
+        if of.identify is not None:
+            entered[_identity(name)] = of.identify(table[name])
+    if not entered:
+        raise ParameterError(f"no column of the table enters. {refused_column(*next(iter(refused.items())))}")
+    return Sealed(table.select(**entered), refused)
+
+
+def refused_column(name: str, of: str) -> ParameterError:
+    """The refusal of a column that did not enter."""
+    return ParameterError(
+        f"column {name!r} has the type {of}, which does not enter: no total expression is listed for it. "
+        "Cast it in a view, or give it another type in the source."
+    )
+
+
+def identity_of(table: ir.Table, column: str) -> Any:
+    """The values by which a column tells persons apart; refused where it holds floating-point numbers."""
+    if _identity(column) in table.columns:
+        return table[_identity(column)]
+    if table[column].type().is_floating():
+        raise ParameterError(f"the column {column!r} holds floating-point numbers, which cannot tell persons apart.")
+    return table[column]
+
+
+def _identity(column: str) -> str:
+    """A name of fixed length: engines cut off long ones, and two of them could become one."""
+    return _IDENTITY + hashlib.sha256(column.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def as_type(value: Any, of: str) -> Any:
+    """A cast that is written out in any case: Ibis leaves it out where it takes the type for this one already."""
+    return ops.Cast(value, to=dt.dtype(of)).to_expr()
+
+
+def whole(value: Any) -> Any:
+    """A 64-bit integer, of a type that has no values outside of these."""
+    return as_type(value, "int64")
+
+
+def text(value: Any) -> Any:
+    """A text, of a type whose every value can be written."""
+    return as_type(value, "string")
+
+
+def truth(value: Any) -> Any:
+    """A truth value."""
+    return as_type(value, "boolean")
+
+
+def day(value: Any) -> Any:
+    """The day of a date or a time; NULL outside of the years 1 to 9999, and where it is infinite."""
+    found = as_type(value, "date")
+    return found.between(_FIRST_DAY, _LAST_DAY).ifelse(found, ibis.null("date"))
+
+
+def tame(value: Any) -> Any:
+    """A double between 1e-100 and 1e100 in magnitude, or 0; NULL stays NULL, and NaN becomes NULL.
+
+    In an engine NaN may be larger than all numbers, or no condition holds of it: neither changes what comes out.
+    """
+    double = value if value.type() == dt.float64 else as_type(value, "float64")
+    magnitude = double.abs()
+    return ibis.cases(
+        ((magnitude >= SMALLEST) & (magnitude <= LARGEST), double),  # most values, decided first
+        (magnitude < SMALLEST, 0.0),
+        ((double > LARGEST) & ~double.isnan(), LARGEST),
+        (double < -LARGEST, -LARGEST),
+        else_=ibis.null("float64"),
+    )
