@@ -27,37 +27,86 @@ _MOST_CHECKS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What the holdout says about one finding."""
+    """What the holdout tells about one finding.
+
+    Parameters
+    ----------
+    value : float
+        The mean on the training set, or the holdout's answer if that is overfitted; an estimate for the population.
+    is_overfit : bool
+        Whether the mean on the training set is far from that on the holdout.
+    rule : Rule
+        The rule that decided, with its theorem.
+    """
 
     value: float
-    """The mean on the training set, or the holdout's answer if that is overfitted; an estimate for the population."""
     is_overfit: bool
     rule: Rule = field(repr=False)
 
     def interval(self, level: Number = 0.95) -> tuple[float, float]:
-        """Bounds on the mean over the population; those of all checks hold at once with probability `level` or more."""
+        """Compute bounds on the mean over the population; those of all checks hold at once.
+
+        Parameters
+        ----------
+        level : Number, default 0.95
+            The confidence level, strictly between 0 and 1.
+
+        Returns
+        -------
+        tuple of (float, float)
+            Lower and upper bound, within [0, 1].
+        """
         exact = rational(level, "level")
         check.between(0, 1, level=exact)
         return within_unit(Fraction(self.value), Fraction(self.rule.error(1 - exact)))
 
 
 class ReusableHoldout:
-    """Checks findings of `train` on `holdout`, up to `checks` times, until `max_overfit` of them were overfitted.
+    """Check findings of a training set on a holdout that can be used many times.
 
-    `check(query)` gives the mean of a query on the training set as long as it is, about, within `threshold` of its
-    mean on the holdout, and the holdout's own answer otherwise. The queries (as for `Oracle`) may depend on the
-    training set in any way, and on all checks before. Except with probability 1 − `confidence`, all answers are
-    within `accuracy` of the population: `str(holdout)` says by which theorem. The rule with the better bound is used,
-    or the `method` that is named: "sparse vector", whose answers are also differentially private for the rows of the
-    holdout (not for those of the training set), or "rounding", which draws no noise and hides nothing.
+    `check(query)` returns the mean of a query on the training set as long as it is within about `threshold` of its mean
+    on the holdout, and the holdout's own answer otherwise; only the latter uses up the holdout. Queries may depend on
+    the training set in any way, and on all checks before.
 
-    The rows of the holdout must be independent draws from the population, and of the training set too. A query is
-    refused, free, for what it does on the training set, which the analyst knows; on the holdout nothing is refused, as
-    for `Oracle`.
+    Parameters
+    ----------
+    train : array or table
+        The training set, which the analyst knows.
+    holdout : array or table
+        Independent draws from the population, independent of the training set too, with the same columns.
+    threshold : Number
+        How far apart the two means may be, strictly between 0 and 1.
+    checks : int
+        How many findings may be checked in all.
+    max_overfit : int
+        How many of them may turn out to be overfitted.
+    confidence : Number, default 0.95
+        The probability with which all answers are within `accuracy` of the population.
+    method : {"sparse vector", "rounding"}, optional
+        "sparse vector": its answers are also differentially private for the rows of the holdout (not for those of the
+        training set). "rounding" draws no noise and hides nothing. By default the one with the better bound.
 
+    Attributes
+    ----------
+    rule : Rule
+        What counts as overfitted, and what is guaranteed; `print(holdout)` names the theorem.
+
+    Raises
+    ------
+    ParameterError
+        If the holdout has too few rows to guarantee anything.
+
+    Notes
+    -----
+    Thresholdout (Dwork, Feldman, Hardt, Pitassi, Reingold and Roth 2015). A query is refused, free, for what it does on
+    the training set; on the holdout nothing is refused, as for `Oracle`.
+
+    Examples
+    --------
+    >>> import dither as dp
     >>> import numpy as np
     >>> train, fresh = np.zeros(1000), np.arange(40000) % 2
-    >>> holdout = ReusableHoldout(train, fresh, threshold=0.1, checks=1000, max_overfit=3)
+    >>> holdout = dp.ReusableHoldout(train, fresh, threshold=0.1, checks=1000, max_overfit=3)
     >>> found = holdout.check(lambda x: x == 0)  # always so in the training set, half of the time otherwise
     >>> found.is_overfit, 0.4 < found.value < 0.6, holdout.left
     (True, True, 2)
@@ -66,7 +115,6 @@ class ReusableHoldout:
     __slots__ = ("_checked", "_confidence", "_holdout", "_overfit", "_session", "_train", "_turns", "rule")
 
     rule: Rule
-    """What counts as overfitted, and what is promised."""
 
     def __init__(
         self,
@@ -123,9 +171,22 @@ class ReusableHoldout:
         return self.rule.guarantee
 
     def check(self, query: Any) -> Check:
-        """Whether a finding is overfitted, and what to believe about the population.
+        """Check whether a finding is overfitted, and estimate its mean over the population.
 
-        Queries as for `Oracle.ask`, with the training set as examples.
+        Parameters
+        ----------
+        query : callable or Expression
+            As for `Oracle.ask`, with the training set as examples.
+
+        Returns
+        -------
+        Check
+            `.is_overfit`, `.value` and `.interval()`.
+
+        Raises
+        ------
+        OverBudget
+            If all checks, or all overfitted ones, are used up.
         """
         with self._turns:
             self._check_open()

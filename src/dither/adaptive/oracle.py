@@ -29,57 +29,117 @@ __all__ = ["Answer", "Oracle"]
 
 @dataclass(frozen=True, slots=True)
 class Answer(Release):
-    """The answer to one question; `value` estimates the mean over the population."""
+    """The answer to one question of an `Oracle`; `.value` estimates the mean over the population.
+
+    Parameters
+    ----------
+    value : float
+        The estimate, between 0 and 1.
+    event : Event
+        What was done, in exact numbers.
+    guarantee : Guarantee
+        What this answer alone reveals about one row.
+    mechanism : Mechanism
+        The mechanism that answered.
+    route : Route
+        The method and its theorem.
+    """
 
     route: Route = field(repr=False)
 
     def interval(self, level: Number = 0.95) -> Interval:
-        """Bounds on the mean over the population.
+        """Compute bounds on the mean over the population.
 
         The intervals of all answers of the oracle hold at once with probability `level` or more, over the sample and
         the noise. Their width is chosen for the confidence of the oracle, and holds for other levels too.
+
+        Parameters
+        ----------
+        level : Number, default 0.95
+            The confidence level, strictly between 0 and 1.
+
+        Returns
+        -------
+        tuple of (float, float)
+            Lower and upper bound, within [0, 1].
         """
         miss = 1 - _level(level)
         return within_unit(Fraction(self.value), Fraction(self.route.error(miss)))
 
     def sample_interval(self, level: Number = 0.95) -> Interval:
-        """Bounds on the mean over the rows that were used, for this answer alone, with probability `level` or more."""
+        """Compute bounds on the mean over the rows that were used, for this answer alone.
+
+        Parameters
+        ----------
+        level : Number, default 0.95
+            The confidence level, strictly between 0 and 1.
+
+        Returns
+        -------
+        tuple of (float, float)
+            Lower and upper bound, within [0, 1].
+        """
         return within_unit(Fraction(self.value), self.route.sample_reach(1 - _level(level)))
 
 
 class Oracle:
-    """Answers adaptively chosen statistical queries about the population that `sample` was drawn from.
+    """Answer adaptively chosen statistical queries about the population that a sample was drawn from.
 
-    A query is a function of one row with values in [0, 1], given as a function of the whole sample that returns a value
-    for each row, or as an expression (`dp.col("age") >= 65`) if the sample is a table. Up to `queries` of them may be
-    asked, each after the answers before. Except with probability 1 − `confidence`, all answers are within `accuracy` of
-    the means over the population; with `accuracy=None`, within whatever can be promised. `promise` says how, by which
-    theorem, what other ways would give and how many rows each would need. If these rows do not suffice, the
-    constructor refuses and says how many would.
+    A query is a function of one row with values in [0, 1]; each may depend on all answers before. All answers together
+    are within `accuracy` of the means over the population, except with probability 1 − `confidence`. The best of four
+    methods is used; `print(oracle)` shows them with their theorems and the rows that each would need.
 
-    The rows must be independent draws from the population. The best of four methods is used, or the `method` that is
-    named: "gaussian" and "laplace" noise (also differentially private), "splitting" into fresh rows and "rounding" of
-    exact answers (both of which hide nothing). With `adaptive=False` all queries are given at once to `ask_all`, and a
-    union bound does.
+    Parameters
+    ----------
+    sample : array or table
+        The rows, which must be independent draws from the population: an array with one row per entry, or a table
+        (pandas, Polars or Arrow).
+    queries : int
+        How many queries may be asked in all.
+    accuracy : Number, optional
+        The largest error of any answer, strictly between 0 and 1. By default the smallest that can be guaranteed.
+    confidence : Number, default 0.95
+        The probability with which all answers are that accurate.
+    method : {"gaussian", "laplace", "splitting", "rounding"}, optional
+        "gaussian" and "laplace" noise are also differentially private; "splitting" into fresh rows and "rounding" of
+        exact answers hide nothing. By default the one with the best accuracy.
+    adaptive : bool, default True
+        False if all queries are fixed in advance and given at once to `ask_all`: then a union bound suffices.
+    examples : array or table, optional
+        Rows that anyone may see, on which every query is tried first. By default some of the same columns and types,
+        with numbers from 0 to 1, are made up.
 
+    Attributes
+    ----------
+    promise : Promise
+        What is guaranteed, by which theorem, beside what other methods would guarantee.
+
+    Raises
+    ------
+    ParameterError
+        If these rows do not suffice for `accuracy`; the message states how many would.
+
+    Notes
+    -----
+    Claim C28; transfer.md has the theorem. What goes wrong on the examples is refused, and costs nothing. What goes
+    wrong on the sample is not refused: see `ask`. So a refusal tells nothing about the sample.
+
+    Examples
+    --------
+    >>> import dither as dp
     >>> import numpy as np
-    >>> oracle = Oracle(np.arange(20000) % 2, accuracy=0.05, queries=30)
+    >>> oracle = dp.Oracle(np.arange(20000) % 2, accuracy=0.05, queries=30)
     >>> answer = oracle.ask(lambda x: x == 1)
     >>> low, high = answer.interval()
     >>> low < 0.5 < high, high - low < 0.1, oracle.left
     (True, True, 29)
-    >>> Oracle.needed(accuracy=0.05, queries=1000)
+    >>> dp.Oracle.needed(accuracy=0.05, queries=1000)
     140392
-
-    A query first meets `examples`: rows that anyone may see, such as made-up ones; without them, some of the same
-    columns and types, with numbers from 0 to 1, are made up. What goes wrong there is refused, and costs nothing. What
-    goes wrong on the sample is not: see `ask`. So a refusal says nothing about the sample.
     """
 
     __slots__ = ("_asked", "_examples", "_order", "_sample", "_turns", "promise")
 
     promise: Promise
-    """What is promised, by which theorem, beside what other ways would promise."""
 
     def __init__(
         self,
@@ -116,7 +176,26 @@ class Oracle:
         method: str | None = None,
         adaptive: bool = True,
     ) -> int:
-        """How many rows suffice, by the best method or by the one that is named; found before there is any data."""
+        """Compute how many rows suffice, before there is any data.
+
+        Parameters
+        ----------
+        queries : int
+            How many queries are to be asked.
+        accuracy : Number
+            The largest error of any answer, strictly between 0 and 1.
+        confidence : Number, default 0.95
+            The probability with which all answers are that accurate.
+        method : {"gaussian", "laplace", "splitting", "rounding"}, optional
+            The method; by default the one that needs the fewest rows.
+        adaptive : bool, default True
+            Whether queries may depend on earlier answers.
+
+        Returns
+        -------
+        int
+            The number of rows.
+        """
         return Promise.needed(
             queries=queries, accuracy=accuracy, confidence=confidence, method=method, adaptive=adaptive
         )
@@ -125,7 +204,7 @@ class Oracle:
 
     @property
     def rows(self) -> int:
-        """n."""
+        """The number n of rows of the sample."""
         return self._sample.rows
 
     @property
@@ -135,7 +214,7 @@ class Oracle:
 
     @property
     def left(self) -> int:
-        """How many more may be asked."""
+        """How many more questions may be asked."""
         return self.promise.queries - self._asked
 
     @property
@@ -145,7 +224,7 @@ class Oracle:
 
     @property
     def spent(self) -> Guarantee:
-        """What the answers so far would reveal, had their number been fixed in advance; the promise is `guarantee`.
+        """What the answers so far would reveal, had their number been fixed in advance; the guarantee is `guarantee`.
 
         Every answer costs the same, so their number is the whole account: μ² add up for Gaussian noise, ε for Laplace.
         """
@@ -154,16 +233,34 @@ class Oracle:
     # ------------------------------------------------------------------ asking
 
     def ask(self, query: Any) -> Answer:
-        """The answer to one question, which may depend on all answers before.
+        """Answer one query, which may depend on all answers before.
 
-        Refused before the sample is looked at, and free: what gives values outside [0, 1], NaN or another number of
-        values than rows on the examples, raises there, or says something else about a row when it is asked about it
-        alone or in another order. After `queries` answers everything is refused, and so is a question asked by a
-        query while it is evaluated.
+        Refused before the sample is looked at, and free: a query that returns values outside [0, 1], NaN or another
+        number of values than rows on the examples, raises there, or returns something else for a row when it is asked
+        about it alone or in another order. After `queries` answers everything is refused, and so is a question asked by
+        a query while it is evaluated.
 
-        On the sample nothing is refused. Values are cut to [0, 1]; a row where the query raises or gives no number
-        counts as 0, and so does NaN. The answer is about this query, and what is seen of it depends on the sample
-        through the noisy mean alone.
+        On the sample nothing is refused. Values are clamped to [0, 1]; a row where the query raises or returns no
+        number counts as 0, and so does NaN. The answer is about this query, and what is seen of it depends on the
+        sample through the noisy mean alone.
+
+        Parameters
+        ----------
+        query : callable or Expression
+            A function of the whole sample that returns a value in [0, 1] for each row; or, for a table, an expression
+            such as `dp.col("age") >= 65`.
+
+        Returns
+        -------
+        Answer
+            `.value` estimates the mean of the query over the population, `.interval()` bounds it.
+
+        Raises
+        ------
+        OverBudget
+            If no question is left.
+        ParameterError
+            If the query is refused on the examples, or the oracle was built with `adaptive=False`.
         """
         if not self.promise.route.is_adaptive:
             raise ParameterError(
@@ -173,9 +270,24 @@ class Oracle:
             return self._answer([query])[0]
 
     def ask_all(self, queries: Iterable[Any]) -> list[Answer]:
-        """The answers to a list of questions; if one of them is refused, none is answered.
+        """Answer a list of queries; if one of them is refused, none is answered.
 
         With `adaptive=False` it may be called once: a second list could depend on the answers to the first.
+
+        Parameters
+        ----------
+        queries : iterable of callable or Expression
+            The queries, as in `ask`.
+
+        Returns
+        -------
+        list of Answer
+            One answer for each query, in their order.
+
+        Raises
+        ------
+        OverBudget
+            If they are more than are left, or fixed queries were answered already.
         """
         listed = list(queries)  # before the turn: what makes the list may ask for itself
         with self._turns:

@@ -19,32 +19,57 @@ _MOST_QUERIES = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One way to answer."""
+    """One method to answer, with what it guarantees.
+
+    Parameters
+    ----------
+    name : str
+        The name of the method.
+    accuracy : float
+        How far its answers may lie from the population, from these rows; never below what its theorem proves.
+    rows_needed : int or None
+        Rows that suffice for the accuracy that was asked for; None if none was, or 2^32 are too few.
+    theorem : str
+        The theorem by which it holds.
+    is_used : bool, default False
+        Whether it is the method of this oracle.
+    is_valid : bool, default True
+        Whether it may be used here: a union bound cannot, if questions depend on answers.
+    """
 
     name: str
     accuracy: float
-    """How far its answers may lie from the population, from these rows; never below what its theorem proves."""
     rows_needed: int | None
-    """Rows that suffice for the accuracy that was asked for; None if none was, or 2^32 are too few."""
     theorem: str
     is_used: bool = False
     is_valid: bool = True
-    """Whether it may be used here: a union bound cannot, if questions depend on answers."""
 
 
 @dataclass(frozen=True)
 class Promise:
-    """`queries` answers from `rows` rows, each within `accuracy` of the mean over the population.
+    """What an oracle guarantees: each of `queries` answers within `accuracy` of the mean over the population.
 
     All at once, except with probability 1 − `confidence` over the sample and the noise, whatever functions of one row
     the analyst asks about.
+
+    Parameters
+    ----------
+    rows : int
+        The number of rows of the sample.
+    queries : int
+        How many queries may be asked.
+    confidence : Fraction
+        The probability with which all answers are accurate.
+    asked : Fraction or None
+        The accuracy that was asked for.
+    route : Route
+        The method and its theorem.
     """
 
     rows: int
     queries: int
     confidence: Fraction
     asked: Fraction | None
-    """The accuracy that was asked for."""
     route: Route
 
     @classmethod
@@ -58,7 +83,33 @@ class Promise:
         method: str | None = None,
         adaptive: bool = True,
     ) -> Self:
-        """The way with the smallest bound, or `ParameterError` if it is above `accuracy`."""
+        """Choose the method with the smallest bound.
+
+        Parameters
+        ----------
+        rows : int
+            The number of rows of the sample.
+        queries : int
+            How many queries may be asked.
+        accuracy : Number or None
+            The largest error that is accepted; None accepts any.
+        confidence : Number
+            The probability with which all answers are accurate.
+        method : str, optional
+            The method; by default the one with the smallest bound.
+        adaptive : bool, default True
+            Whether queries may depend on earlier answers.
+
+        Returns
+        -------
+        Promise
+            What can be guaranteed.
+
+        Raises
+        ------
+        ParameterError
+            If the bound is above `accuracy`; the message states how many rows would do.
+        """
         asked, level = _checked(queries, accuracy, confidence)
         ways = [way.best(rows, queries, 1 - level) for way in _ways(method, adaptive)]
         promise = cls(rows, int(queries), level, asked, min(ways, key=lambda way: way.error(1 - level)))
@@ -70,7 +121,31 @@ class Promise:
     def needed(
         *, queries: int, accuracy: Number, confidence: Number, method: str | None = None, adaptive: bool = True
     ) -> int:
-        """Rows that suffice, the fewest of all ways; or `ParameterError` if 2^32 are too few."""
+        """Compute how many rows suffice: the fewest of all methods.
+
+        Parameters
+        ----------
+        queries : int
+            How many queries may be asked.
+        accuracy : Number
+            The largest error of any answer.
+        confidence : Number
+            The probability with which all answers are accurate.
+        method : str, optional
+            The method; by default the one that needs the fewest rows.
+        adaptive : bool, default True
+            Whether queries may depend on earlier answers.
+
+        Returns
+        -------
+        int
+            The number of rows.
+
+        Raises
+        ------
+        ParameterError
+            If 2^32 rows are too few.
+        """
         asked, level = _checked(queries, accuracy, confidence)
         assert asked is not None
         found = [rows_needed(way, asked, 1 - level, queries) for way in _ways(method, adaptive)]
@@ -84,7 +159,7 @@ class Promise:
 
     @property
     def beta(self) -> Fraction:
-        """The probability with which the promise may fail."""
+        """The probability with which some answer may be less accurate."""
         return 1 - self.confidence
 
     @property
@@ -93,7 +168,15 @@ class Promise:
         return self.route.error(self.beta)
 
     def candidates(self) -> list[Candidate]:
-        """Every way, and two more theorems for Gaussian noise, which never promise more than the one that is used."""
+        """List every method and what it guarantees.
+
+        Two more theorems for Gaussian noise are listed, which never guarantee more than the one that is used.
+
+        Returns
+        -------
+        list of Candidate
+            The methods with their accuracy and the rows they need.
+        """
         ways: Sequence[type[Route]] = (*ADAPTIVE, UnionBound)
         rows = [
             Candidate(

@@ -36,7 +36,7 @@ __all__ = ["GaussianDP"]
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class GaussianDP(Guarantee):
-    """μ-Gaussian differential privacy: as hard to tell apart as N(0, 1) and N(μ, 1).
+    """Gaussian differential privacy (μ-GDP): as hard to tell apart as N(0, 1) and N(μ, 1).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Who is protected, and how much a statistic of the data can change: globally, locally and smoothly."""
+"""The privacy unit, and how much a statistic of the data can change: globally, locally and smoothly."""
 
 from dither.unit.contribution import Person, Rows
 from dither.unit.graph import Triangles

@@ -1,7 +1,7 @@
-"""Whom a table protects, and how much one of them may contribute to one release.
+"""The privacy unit of a table, and how much one of them may contribute to one release.
 
-A bound on contributions is what makes a sensitivity finite: rows beyond it are left out by the engine, by chance and
-never by their values.
+Contribution bounding is what makes a sensitivity finite: rows beyond the bound are left out by the engine, at random
+and never by their values.
 """
 
 from __future__ import annotations
@@ -20,9 +20,20 @@ _MOST = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Each row is somebody of their own: neighbours differ in one row.
+    """Privacy unit: one row. Neighbouring tables differ in one row.
 
-    `change` is "add or remove", or "replace" where the number of rows is public.
+    Use it where each row is another person. Give it to `dp.Dataset(..., unit=dp.Rows())`.
+
+    Parameters
+    ----------
+    change : {"add or remove", "replace"}, default "add or remove"
+        How neighbours differ; "replace" where the number of rows is public.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.Rows().adjacency == dp.adjacency.ADD_REMOVE
+    True
     """
 
     change: str = "add or remove"
@@ -33,31 +44,47 @@ class Rows:
 
     @property
     def adjacency(self) -> Adjacency:
-        """What a guarantee says of it."""
+        """The adjacency that guarantees state."""
         return REPLACE_ONE if self.change == "replace" else ADD_REMOVE
 
     @property
     def moved_groups(self) -> int:
-        """How many groups a neighbour changes: one, or the old one and the new one."""
+        """How many groups a neighbour changes: one, or with "replace" the old one and the new one."""
         return 2 if self.change == "replace" else 1
 
     @property
     def max_groups(self) -> int:
-        """A row is in one group."""
+        """How many groups a row is in: always 1."""
         return 1
 
     @property
     def max_rows_per_group(self) -> int:
-        """And it is one row."""
+        """How many rows it has in a group: always 1."""
         return 1
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """All rows with the same value in `column` are one person: neighbours differ in one person, added or removed.
+    """Privacy unit: one person with all their rows. Neighbouring tables differ in one person, added or removed.
 
-    A release uses at most `max_groups` groups of each person, chosen by chance anew for each release, and at most
-    `max_rows_per_group` rows in each of them. Rows without a person (NULL) are left out.
+    A release uses at most `max_groups` groups of each person, chosen at random anew for each release, and at most
+    `max_rows_per_group` rows in each of them (contribution bounding). Rows without a person (NULL) are left out.
+
+    Parameters
+    ----------
+    column : str
+        The column that identifies a person, such as "user_id".
+    max_groups : int, default 1
+        How many groups of a `group_by` one person may contribute to. More keeps more data and needs more noise.
+    max_rows_per_group : int, default 1
+        How many rows one person may contribute to a group.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> unit = dp.Person("user_id", max_groups=3)
+    >>> str(unit.adjacency)
+    'add or remove one person (by user_id)'
     """
 
     column: str
@@ -74,7 +101,7 @@ class Person:
 
     @property
     def adjacency(self) -> Adjacency:
-        """What a guarantee says of it: all rows of one person, however many there are."""
+        """The adjacency that guarantees state: all rows of one person, however many there are."""
         return person(self.column)
 
     @property

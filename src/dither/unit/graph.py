@@ -19,10 +19,19 @@ __all__ = ["Triangles"]
 
 @dataclass(frozen=True, slots=True)
 class Triangles:
-    """The number of triangles of a simple graph on `vertices` public vertices, when one edge comes or goes.
+    """The number of triangles of a simple graph, with its sensitivities under edge privacy; a `Statistic`.
 
     The data is a list of edges (u, v) with 0 ≤ u, v < `vertices`; direction and repetition mean nothing.
 
+    Parameters
+    ----------
+    vertices : int
+        The public number of vertices, at least 3.
+    adjacency : Adjacency, default EDGE
+        Only `dp.adjacency.EDGE` is supported.
+
+    Notes
+    -----
     An edge {u, v} is part of as many triangles as u and v have common neighbours, say c; e more vertices are tied to
     exactly one of the two. Within t steps, one edge each makes min(t, e) of those common, two edges each the others:
 
@@ -31,6 +40,8 @@ class Triangles:
     (Nissim, Raskhodnikova, Smith 2007, claim 3.13 of the full version). All of it is whole numbers, so exact. It takes
     one product of two vertices × vertices matrices.
 
+    Examples
+    --------
     >>> from dither.unit import local_sensitivity
     >>> square = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)]
     >>> Triangles(4).value(square), local_sensitivity(Triangles(4), square)
@@ -49,20 +60,57 @@ class Triangles:
 
     @property
     def global_sensitivity(self) -> float:
-        """vertices − 2: an edge may close a triangle with every other vertex."""
+        """The number of vertices − 2: an edge may close a triangle with every other vertex."""
         return float(self.vertices - 2)
 
     def value(self, data: Any) -> float:
-        """The number of triangles, exactly (below 2^53)."""
+        """Count the triangles, exactly (below 2^53).
+
+        Parameters
+        ----------
+        data : sequence of (int, int)
+            The edges.
+
+        Returns
+        -------
+        float
+            The exact number, not private.
+        """
         ties = self._ties(data)
         return float((ties @ ties * ties).sum() / 6)
 
     def sensitivity_within(self, data: Any, distance: int) -> float:
-        """A^(t), exactly."""
+        """Compute A^(t), exactly.
+
+        Parameters
+        ----------
+        data : sequence of (int, int)
+            The edges.
+        distance : int
+            t, the number of edges that are added or removed.
+
+        Returns
+        -------
+        float
+            The largest local sensitivity within that distance.
+        """
         return self.profile(data).within(distance)
 
     def profile(self, data: Any) -> Profile:
-        """The sensitivities of this graph: for each number of common neighbours, the largest number of half ties."""
+        """Prepare the sensitivities of this graph.
+
+        For each number of common neighbours it keeps the largest number of vertices tied to one of the two.
+
+        Parameters
+        ----------
+        data : sequence of (int, int)
+            The edges.
+
+        Returns
+        -------
+        Profile
+            Ask it for `within(distance)` or `smooth(beta)`.
+        """
         ties = self._ties(data)
         pairs = np.triu_indices(self.vertices, 1)
         common = (ties @ ties)[pairs].astype(np.int64)

@@ -46,47 +46,131 @@ class _MeanOfTheMiddle(ABC):
 
     @property
     def global_sensitivity(self) -> float:
-        """What one record alone can do, rounded up: high − low if it is replaced, half of it if it comes or goes."""
+        """What one record alone can change, rounded up.
+
+        It is high − low if the record is replaced, half of it if it is added or removed.
+        """
         return _of_one_record(self.bounds, self.adjacency)
 
     def value(self, data: Any) -> float:
-        """The mean, rounded to the nearest double. That rounding is not part of the sensitivities."""
+        """Compute the mean, rounded to the nearest double; that rounding is not part of the sensitivities.
+
+        Parameters
+        ----------
+        data : array or sequence of numbers
+            The records.
+
+        Returns
+        -------
+        float
+            The exact value, not private.
+        """
         return float(self.exact_value(data))
 
     @abstractmethod
     def exact_value(self, data: Any) -> Fraction:
-        """The mean, without rounding: what the sensitivities are those of."""
+        """Compute the mean without rounding: the sensitivities are those of it.
+
+        Parameters
+        ----------
+        data : array or sequence of numbers
+            The records.
+
+        Returns
+        -------
+        Fraction
+            The exact value, not private.
+        """
 
     @abstractmethod
     def profile(self, data: Any) -> Profile:
-        """The sensitivities of this dataset, sorted once."""
+        """Prepare the sensitivities of this dataset, sorted once.
+
+        Parameters
+        ----------
+        data : array or sequence of numbers
+            The records.
+
+        Returns
+        -------
+        Profile
+            Ask it for `within(distance)` or `smooth(beta)`.
+        """
 
     def sensitivity_within(self, data: Any, distance: int) -> float:
-        """The largest local sensitivity within `distance` steps, rounded up."""
+        """Compute the largest local sensitivity within a distance, rounded up.
+
+        Parameters
+        ----------
+        data : array or sequence of numbers
+            The records.
+        distance : int
+            The number of steps to a neighbour.
+
+        Returns
+        -------
+        float
+            A^(t), never below the truth.
+        """
         return self.profile(data).within(distance)
 
 
 @dataclass(frozen=True, slots=True)
 class TrimmedMean(_MeanOfTheMiddle):
-    """The mean without the k smallest and the k largest of n records, k = ⌊`trim`·n⌋ with 0 ≤ `trim` < 1/2.
+    """The mean without the k smallest and the k largest of n records, k = ⌊`trim`·n⌋; a `Statistic`.
 
+    Parameters
+    ----------
+    trim : Number
+        The part of the records that is left out at each end, 0 ≤ `trim` < 1/2.
+    bounds : tuple of (Number, Number)
+        The public interval (low, high) to which each record is clamped.
+    adjacency : Adjacency, default REPLACE_ONE
+        `REPLACE_ONE` or `ADD_REMOVE` of `dp.adjacency`. No records at all have the middle of the bounds as their mean.
+
+    Notes
+    -----
     With records replaced, A^(t) is a difference of two order statistics over the n − 2k that are kept (`ReplacedRun`),
     and the smooth sensitivity takes O(n log n). With records added or removed, k moves with n (`AddRemoveTrimmed`), and
-    distance t takes O(t²). No records at all have the middle of the bounds as their mean.
+    distance t takes O(t²).
 
+    Examples
+    --------
     >>> TrimmedMean(0.25, (0, 120)).value([31, 35, 38, 40, 41, 44, 52, 990])
     40.75
     """
 
     def exact_value(self, data: Any) -> Fraction:
-        """The mean, without rounding: what the sensitivities are those of."""
+        """Compute the mean without rounding: the sensitivities are those of it.
+
+        Parameters
+        ----------
+        data : array or sequence of numbers
+            The records.
+
+        Returns
+        -------
+        Fraction
+            The exact value, not private.
+        """
         values = padded(data, checked_bounds(self.bounds), self.adjacency)[1:-1]
         cut = math.floor(rational(self.trim) * len(values))
         kept, unit = in_units(values[cut : len(values) - cut])
         return sum(kept) * unit / len(kept) if kept else Fraction(_middle(self.bounds))
 
     def profile(self, data: Any) -> Profile:
-        """The sensitivities of this dataset, sorted once."""
+        """Prepare the sensitivities of this dataset, sorted once.
+
+        Parameters
+        ----------
+        data : array or sequence of numbers
+            The records.
+
+        Returns
+        -------
+        Profile
+            Ask it for `within(distance)` or `smooth(beta)`.
+        """
         values = padded(data, checked_bounds(self.bounds), self.adjacency)
         trim, size = rational(self.trim), len(values) - 2
         if self.adjacency == REPLACE_ONE:
@@ -97,17 +181,41 @@ class TrimmedMean(_MeanOfTheMiddle):
 
 @dataclass(frozen=True, slots=True)
 class WinsorisedMean(_MeanOfTheMiddle):
-    """The mean after the k smallest and the k largest of n records became x[k + 1] and x[n − k], k = ⌊`trim`·n⌋.
+    """The mean after the k smallest and the k largest of n records became x[k + 1] and x[n − k]; a `Statistic`.
 
+    Parameters
+    ----------
+    trim : Number
+        The part of the records that is moved at each end, 0 ≤ `trim` < 1/2: k = ⌊`trim`·n⌋.
+    bounds : tuple of (Number, Number)
+        The public interval (low, high) to which each record is clamped.
+    adjacency : Adjacency, default REPLACE_ONE
+        `REPLACE_ONE` or `ADD_REMOVE` of `dp.adjacency`. No records at all have the middle of the bounds as their mean.
+
+    Notes
+    -----
     Distance t takes O(t³) with records replaced (`ReplacedWinsorised`), and as a rule with records added or removed
-    (`AddRemoveWinsorised`), where no records at all have the middle of the bounds as their mean.
+    (`AddRemoveWinsorised`).
 
+    Examples
+    --------
     >>> WinsorisedMean(0.25, (0, 120)).value([31, 35, 38, 40, 41, 44, 52, 990])
     40.875
     """
 
     def exact_value(self, data: Any) -> Fraction:
-        """The mean, without rounding: what the sensitivities are those of."""
+        """Compute the mean without rounding: the sensitivities are those of it.
+
+        Parameters
+        ----------
+        data : array or sequence of numbers
+            The records.
+
+        Returns
+        -------
+        Fraction
+            The exact value, not private.
+        """
         values = padded(data, checked_bounds(self.bounds), self.adjacency)[1:-1]
         cut = math.floor(rational(self.trim) * len(values))
         kept, unit = in_units(values[cut : len(values) - cut])
@@ -116,7 +224,18 @@ class WinsorisedMean(_MeanOfTheMiddle):
         return (sum(kept) + cut * (kept[0] + kept[-1])) * unit / len(values)
 
     def profile(self, data: Any) -> Profile:
-        """The sensitivities of this dataset, sorted once."""
+        """Prepare the sensitivities of this dataset, sorted once.
+
+        Parameters
+        ----------
+        data : array or sequence of numbers
+            The records.
+
+        Returns
+        -------
+        Profile
+            Ask it for `within(distance)` or `smooth(beta)`.
+        """
         values = padded(data, checked_bounds(self.bounds), self.adjacency)
         trim, size = rational(self.trim), len(values) - 2
         if self.adjacency != REPLACE_ONE:

@@ -52,11 +52,22 @@ class OrderStatistic(ABC):
 
     @property
     def global_sensitivity(self) -> float:
-        """high − low, rounded up: any rank can jump from one bound to the other (claim C17)."""
+        """The width high − low, rounded up: any rank can jump from one bound to the other (claim C17)."""
         return width_above(self._interval)
 
     def value(self, data: Any) -> float:
-        """The element of rank ⌈p·n⌉, exactly."""
+        """Return the element of rank ⌈p·n⌉, exactly.
+
+        Parameters
+        ----------
+        data : array or sequence of numbers
+            The records.
+
+        Returns
+        -------
+        float
+            The exact value, not private.
+        """
         values = padded(data, self._interval, self.adjacency)
         answer = float(values[rank(self._share(), len(values) - 2)])
         if not math.isfinite(answer):
@@ -64,11 +75,35 @@ class OrderStatistic(ABC):
         return answer
 
     def sensitivity_within(self, data: Any, distance: int) -> float:
-        """The largest local sensitivity within `distance` steps: a difference of two records, rounded up."""
+        """Compute the largest local sensitivity within a distance: a difference of two records, rounded up.
+
+        Parameters
+        ----------
+        data : array or sequence of numbers
+            The records.
+        distance : int
+            The number of steps to a neighbour.
+
+        Returns
+        -------
+        float
+            A^(t), never below the truth.
+        """
         return self.profile(data).within(distance)
 
     def profile(self, data: Any) -> Profile:
-        """The sensitivities of this dataset, sorted once."""
+        """Prepare the sensitivities of this dataset, sorted once.
+
+        Parameters
+        ----------
+        data : array or sequence of numbers
+            The records.
+
+        Returns
+        -------
+        Profile
+            Ask it for `within(distance)` or `smooth(beta)`.
+        """
         values = padded(data, self._interval, self.adjacency)
         if self.adjacency == REPLACE_ONE:
             place = rank(self._share(), len(values) - 2)
@@ -82,8 +117,18 @@ class OrderStatistic(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Median(OrderStatistic):
-    """The lower median: the element of rank ⌈n/2⌉.
+    """The lower median, the element of rank ⌈n/2⌉, with its sensitivities; a `Statistic`.
 
+    Parameters
+    ----------
+    bounds : tuple of (Number, Number) or None
+        The public interval (low, high) to which each record is clamped, as the nearest doubles. None if there is none:
+        then the global and the smooth sensitivity are infinite, the local sensitivity is not.
+    adjacency : Adjacency, default REPLACE_ONE
+        `REPLACE_ONE` or `ADD_REMOVE` of `dp.adjacency`. Under `ADD_REMOVE` no records at all have the value low.
+
+    Examples
+    --------
     >>> from dither.unit import local_sensitivity, smooth_sensitivity
     >>> ages, median = [31, 35, 38, 40, 41, 44, 52], Median((0, 120))
     >>> median.value(ages), median.global_sensitivity, local_sensitivity(median, ages)
@@ -101,8 +146,19 @@ class Median(OrderStatistic):
 
 @dataclass(frozen=True, slots=True)
 class Quantile(OrderStatistic):
-    """The element of rank ⌈p·n⌉, with p = `probability` from 0 (the minimum) to 1 (the maximum).
+    """The p-quantile, the element of rank ⌈p·n⌉, with its sensitivities; a `Statistic`.
 
+    Parameters
+    ----------
+    probability : Number
+        p from 0 (the minimum) to 1 (the maximum).
+    bounds : tuple of (Number, Number) or None
+        The public interval (low, high) to which each record is clamped; None if there is none, as in `Median`.
+    adjacency : Adjacency, default REPLACE_ONE
+        `REPLACE_ONE` or `ADD_REMOVE` of `dp.adjacency`.
+
+    Examples
+    --------
     >>> Quantile(0.9, (0, 120)).value([31, 35, 38, 40, 41, 44, 52])
     52.0
     """
@@ -122,7 +178,15 @@ class Quantile(OrderStatistic):
 
 @dataclass(frozen=True, slots=True)
 class Minimum(OrderStatistic):
-    """The smallest record."""
+    """The smallest record, with its sensitivities; a `Statistic`.
+
+    Parameters
+    ----------
+    bounds : tuple of (Number, Number) or None
+        The public interval (low, high) to which each record is clamped; None if there is none, as in `Median`.
+    adjacency : Adjacency, default REPLACE_ONE
+        `REPLACE_ONE` or `ADD_REMOVE` of `dp.adjacency`. Under `ADD_REMOVE` no records at all have the value high.
+    """
 
     bounds: Bounds
     adjacency: Adjacency = REPLACE_ONE
@@ -133,7 +197,15 @@ class Minimum(OrderStatistic):
 
 @dataclass(frozen=True, slots=True)
 class Maximum(OrderStatistic):
-    """The largest record."""
+    """The largest record, with its sensitivities; a `Statistic`.
+
+    Parameters
+    ----------
+    bounds : tuple of (Number, Number) or None
+        The public interval (low, high) to which each record is clamped; None if there is none, as in `Median`.
+    adjacency : Adjacency, default REPLACE_ONE
+        `REPLACE_ONE` or `ADD_REMOVE` of `dp.adjacency`.
+    """
 
     bounds: Bounds
     adjacency: Adjacency = REPLACE_ONE

@@ -17,23 +17,56 @@ _FARTHEST = 1 << 60  # more records than there are
 
 
 def local_sensitivity(statistic: Statistic, data: Any) -> float:
-    """LS(D) = max |f(D) − f(D′)| over the neighbours D′ of the data, never below the truth.
+    """Compute the local sensitivity LS(D) = max |f(D) − f(D′)| over the neighbours D′ of the data.
 
     It depends on the data and jumps between neighbours, so that noise of this size is **not** private. Use
     `smooth_sensitivity`.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        f, such as `dp.unit.Median(bounds=(0, 120))`.
+    data : Any
+        The dataset D.
+
+    Returns
+    -------
+    float
+        LS(D), never below the truth. It is as private as the data.
     """
     return statistic.sensitivity_within(data, 0)
 
 
 def smooth_sensitivity(statistic: Statistic, data: Any, beta: Number) -> float:
-    """S_β(D) = max_t e^{−βt} A^(t)(D), never below the truth and at most `SMOOTH_EXCESS` = 2^-40 above it, relatively.
+    """Compute the β-smooth sensitivity S_β(D) = max_t e^{−βt} A^(t)(D).
 
+    Parameters
+    ----------
+    statistic : Statistic
+        f, such as `dp.unit.Median(bounds=(0, 120))`.
+    data : Any
+        The dataset D.
+    beta : Number
+        The smoothness β > 0.
+
+    Returns
+    -------
+    float
+        S_β(D), never below the truth and at most `SMOOTH_EXCESS` = 2^-40 above it, relatively; infinite without a
+        global bound. It is as private as the data.
+
+    Notes
+    -----
     It is the smallest function that is never below the local sensitivity and changes by a factor of at most e^β between
     neighbours (Nissim, Raskhodnikova, Smith 2007, lemma 2.3; claim C18). Rounding makes that factor e^β (1 + 2^-40),
-    with a floor of 2^-850 of the global sensitivity.
+    with a floor of 2^-850 of the global sensitivity. A statistic with a `profile` computes it in its own way. Otherwise
+    A^(t) is asked for t = 0, 1, … until e^{−βt} · global_sensitivity cannot win any more.
 
-    A statistic with a `profile` computes it in its own way. Otherwise A^(t) is asked for t = 0, 1, … until
-    e^{−βt} · global_sensitivity cannot win any more; without a global bound the answer is infinite.
+    Examples
+    --------
+    >>> from dither.unit import Median
+    >>> round(smooth_sensitivity(Median((0, 120)), [31, 35, 38, 40, 41, 44, 52], beta=0.5), 3)
+    17.85
     """
     rate = rational(beta, "beta")
     check.positive(beta=rate)
@@ -41,11 +74,29 @@ def smooth_sensitivity(statistic: Statistic, data: Any, beta: Number) -> float:
 
 
 def distance_to_sensitivity(statistic: Statistic, data: Any, limit: Number) -> int | float:
-    """The least number of steps to a dataset whose local sensitivity exceeds `limit`; `math.inf` if there is none.
+    """Count the fewest steps to a dataset whose local sensitivity exceeds a limit.
 
-    min {t : A^(t)(D) > limit}, which is 0 if the data itself exceeds it. Neighbours differ by at most 1, because
-    A^(t)(D) ≤ A^(t+1)(D′), also after rounding (claim C20).
+    Parameters
+    ----------
+    statistic : Statistic
+        f, such as `dp.unit.Median(bounds=(0, 120))`.
+    data : Any
+        The dataset D.
+    limit : Number
+        The local sensitivity that may not be exceeded.
 
+    Returns
+    -------
+    int or float
+        min {t : A^(t)(D) > limit}, which is 0 if the data itself exceeds it; `math.inf` if there is none. It is as
+        private as the data.
+
+    Notes
+    -----
+    Neighbours differ by at most 1, because A^(t)(D) ≤ A^(t+1)(D′), also after rounding (claim C20).
+
+    Examples
+    --------
     >>> from dither.unit import Median
     >>> distance_to_sensitivity(Median((0, 120)), [31, 35, 38, 40, 41, 44, 52], limit=10)
     2

@@ -12,17 +12,22 @@ __all__ = ["Profile", "Statistic"]
 
 @runtime_checkable
 class Statistic(Protocol):
-    """A function f of a dataset that knows how much it can change. A user's own class may implement it.
+    """A function f of a dataset that knows how much it can change; your own class may implement it.
 
+    `SmoothSensitivity` and `ProposeTestRelease` take any object with these four members; `Median`, `Quantile`,
+    `TrimmedMean`, `Triangles` and others are ready to use.
+
+    Notes
+    -----
     The local sensitivity of D is LS(D) = max |f(D) − f(D′)| over the neighbours D′ of D, under `adjacency`. At
     distance t it is A^(t)(D) = max LS(D′) over all D′ that t steps to a neighbour lead to (Nissim, Raskhodnikova,
     Smith 2007, definition 3.1 in the full version).
 
-    Privacy rests on three promises, which a class of one's own has to keep as well:
+    Privacy rests on three properties, which a class of one's own must have as well:
     `sensitivity_within(D, 0)` is never below LS(D); `sensitivity_within(D, t)` is never above
     `sensitivity_within(D′, t + 1)` for neighbours D and D′; and `global_sensitivity` is never below either.
 
-    A class whose `value` is rounded also offers `exact_value(data)`, a Fraction: the promises are about that one.
+    A class whose `value` is rounded also offers `exact_value(data)`, a Fraction: the sensitivities are those of it.
     It may also offer `profile(data)`, a `Profile`: it then answers many questions about one dataset, and
     finds the smooth sensitivity, in its own fast way.
     """
@@ -34,15 +39,39 @@ class Statistic(Protocol):
 
     @property
     def global_sensitivity(self) -> float:
-        """max LS over all datasets, never below the truth; `math.inf` if there is no bound."""
+        """The largest LS over all datasets, never below the truth; `math.inf` if there is no bound."""
         ...
 
     def value(self, data: Any) -> float:
-        """f(D)."""
+        """Compute f(D).
+
+        Parameters
+        ----------
+        data : Any
+            The dataset D.
+
+        Returns
+        -------
+        float
+            The exact value, not private.
+        """
         ...
 
     def sensitivity_within(self, data: Any, distance: int) -> float:
-        """A^(t)(D) with t = `distance`, never below the truth; it never decreases with the distance."""
+        """Compute A^(t)(D); it never decreases with the distance t.
+
+        Parameters
+        ----------
+        data : Any
+            The dataset D.
+        distance : int
+            t, the number of steps to a neighbour.
+
+        Returns
+        -------
+        float
+            The largest local sensitivity within that distance, never below the truth.
+        """
         ...
 
 
@@ -50,9 +79,31 @@ class Profile(Protocol):
     """The sensitivities of one dataset, ready to be asked for."""
 
     def within(self, distance: int) -> float:
-        """A^(t)(D) with t = `distance`, as `Statistic.sensitivity_within`."""
+        """Compute A^(t)(D), as `Statistic.sensitivity_within`.
+
+        Parameters
+        ----------
+        distance : int
+            t, the number of steps to a neighbour.
+
+        Returns
+        -------
+        float
+            The largest local sensitivity within that distance.
+        """
         ...
 
     def smooth(self, beta: Number) -> float:
-        """max_t e^{−βt} A^(t)(D), as `smooth_sensitivity`."""
+        """Compute max_t e^{−βt} A^(t)(D), as `smooth_sensitivity`.
+
+        Parameters
+        ----------
+        beta : Number
+            The smoothness β > 0.
+
+        Returns
+        -------
+        float
+            The β-smooth sensitivity.
+        """
         ...

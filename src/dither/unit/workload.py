@@ -32,38 +32,76 @@ _LARGEST_SQUARE = 1 << 60
 
 @dataclass(frozen=True, repr=False)
 class Workload:
-    """`count` linear queries over a histogram of `cells` cells: prefix sums, ranges, marginals, predicates, a matrix.
+    """A set of linear counting queries that are asked together, over a public finite domain.
 
+    Build it with `Workload.prefix`, `ranges`, `all_ranges`, `marginals`, `predicates`, `matrix` or `stack`. Then
+    `answer` it on a histogram, `compare` the strategies, or give it to `dp.MatrixMechanism` or `dp.plan`.
+
+    Parameters
+    ----------
+    cells : int
+        The number of cells of the histogram.
+    queries : Queries
+        The queries by class of cells.
+    denominator : int, default 1
+        Answers are whole numbers over this.
+
+    Notes
+    -----
     Cells that every query treats alike are one class: what one record moves, and what noise is needed, depends on the
     classes alone. Sensitivities are exact, and no matrix is written out that its shape describes.
 
-    >>> from dither.adjacency import REPLACE_ONE
-    >>> ages = Workload.prefix(100)
-    >>> ages.sensitivity(1), ages.sensitivity(1, REPLACE_ONE)
+    Examples
+    --------
+    >>> import dither as dp
+    >>> ages = dp.Workload.prefix(100)
+    >>> ages.sensitivity(1), ages.sensitivity(1, dp.adjacency.REPLACE_ONE)
     (Fraction(100, 1), Fraction(99, 1))
-    >>> Workload.marginals((2, 5, 3), 2)
+    >>> dp.Workload.marginals((2, 5, 3), 2)
     Workload(31 queries, 30 cells)
+    >>> dp.Workload.prefix(4).answer([5, 2, 0, 9], epsilon=1).value.shape
+    (4,)
     """
 
     cells: int
     queries: Queries
     denominator: int = 1
-    """Answers are whole numbers over this."""
     _classes: bytes | None = None
-    """The class of each cell as int64, −1 for a cell that no query counts; None: each cell is its own."""
 
     # ------------------------------------------------------------- ways to build it
 
     @classmethod
     def prefix(cls, cells: int) -> Workload:
-        """The counts of the first 1, 2, …, `cells` cells: a cumulative histogram."""
+        """Build prefix sums: the counts of the first 1, 2, …, `cells` cells, a cumulative histogram.
+
+        Parameters
+        ----------
+        cells : int
+            The number of cells.
+
+        Returns
+        -------
+        Workload
+            As many queries as cells.
+        """
         check.count(cells=cells)
         size = whole(cells)
         return cls(size, Ranges(size, np.zeros(size, dtype=np.int64), np.arange(1, size + 1)))
 
     @classmethod
     def all_ranges(cls, cells: int) -> Workload:
-        """The counts of every range of cells that lie side by side: cells·(cells + 1)/2 of them."""
+        """Build the counts of every range of cells that lie side by side.
+
+        Parameters
+        ----------
+        cells : int
+            The number of cells.
+
+        Returns
+        -------
+        Workload
+            cells·(cells + 1)/2 queries.
+        """
         check.count(cells=cells)
         size = whole(cells)
         if size * (size + 1) // 2 > _MOST_ENTRIES:
@@ -73,8 +111,22 @@ class Workload:
 
     @classmethod
     def ranges(cls, cells: int, ranges: Iterable[tuple[int, int]]) -> Workload:
-        """The counts of these ranges: (low, high) holds the cells low, …, high − 1.
+        """Build the counts of given ranges.
 
+        Parameters
+        ----------
+        cells : int
+            The number of cells.
+        ranges : iterable of (int, int)
+            Pairs (low, high), each of which holds the cells low, …, high − 1.
+
+        Returns
+        -------
+        Workload
+            One query for each range.
+
+        Examples
+        --------
         >>> Workload.ranges(100_000, [(0, 50_000), (25_000, 75_000)]).sensitivity(1)
         Fraction(2, 1)
         """
@@ -94,9 +146,19 @@ class Workload:
 
     @classmethod
     def marginals(cls, shape: Sequence[int], attributes: int | Iterable[Iterable[int]]) -> Workload:
-        """Counts by attribute: `shape` has the number of values of each one.
+        """Build marginals: counts by some of the attributes.
 
-        `attributes` is k, for the marginals of every k attributes, or a list of sets of attributes, each by its place.
+        Parameters
+        ----------
+        shape : sequence of int
+            The number of values of each attribute.
+        attributes : int or iterable of sets of int
+            k, for the marginals of every k attributes; or a list of sets of attributes, each by its place in `shape`.
+
+        Returns
+        -------
+        Workload
+            The marginals one after the other, over prod(shape) cells.
         """
         sizes = tuple(whole(size, "shape") for size in shape)
         if isinstance(attributes, bool):
@@ -120,10 +182,22 @@ class Workload:
 
     @classmethod
     def predicates(cls, domain: Sequence[Any], predicates: Iterable[Callable[[Any], Any] | Sequence[bool]]) -> Workload:
-        """The counts of the values for which a predicate holds: a function of one value, or a list of true and false.
+        """Build the counts of the values for which a predicate holds.
 
-        `domain` lists every value that a record may have, in the order of the histogram.
+        Parameters
+        ----------
+        domain : sequence
+            Every value that a record may have, in the order of the histogram.
+        predicates : iterable of callable or sequence of bool
+            For each query a function of one value, or a list of True and False.
 
+        Returns
+        -------
+        Workload
+            One query for each predicate.
+
+        Examples
+        --------
         >>> Workload.predicates(range(100), [lambda age: age < 18, lambda age: age % 2 == 0]).sensitivity(1)
         Fraction(2, 1)
         """
@@ -135,9 +209,17 @@ class Workload:
 
     @classmethod
     def matrix(cls, rows: Any) -> Workload:
-        """Any linear queries: a row for each query, a column for each cell; dense, or a SciPy sparse matrix.
+        """Build any linear queries from a matrix.
 
-        Entries mean one exact number each, as everywhere: 0.1 is 1/10.
+        Parameters
+        ----------
+        rows : array, sequence of sequences or SciPy sparse matrix
+            A row for each query, a column for each cell. Each entry means one exact number: 0.1 is 1/10.
+
+        Returns
+        -------
+        Workload
+            One query for each row.
         """
         if sparse.issparse(rows):
             found = sparse.csr_array(rows)
@@ -151,8 +233,20 @@ class Workload:
 
     @classmethod
     def stack(cls, *workloads: Workload) -> Workload:
-        """The queries of all, over the same domain, one after the other.
+        """Join workloads over the same domain, one after the other.
 
+        Parameters
+        ----------
+        *workloads : Workload
+            The workloads, with the same number of cells.
+
+        Returns
+        -------
+        Workload
+            The queries of all of them.
+
+        Examples
+        --------
         >>> Workload.stack(Workload.prefix(8), Workload.all_ranges(8))
         Workload(44 queries, 8 cells)
         """
@@ -205,7 +299,7 @@ class Workload:
 
     @property
     def count(self) -> int:
-        """How many queries there are."""
+        """The number of queries."""
         return self.queries.count
 
     def __repr__(self) -> str:
@@ -222,10 +316,22 @@ class Workload:
         return self.classes is not None and bool((self.classes < 0).any())
 
     def sensitivity(self, norm: int = 1, adjacency: Adjacency = ADD_REMOVE) -> Fraction | float:
-        """How far one record can move all answers together, in ℓ₁ (exact) or ℓ₂ (the exact root, rounded up).
+        """Compute how far one record can move all answers together.
 
-        Add or remove: the longest column. Replace: the two columns that are farthest apart (claim C24). In counts; for
-        answers that are shares of n records, divide by n.
+        Add or remove: the longest column. Replace: the two columns that are farthest apart (claim C24).
+
+        Parameters
+        ----------
+        norm : {1, 2}, default 1
+            ℓ₁ or ℓ₂.
+        adjacency : Adjacency, default ADD_REMOVE
+            `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+
+        Returns
+        -------
+        Fraction or float
+            The sensitivity in counts: exact in ℓ₁, rounded up in ℓ₂. For answers that are shares of n records, divide
+            by n.
         """
         if norm == 1:
             return self._moved(1, adjacency)
@@ -235,7 +341,18 @@ class Workload:
             return upper(ball(self.sensitivity_squared(adjacency)).sqrt())
 
     def sensitivity_squared(self, adjacency: Adjacency = ADD_REMOVE) -> Fraction:
-        """The square of the ℓ₂ sensitivity, exactly."""
+        """Compute the square of the ℓ₂ sensitivity, exactly.
+
+        Parameters
+        ----------
+        adjacency : Adjacency, default ADD_REMOVE
+            `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+
+        Returns
+        -------
+        Fraction
+            Δ₂².
+        """
         return self._moved(2, adjacency) / self.denominator
 
     def _moved(self, power: int, adjacency: Adjacency) -> Fraction:
@@ -247,12 +364,34 @@ class Workload:
     # ---------------------------------------------------------------------- answers
 
     def exact(self, histogram: Any) -> NDArray[Any]:
-        """The exact answers: not private, for comparison."""
+        """Compute the exact answers: not private, for comparison.
+
+        Parameters
+        ----------
+        histogram : array of int
+            One count for each cell.
+
+        Returns
+        -------
+        array
+            One answer for each query.
+        """
         answers = self.queries.answers(self.by_class(histogram))
         return answers if self.denominator == 1 else answers / self.denominator
 
     def by_class(self, histogram: Any) -> Indices:
-        """The histogram, checked, with a count for each class of cells."""
+        """Check a histogram and sum it up by classes of cells.
+
+        Parameters
+        ----------
+        histogram : array of int
+            One count for each cell.
+
+        Returns
+        -------
+        array of int
+            A count for each class of cells.
+        """
         counts = _whole_array(histogram, "histogram")
         shapes = [(self.cells,)] + ([self.queries.shape] if isinstance(self.queries, Marginals) else [])
         if counts.shape not in shapes:
@@ -267,8 +406,28 @@ class Workload:
         return summed.astype(np.int64)
 
     def answer(self, histogram: Any, *, epsilon: Number, delta: Number | None = None, **how: Any) -> Any:
-        """All answers at once, privately: `dp.MatrixMechanism(self, epsilon=..., delta=..., **how).release(histogram)`.
+        """Answer all queries at once, privately, by the matrix mechanism.
 
+        The same as `dp.MatrixMechanism(workload, epsilon=..., delta=..., **how).release(histogram)`.
+
+        Parameters
+        ----------
+        histogram : array of int
+            One count for each cell.
+        epsilon : Number
+            The privacy budget ε > 0.
+        delta : Number, optional
+            The budget δ for Gaussian noise, such as 1e-6.
+        **how : Any
+            `strategy`, `noise` and `adjacency` of `dp.MatrixMechanism`.
+
+        Returns
+        -------
+        Release
+            `.value` is an array of floats, one for each query.
+
+        Examples
+        --------
         >>> release = Workload.prefix(4).answer([5, 2, 0, 9], epsilon=1)
         >>> release.value.shape
         (4,)
@@ -277,7 +436,22 @@ class Workload:
         return mechanism(self, epsilon=epsilon, delta=delta, **how).release(histogram)
 
     def compare(self, *, epsilon: Number, delta: Number | None = None, adjacency: Adjacency = ADD_REMOVE) -> Any:
-        """What each strategy would cost in accuracy at this budget, the best first. Touches no data."""
+        """Predict the error of each strategy at a budget; touches no data.
+
+        Parameters
+        ----------
+        epsilon : Number
+            The privacy budget ε > 0.
+        delta : Number, optional
+            The budget δ for Gaussian noise, such as 1e-6.
+        adjacency : Adjacency, default ADD_REMOVE
+            `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+
+        Returns
+        -------
+        Comparison
+            The strategies with their errors, the best first; `print` it for a table.
+        """
         compare = importlib.import_module("dither.mechanisms.matrix").compare
         return compare(self, epsilon=epsilon, delta=delta, adjacency=adjacency)
 
