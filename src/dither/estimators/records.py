@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import NotANumberError, ParameterError
-from dither.exact import rational
+from dither.exact import plain, rational
 
 __all__ = ["Bounds", "Floats", "checked_adjacency", "checked_bounds", "is_replace", "paired", "present"]
 
@@ -128,10 +129,10 @@ def _numbers(array: NDArray[Any], name: str) -> Floats:
 def _number(entry: Any) -> float:
     """The entry as a float, NaN if it is no number. Never an error: that would tell about this one record."""
     if isinstance(entry, np.generic):
-        entry = entry.item()
-    if not isinstance(entry, bool | int | float | Fraction) and type(entry).__name__ != "Decimal":
+        entry = np.asarray(entry).item()
+    if not isinstance(entry, bool | int | float | Fraction | Decimal):
         return math.nan
     try:
-        return float(entry)
+        return float(plain(entry))
     except (OverflowError, ValueError):
         return math.nan

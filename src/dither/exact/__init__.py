@@ -12,6 +12,7 @@ from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
 from dither.exact.numbers import Number, rational, whole
 from dither.exact.once import once, shared
+from dither.exact.plain import plain, plain_entries
 from dither.exact.words import in_words, rounded
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "is_below",
     "lower",
     "once",
+    "plain",
+    "plain_entries",
     "precision",
     "rational",
     "rounded",

@@ -12,6 +12,7 @@ from typing import Any, SupportsIndex, TypeAlias
 import numpy as np
 
 from dither.errors import NotANumberError
+from dither.exact.plain import plain
 
 __all__ = ["Number", "rational", "whole"]
 
@@ -37,7 +38,7 @@ def rational(value: object, name: str = "value") -> Fraction:
     Refused with `NotANumberError`, because they do not mean one finite number: NaN, ±inf, booleans,
     other types, text that is not a decimal, and magnitudes above 1e308 or (unless zero) below 1e-308.
     """
-    number = value if type(value) is Fraction else _parse(value, name)
+    number = _parse(plain(value), name)
     if abs(number.numerator) <= _LARGEST and number.denominator <= _LARGEST:  # then so is the quotient, and its inverse
         return number
     if number and not _SMALLEST <= abs(number) <= _LARGEST:
@@ -64,6 +65,8 @@ def whole(value: object, name: str = "value") -> int:
 
 
 def _parse(value: object, name: str) -> Fraction:
+    if type(value) is Fraction:
+        return value
     if type(value) is int:
         return Fraction(value)
     if isinstance(value, bool | np.bool_):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dither.errors import NotANumberError, ParameterError
 from dither.events import Event
-from dither.exact import Ball, Number, ball, check, in_words, precision, rational
+from dither.exact import Ball, Number, ball, check, in_words, plain, precision, rational
 from dither.measures import Guarantee
 from dither.measures.certified import above, below, exactly_above, exactly_below
 from dither.mechanisms.mechanism import Mechanism
@@ -235,28 +235,36 @@ def numeric(value: Any) -> int | float | Fraction | Decimal | NDArray[Any]:
     Python lists keep the types of their numbers: NumPy would turn integers beyond 64 bits into floats.
     """
     if isinstance(value, np.ndarray):
-        return _checked_array(value)
+        return _checked_array(_bare(value))
     if isinstance(value, np.generic):
         return numeric(_checked_array(np.asarray(value)).item())
     if isinstance(value, bool) or value is None:
         raise NotANumberError(f"the value must be a number or an array, got the type {type(value).__name__}.")
-    if isinstance(value, int | Fraction):
-        return value
-    if isinstance(value, float | Decimal):
-        if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):  # asks no signalling NaN
+    exact = plain(value)
+    if isinstance(exact, int | Fraction):
+        return exact
+    if isinstance(exact, float | Decimal):
+        if not (exact.is_finite() if isinstance(exact, Decimal) else math.isfinite(exact)):  # asks no signalling NaN
             raise _not_finite()
-        return value
+        return exact
     if isinstance(value, list | tuple):
         return _checked_array(_array_of(value))
     if hasattr(value, "__array__"):
-        return _checked_array(np.asarray(value))
+        return _checked_array(_bare(np.asarray(value)))
     raise NotANumberError(f"the value must be a number or an array of numbers, got the type {type(value).__name__}.")
+
+
+def _bare(value: NDArray[Any]) -> NDArray[Any]:
+    """The array without its subclass, which may have its own arithmetic, or hide values."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise NotANumberError("the value must not be a masked array: it hides values. Drop or fill them first.")
+    return np.asarray(value)
 
 
 def _array_of(value: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
     array: NDArray[Any] = np.array(value, dtype=object)
     if array.size and all(isinstance(x, float | np.floating) for x in array.ravel()):
-        return array.astype(np.float64)
+        return np.array([plain(x) for x in array.ravel()], dtype=np.float64).reshape(array.shape)
     return array
 
 

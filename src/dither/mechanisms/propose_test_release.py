@@ -11,7 +11,7 @@ from typing import Any
 from dither.adjacency import Adjacency, checked
 from dither.errors import NotANumberError, ParameterError
 from dither.events import GaussianNoise, LaplaceNoise, TestAndRelease
-from dither.exact import Number, check, once, rational
+from dither.exact import Number, check, once, plain, rational
 from dither.measures import ApproxDP, ProfileOf
 from dither.measures.certified import below, exactly_above
 from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
@@ -242,7 +242,7 @@ class ProposeTestRelease(Mechanism):
 
     def _noisy(self, data: Any, distance: float) -> float:
         """The sensitivities are those of the exact value: a mean that was rounded to a double may move by much more."""
-        exact = getattr(self.statistic, "exact_value", self.statistic.value)(data)
+        exact = plain(getattr(self.statistic, "exact_value", self.statistic.value)(data))
         answer = exact if isinstance(exact, int | Fraction) else float(exact)
         if not math.isfinite(answer):
             raise NotANumberError("the statistic must be finite. Give data on which it is.")

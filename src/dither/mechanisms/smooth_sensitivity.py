@@ -11,7 +11,7 @@ from typing import Any
 from dither.adjacency import Adjacency, checked
 from dither.errors import NotANumberError, ParameterError
 from dither.events import SmoothNoise
-from dither.exact import Ball, Number, ball, check, in_words, once, precision, rational
+from dither.exact import Ball, Number, ball, check, in_words, once, plain, precision, rational
 from dither.measures import ApproxDP, PureDP
 from dither.measures.certified import above, exactly_above, exactly_below
 from dither.mechanisms.additive import failure
@@ -185,7 +185,7 @@ class SmoothSensitivity(Mechanism):
 
     @property
     def _widest(self) -> float:
-        widest = self.statistic.global_sensitivity
+        widest: float = plain(self.statistic.global_sensitivity)
         if not 0 < widest < math.inf:
             raise ParameterError(
                 "smooth sensitivity needs a statistic of finite, positive global sensitivity: beyond every distance "
@@ -321,6 +321,7 @@ def _finite(answer: Any) -> float | Fraction:
     """The value of a statistic as an exact number; it is data, so it is never shown."""
     if isinstance(answer, bool) or not isinstance(answer, int | float | Fraction | Decimal):
         raise NotANumberError(f"the value of a statistic must be one number, got the type {type(answer).__name__}.")
-    if isinstance(answer, float) and not math.isfinite(answer):
+    exact = plain(answer)
+    if isinstance(exact, float) and not math.isfinite(exact):
         raise NotANumberError("the value of a statistic must be finite. Give public bounds.")
-    return answer if isinstance(answer, float) else Fraction(answer)
+    return exact if isinstance(exact, float) else Fraction(exact)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dither.errors import NotANumberError, ParameterError
-from dither.exact import Number, check, rational, whole
+from dither.exact import Number, check, plain, rational, whole
 from dither.noise.law import Integers, Law, integer_array
 
 __all__ = ["Grid", "Values", "add_integers"]
@@ -110,7 +110,7 @@ class Grid:
         Sums beyond the largest float are shown as the largest float.
         """
         if isinstance(values, int | float | Fraction | Decimal):
-            return self._to_float(self._round_one(values) + noise.sample())
+            return self._to_float(self._round_one(plain(values)) + noise.sample())
         array = _numbers(values)
         flat, out = array.ravel(), np.empty(array.size)
         for start in range(0, array.size, _CHUNK):
@@ -168,7 +168,7 @@ def _coordinates(count: SupportsIndex) -> int:
 def add_integers(values: Values, noise: Law) -> int | Integers:
     """Integers plus integer noise: nothing is rounded and nothing wraps; sums past 2^63 become Python integers."""
     if isinstance(values, int):
-        return values + noise.sample()
+        return int.__int__(values) + noise.sample()  # a subclass may have its own idea of a sum
     array = _numbers(values)
     if array.dtype.kind == "f":
         raise NotANumberError("values must be integers. Use Grid.add for real numbers.")
@@ -195,7 +195,7 @@ def _numbers(values: Values) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise _not_numbers("a masked array")
     # As floats, a list of 2**53 + 1 and 0.5 would lose the 1.
-    array = np.array(values, dtype=np.object_) if isinstance(values, list | tuple) else np.asarray(values)
+    array = np.array(values, dtype=np.object_) if isinstance(values, list | tuple) else np.asarray(plain(values))
     kind = array.dtype.kind
     if kind == "f" and array.dtype.itemsize <= 8:
         if not np.isfinite(array).all():
@@ -207,9 +207,9 @@ def _numbers(values: Values) -> NDArray[Any]:
         return array.astype(np.int64)
     if kind != "O":
         raise _not_numbers(array.dtype.type.__name__)
-    plain = np.empty(array.size, dtype=np.object_)
-    plain[:] = [_number(x) for x in array.ravel()]
-    return plain.reshape(array.shape)
+    exact = np.empty(array.size, dtype=np.object_)
+    exact[:] = [_number(x) for x in array.ravel()]
+    return exact.reshape(array.shape)
 
 
 def _number(value: Any) -> Any:
@@ -218,9 +218,10 @@ def _number(value: Any) -> Any:
         value = value.item()
     if not isinstance(value, int | float | Fraction | Decimal):
         raise _not_numbers(type(value).__name__)
-    if isinstance(value, float | Decimal) and not _is_finite(value):
+    exact = plain(value)
+    if isinstance(exact, float | Decimal) and not _is_finite(exact):
         raise _not_finite()
-    return value
+    return exact
 
 
 def _is_finite(value: float | Decimal) -> bool:

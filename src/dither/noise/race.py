@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dither.errors import NotANumberError, ParameterError
-from dither.exact import Ball, ball, check, once, precision, rational
+from dither.exact import Ball, ball, check, once, plain, precision, rational
 from dither.noise import entropy
 from dither.noise.entropy import Source
 
@@ -311,11 +311,11 @@ def numbers(name: str, values: Numbers) -> NDArray[Any]:
         return array.astype(np.float64 if is_small else object)
     if kind != "O":
         raise _not_numbers(name, array.dtype.type)
-    plain = [_number(name, x) for x in array.ravel()]
-    if all(type(x) is float or (type(x) is int and -_EXACT_INTEGERS <= x <= _EXACT_INTEGERS) for x in plain):
-        return np.array(plain, dtype=np.float64).reshape(array.shape)
+    known = [_number(name, x) for x in array.ravel()]
+    if all(type(x) is float or (type(x) is int and -_EXACT_INTEGERS <= x <= _EXACT_INTEGERS) for x in known):
+        return np.array(known, dtype=np.float64).reshape(array.shape)
     exact = np.empty(array.size, dtype=np.object_)
-    exact[:] = [_exact(x) for x in plain]
+    exact[:] = [_exact(x) for x in known]
     return exact.reshape(array.shape)
 
 
@@ -325,7 +325,7 @@ def _number(name: str, value: Any) -> int | float | Fraction | Decimal:
         return value.item()  # type: ignore[no-any-return]
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction | Decimal):
         raise _not_numbers(name, type(value))
-    return value
+    return plain(value)  # type: ignore[no-any-return]
 
 
 def _not_numbers(name: str, found: type) -> NotANumberError:

@@ -19,6 +19,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from dither.errors import ParameterError
+from dither.exact import plain
 
 __all__ = ["Column", "Expression", "Literal", "Operation", "col", "columns_of", "if_else"]
 
@@ -202,6 +203,7 @@ def literal(value: Any) -> Expression:
     """A public value as an expression."""
     if isinstance(value, Expression):
         return value
+    value = plain(value)  # what the ledger says of it is then what the engine gets
     if isinstance(value, Decimal):
         value = int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, datetime) or not isinstance(value, bool | int | float | str | date):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import AdjacencyMismatch, ParameterError
-from dither.exact import Number, rational
+from dither.exact import Number, plain_entries, rational
 
 __all__ = [
     "Bounds",
@@ -65,7 +65,7 @@ def padded(data: Any, bounds: tuple[float, float] | None, adjacency: Adjacency) 
     since the number of records is public then.
     """
     try:
-        given = np.asarray(data)
+        given = np.asarray(plain_entries(data))
         values = given.astype(np.float64) if given.dtype.kind in _NUMERIC_KINDS + "O" or given.size == 0 else None
     except (TypeError, ValueError, OverflowError):
         values = None

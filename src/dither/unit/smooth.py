@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
-from dither.exact import Number, check, rational
+from dither.exact import Number, check, plain, rational
 from dither.exact.search import first_integer
 from dither.unit.statistic import Profile, Statistic
 from dither.unit.stepwise import Stepwise
@@ -34,7 +33,8 @@ def local_sensitivity(statistic: Statistic, data: Any) -> float:
     float
         LS(D), never below the truth. It is as private as the data.
     """
-    return statistic.sensitivity_within(data, 0)
+    found: float = plain(statistic.sensitivity_within(data, 0))
+    return found
 
 
 def smooth_sensitivity(statistic: Statistic, data: Any, beta: Number) -> float:
@@ -70,7 +70,8 @@ def smooth_sensitivity(statistic: Statistic, data: Any, beta: Number) -> float:
     """
     rate = rational(beta, "beta")
     check.positive(beta=rate)
-    return _profile(statistic, data).smooth(rate)
+    found: float = plain(_profile(statistic, data).smooth(rate))
+    return found
 
 
 def distance_to_sensitivity(statistic: Statistic, data: Any, limit: Number) -> int | float:
@@ -103,9 +104,14 @@ def distance_to_sensitivity(statistic: Statistic, data: Any, limit: Number) -> i
     """
     largest = rational(limit, "limit")
     check.nonnegative(limit=largest)
-    if statistic.global_sensitivity <= largest:
+    if plain(statistic.global_sensitivity) <= largest:
         return math.inf
-    within = _profile(statistic, data).within
+    profile = _profile(statistic, data)
+
+    def within(changes: int) -> float:
+        found: float = plain(profile.within(changes))
+        return found
+
     known, step = -1, 1  # A^(known) does not exceed the limit
     while within(known + step) <= largest:
         if step > _FARTHEST:
@@ -120,4 +126,4 @@ def _profile(statistic: Statistic, data: Any) -> Profile:
     if own is not None:
         profile: Profile = own(data)
         return profile
-    return Stepwise(partial(statistic.sensitivity_within, data), statistic.global_sensitivity)
+    return Stepwise(lambda t: plain(statistic.sensitivity_within(data, t)), plain(statistic.global_sensitivity))

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from dither.adjacency import ADD_REMOVE, Adjacency, checked, name
 from dither.errors import NotANumberError, ParameterError
-from dither.exact import Number, ball, check, precision, rational, upper, whole
+from dither.exact import Number, ball, check, plain_entries, precision, rational, upper, whole
 from dither.unit.marginals import Marginals
 from dither.unit.queries import Array, Matrix, Queries
 from dither.unit.ranges import Indices, Ranges
@@ -490,7 +490,7 @@ def is_replaced(adjacency: Adjacency) -> bool:
 def _whole_array(values: Any, what: str) -> Array:
     """An array of integers as int64; whole floats too are refused, since what is refused must not depend on data."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(plain_entries(values))
     except ValueError:
         raise ParameterError(f"{what} must be an array of whole numbers, all rows of one length.") from None
     if array.dtype.kind not in "iu" or array.dtype == np.uint64:

@@ -1,0 +1,62 @@
+"""Numbers without a will of their own: what a user gives becomes a built-in number before noise is added to it.
+
+A subclass of int may have its own `__add__`, and `value + noise` is then whatever it says: no noise at all, say. So
+arithmetic is done on exact built-in types only, read by the methods of the built-in type and not by those of the class.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dither.errors import NotANumberError
+
+__all__ = ["plain", "plain_entries"]
+
+_READY = frozenset({int, bool, float, Decimal})
+
+
+def plain(value: Any) -> Any:
+    """The same value as an int, float, Fraction, Decimal or text of Python itself; all else is given back as it is.
+
+    >>> class Quiet(int):
+    ...     def __add__(self, other):
+    ...         return int(self)
+    >>> Quiet(3) + 5, plain(Quiet(3)) + 5, type(plain(Quiet(3)))
+    (3, 8, <class 'int'>)
+    """
+    if type(value) in _READY:
+        return value
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, Fraction):
+        return _plain_fraction(value)
+    if isinstance(value, Decimal):
+        return Decimal(value)
+    if isinstance(value, np.generic) and type(value).__module__ != "numpy":
+        return np.asarray(value)[()]
+    return str.__str__(value) if isinstance(value, str) else value
+
+
+def plain_entries(values: Any) -> Any:
+    """A list with plain entries, also in lists inside it; of anything else `plain`.
+
+    NumPy asks each entry of a list what number it is, and an entry may answer with another one than it holds.
+    """
+    return [plain_entries(each) for each in values] if isinstance(values, list | tuple) else plain(values)
+
+
+def _plain_fraction(value: Fraction) -> Fraction:
+    # The slots themselves: a subclass may have properties of the names numerator and denominator.
+    parts = [Fraction.__dict__[name].__get__(value) for name in ("_numerator", "_denominator")]
+    if type(value) is Fraction and type(parts[0]) is type(parts[1]) is int:
+        return value
+    if not all(isinstance(part, int) for part in parts):
+        raise NotANumberError("a Fraction must be made of two whole numbers. Build it as Fraction(1, 3).")
+    numerator, denominator = map(int.__int__, parts)
+    return Fraction(numerator, denominator)
