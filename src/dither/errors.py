@@ -11,7 +11,8 @@
     ├── MissingPackage (ImportError)     a package that this part of dither needs is not installed
     ├── EngineError (RuntimeError)       the engine that holds the data could not answer
     └── LedgerError (RuntimeError)       the ledger could not be written, or is not what was written
-        └── LedgerConflict               (a ParameterError too) the ledger is sound, and says something else
+        ├── LedgerConflict               (a ParameterError too) the ledger is sound, and says something else
+        └── TooManyFailures              questions failed after their charge; the owner has to look
 
 Messages name parameters and public values. They never contain data.
 """
@@ -31,6 +32,7 @@ __all__ = [
     "OverBudget",
     "ParameterError",
     "PrecisionError",
+    "TooManyFailures",
 ]
 
 
@@ -92,3 +94,7 @@ class LedgerConflict(LedgerError, ParameterError):
 
     Nothing was written and nothing was charged.
     """
+
+
+class TooManyFailures(LedgerError):
+    """So many questions failed after their charge that none is taken until the owner resumes. Nothing was charged."""

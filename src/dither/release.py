@@ -1,4 +1,4 @@
-"""The one door: charge, then open, then draw.
+"""The one door: charge, then open, then draw, then write down what came of it.
 
 There is no other way from a bounded table to a number. An `ExactAggregate` of `dither.tables` is a question that has
 not been asked; only `Door.release` asks it, and only after the ledger has the charge on disk (a test keeps it so).
@@ -7,13 +7,14 @@ not been asked; only `Door.release` asks it, and only after the ledger has the c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from dither.errors import EngineError
+from dither.errors import EngineError, LedgerError
 from dither.events import Event
-from dither.ledger import Entry, Ledger
+from dither.ledger import Charge, Entry, Ledger
 from dither.ledger.budget import Budget
 from dither.noise import UniformBelow
 from dither.noise.tape import answered
@@ -50,23 +51,45 @@ class Door:
         """Charge `cost` for `event`, durably; then ask for the `exact` numbers and let `draw` add the noise.
 
         If anything fails after the charge, the charge stays: data was touched. The error says the same whatever
-        happened, as what happened may depend on the data. With a `key`, the answer is kept before it is given, and
-        the same question under the same key gives the same bytes at no further cost.
+        happened, as what happened may depend on the data. That it failed is written down, and counts: after
+        `failures_allowed` of them no question is taken until the owner resumes. With a `key`, the answer is kept before
+        it is given, and the same question under the same key gives the same bytes at no further cost.
         """
         for each in exact:
             each._rehearse()
-        charge = self.ledger.charge(self.account, event, cost, question, key=key, by=by)
+        charge = self.ledger.charge(self.account, event, cost, question, key=key, by=by, awaits_outcome=True)
         if charge.answer is not None:
             return _read(charge.answer), charge.entry
-        answer = _drawn(exact, draw)
-        if answer is None:
-            raise EngineError(
-                "the question was charged and could not be answered; what was charged stays charged. "
-                "Check that the source is still there and that the engine has memory and disk, then ask again."
-            )
-        if key is None:
-            return answer, charge.entry
-        return _read(self.ledger.keep(charge, _written(answer))), charge.entry
+        try:
+            answer = _drawn(exact, draw)
+            if answer is not None:
+                return self._answered(charge, answer, key), charge.entry
+        except BaseException:  # cancelled, or the answer cannot be kept: seen by who asked, as any failure is
+            self._failed(charge)
+            raise
+        self._failed(charge)
+        raise EngineError(
+            "the question was charged and could not be answered; what was charged stays charged. "
+            "Check that the source is still there and that the engine has memory and disk, then ask again."
+        )
+
+    def _answered(self, charge: Charge, answer: pa.Table, key: str | None) -> pa.Table:
+        """What may be said, after the ledger knows that there is an answer.
+
+        Without a key it is given even if that cannot be written, as on a full disk: it is paid for, and its attempt
+        then stays among those without an outcome, where it counts as a failure. A key promises that the same bytes can
+        be had again, so there an answer that cannot be kept is not given.
+        """
+        if key is not None:
+            return _read(self.ledger.keep(charge, _written(answer)))
+        with suppress(LedgerError):
+            self.ledger.answered(charge)
+        return answer
+
+    def _failed(self, charge: Charge) -> None:
+        """Write the failure down. If that fails too, the attempt has no outcome, and counts all the same."""
+        with suppress(LedgerError):
+            self.ledger.failed(charge)
 
 
 def _drawn(exact: Sequence[ExactAggregate], draw: Callable[[Sequence[Batches]], pa.Table]) -> pa.Table | None:

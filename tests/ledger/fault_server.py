@@ -22,6 +22,7 @@ import pyarrow as pa
 import dither as dp
 from dither.errors import DitherError
 from dither.ledger import Ledger, sqlite
+from dither.ledger import ledger as ledger_module
 from dither.release import Door
 
 SHIM = ctypes.CDLL(None)
@@ -31,8 +32,8 @@ EVENT, COST = dp.events.LaplaceNoise(Fraction(10)), dp.PureDP("0.1")
 class Steps:
     """The exact side of a release, which dies at one step of it."""
 
-    def __init__(self, dies: str, size: int) -> None:
-        self.dies, self.size = dies, size
+    def __init__(self, dies: str, size: int, fails: bool = False) -> None:
+        self.dies, self.size, self.fails = dies, size, fails
 
     def reach(self, step: str) -> None:
         if self.dies == step:
@@ -46,6 +47,8 @@ class Steps:
         (exact,) = batches
         tables = pa.Table.from_batches(list(exact))
         self.reach("opened")
+        if self.fails:
+            raise ValueError("a row that no engine can read")
         noise = int.from_bytes(os.urandom(8), "big") >> 1
         drawn = tables.append_column("noisy", pa.array([noise])).append_column("filler", pa.array(["x" * self.size]))
         self.reach("drawn")
@@ -54,13 +57,18 @@ class Steps:
 
 def child(order: dict[str, Any], say: int) -> None:
     """Open the ledger, release under each key, close it."""
-    sqlite._SETTINGS = tuple(order.get("settings", sqlite._SETTINGS))  # type: ignore[misc]
+    if order.get("unsynced"):
+        sqlite._SYNCED = sqlite._UNSYNCED  # type: ignore[misc]
     if order.get("forgets_the_folder"):
         sqlite._sync_folder = lambda folder: None
     if order.get("trace"):
         SHIM.faults_trace(os.open(order["trace"], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     SHIM.faults_arm(order["folder"].encode(), order["at"], order["fault"], int(order["goes_on"]))
-    steps = Steps(order["dies"], order["size"])
+    steps = Steps(order["dies"], order["size"], order.get("fails", False))
+    if order["dies"] == "failed":
+        Ledger.failed = lambda ledger, charge: steps.reach("failed")  # type: ignore[method-assign]
+    if order.get("impatient"):
+        ledger_module.WAIT_SECONDS = -1  # type: ignore[misc]
     door = None
     for key in order["keys"]:
         try:

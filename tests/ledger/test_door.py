@@ -39,7 +39,7 @@ class Exact:
 
     def _open(self) -> Iterator[pa.RecordBatch]:
         other = Ledger(self.door.ledger._store._place.name)  # as another process would see it
-        self.charges_when_opened.append(other.account("visits").charges)
+        self.charges_when_opened.append(other.account(self.door.account).charges)
         other.close()
         yield pa.record_batch({"n": [self.value]})
 
@@ -97,17 +97,20 @@ def failing(error: BaseException) -> Callable[..., pa.Table]:
 @pytest.mark.parametrize("key", [None, "k"], ids=["without a key", "with a key"])
 def test_d52_no_refund_and_one_error_for_all_failures(door: Door, key: str | None) -> None:
     """The source is gone, a value of a person is in the words, memory is short: the same is said, and nothing more."""
+    door = Door(door.ledger, "four may fail")
+    door.ledger.open_account("four may fail", dp.PureDP(1), failures_allowed=4)
     causes = [EngineError("duckdb could not answer"), ValueError("Ada, 36"), MemoryError(), pa.ArrowInvalid("36")]
     said = set()
     for number, cause in enumerate(causes):
         with pytest.raises(EngineError) as caught:
             ask(door, Exact(door), failing(cause), key and f"{key}{number}")
+        assert door.ledger.account(door.account).failures.failed == number + 1
         assert caught.value.__cause__ is None
         assert caught.value.__context__ is None, "an error must not carry another one that may hold data"
         said.add((type(caught.value), str(caught.value)))
     assert len(said) == 1
     assert "charged stays charged" in said.pop()[1]
-    assert door.ledger.account("visits").spent == {"epsilon": 1, "delta": 0}
+    assert door.ledger.account("four may fail").spent == {"epsilon": 1, "delta": 0}
     with pytest.raises(OverBudget):
         ask(door, Exact(door))
 

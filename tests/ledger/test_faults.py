@@ -83,7 +83,9 @@ def test_d50_killed_between_the_steps_of_a_release(
     ledger = check(folder, outcome)
     kinds = [entry.kind for entry in ledger.entries()][:-1]
     charged = step != "opened the ledger"
-    assert kinds == ["budget", *["charge"] * charged, *["answer"] * (step == "kept")], "no refund, no second charge"
+    kept = ["answer", "outcome"] * (step == "kept")
+    assert kinds == ["budget", *["charge", "attempt"] * charged, *kept], "no refund, no second charge"
+    assert ledger.account("visits").failures.pending == (charged and step != "kept"), "without an outcome, it counts"
     again = server.run(folder)
     assert again.answers.keys() == {"key1"}, "the same key is answered, at no further cost"
     assert [entry.kind for entry in ledger.entries()].count("charge") == 2

@@ -89,7 +89,7 @@ def test_d50_hundreds_of_power_cuts(server: Server, record_property: Callable[[s
 
 def test_a_ledger_that_does_not_sync_its_log_would_be_noticed(server: Server, folder: Path) -> None:
     """The negative control: SQLite's synchronous=NORMAL, which syncs the log only when it is copied back."""
-    assert lost(folder, traced(server, folder, settings=["synchronous=NORMAL"]), lambda: 0) != []
+    assert lost(folder, traced(server, folder, unsynced=True), lambda: 0) != []
 
 
 def test_a_ledger_that_does_not_sync_its_folder_would_be_noticed(server: Server, folder: Path) -> None:

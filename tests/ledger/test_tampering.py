@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,116 @@ def test_d57_parts_of_a_source_that_were_rewritten(folder: Path, number: int, pa
     for entry in rewritten(original, number, body):
         change(ledger, entry.number, {name: getattr(entry, name) for name in ("previous", "body", "hash")})
     refuses(ledger, "does not say")
+    ledger.close()
+
+
+def failing(ledger: Ledger) -> None:
+    """Ten entries: an answer, a failure, one in flight, forgiven; then one under a key that waits for its answer."""
+    ledger.open_account("visits", dp.PureDP(1), failures_allowed=2)
+    ledger.open_account("sales", dp.PureDP(1))
+    first, second = (ledger.charge("visits", EVENT, dp.PureDP("0.1"), "?", awaits_outcome=True) for _ in range(2))
+    ledger.answered(first)
+    ledger.failed(second)
+    ledger.resume("visits", by="ada")
+    ledger.charge("visits", EVENT, dp.PureDP("0.1"), "?", key="k", awaits_outcome=True)
+
+
+COUNTS = {"asked": 1, "answered": 0, "failed": 0, "resumes": 1, "since": 9}
+
+
+@pytest.mark.parametrize(
+    ("number", "changes"),
+    [
+        (1, {"failures_allowed": 0}),
+        (1, {"failures_allowed": "2"}),
+        (1, {"failures_allowed": True}),
+        (4, {"charge": 5}),
+        (4, {"charge": 1}),
+        (4, {"charge": "3"}),
+        (4, {"charge": True}),
+        (6, {"charge": 3}),
+        (7, {"attempt": 6}),
+        (7, {"attempt": 3}),
+        (7, {"attempt": 99}),
+        (7, {"outcome": "failed"}),
+        (7, {"outcome": "perhaps"}),
+        (8, {"outcome": "answered"}),
+        (8, {"attempt": 4}),
+        (9, {"lifted": 0}),
+        (9, {"lifted": 2}),
+        (9, {"lifted": True}),
+        (9, {"more": 1}),
+        (11, {"charge": 3}),
+        (11, {"failures": {**COUNTS, "asked": 0}}),
+        (11, {"failures": {**COUNTS, "asked": True}}),
+        (11, {"failures": {**COUNTS, "answered": 1}}),
+        (11, {"failures": {**COUNTS, "failed": -1}}),
+        (11, {"failures": {**COUNTS, "since": 0}}),
+        (11, {"failures": {**COUNTS, "resumes": 0}}),
+        (11, {"failures": {**COUNTS, "more": 0}}),
+        (11, {"failures": None}),
+    ],
+    ids=str,
+)
+def test_d57_counts_of_failures_that_were_rewritten(folder: Path, number: int, changes: dict[str, Any]) -> None:
+    """In a chain whose hashes fit, an outcome that never was, was another, or was another's is noticed."""
+    ledger = Ledger(folder / "test.ledger")
+    failing(ledger)
+    assert ledger.verify() == 11
+    original = list(ledger.entries())
+    body = {**original[number - 1].content, **changes}
+    execute(ledger, "DROP INDEX dither_entries_key")  # it allows one outcome for each attempt
+    for entry in rewritten(original, number, body):
+        key = {"key": str(body["attempt"])} if entry.number == number and entry.kind == "outcome" else {}
+        change(ledger, entry.number, {**{name: getattr(entry, name) for name in ("previous", "body", "hash")}, **key})
+    told = 8 if changes == {"attempt": 6} else number  # then the second outcome of that attempt
+    refuses(ledger, f"entry {told} does not say")
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "account", "body", "key"),
+    [
+        ("outcome", "visits", {"attempt": 4, "outcome": "answered"}, "4"),
+        ("outcome", "sales", {"attempt": 11, "outcome": "answered"}, "11"),
+        ("outcome", "visits", {"attempt": 11, "outcome": "answered"}, "11"),
+        ("outcome", "visits", {"attempt": 11, "outcome": "failed"}, None),
+        ("attempt", "visits", {"charge": 3}, None),
+        ("attempt", "sales", {"charge": 10}, None),
+        ("resume", "sales", {"lifted": 0, "by": ""}, None),
+        ("resume", "nobody", {"lifted": 1, "by": ""}, None),
+        ("pardon", "visits", {"lifted": 1, "by": ""}, None),
+    ],
+    ids=str,
+)
+def test_d57_an_entry_about_failures_in_the_wrong_place(
+    folder: Path, kind: str, account: str, body: dict[str, Any], key: str | None
+) -> None:
+    """Whatever it counts to, its chain and its hash being right."""
+    ledger = Ledger(folder / "test.ledger")
+    failing(ledger)
+    execute(ledger, "DROP INDEX dither_entries_key")  # it allows one outcome for each attempt
+    last = list(ledger.entries())[-1]
+    for asked, answered, failed in product(range(3), repeat=3):
+        counts = {**COUNTS, "asked": asked, "answered": answered, "failed": failed}
+        for more in ({}, {"resumes": 0, "since": 0}, {"resumes": 1, "since": 12}):
+            full = canonical({**body, "failures": {**counts, **more}, "at": "now"})
+            insert(ledger, Entry(12, last.hash, kind, account, full), key)
+            refuses(ledger, "does not say")
+            execute(ledger, "DELETE FROM dither_entries WHERE number = 12")
+    ledger.close()
+
+
+def test_d57_more_attempts_than_allowed(folder: Path) -> None:
+    """Written past the check: each entry fits the one before, and together they are too many."""
+    ledger = Ledger(folder / "test.ledger")
+    failing(ledger)
+    last = list(ledger.entries())[-1]
+    for number in (12, 13):
+        counts = {**COUNTS, "asked": number - 10}
+        last = Entry(number, last.hash, "attempt", "visits", canonical({"charge": 10, "failures": counts, "at": "now"}))
+        insert(ledger, last, None)
+    refuses(ledger, "entry 13 does not say")
     ledger.close()
 
 

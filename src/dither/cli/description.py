@@ -120,6 +120,7 @@ class Description:
     questions: Mapping[str, Asked]
     budget: Budget | None = None
     """None where the ledger knows it already."""
+    failures_allowed: int | None = None
     ledger: str | None = None
     table: str | None = None
     identity: str | None = None
@@ -231,7 +232,13 @@ class Description:
 
     def _opened(self, budget: Budget, ledger: str | os.PathLike[str]) -> Dataset:
         return Dataset(
-            self.source, unit=self.unit, budget=budget, ledger=ledger, table=self.table, identity=self.identity
+            self.source,
+            unit=self.unit,
+            budget=budget,
+            failures_allowed=self.failures_allowed,
+            ledger=ledger,
+            table=self.table,
+            identity=self.identity,
         )
 
 

@@ -36,6 +36,7 @@ class Draft:
     """What may happen to a row, where there is no person."""
     bounds: Mapping[str, tuple[Fraction, Fraction]]
     budget: Budget
+    failures_allowed: int
     kinds: Mapping[str, str] = field(default_factory=dict)
     """What stands in columns of texts."""
     max_groups: int = 1
@@ -124,6 +125,7 @@ class Draft:
             "[budget]  # what may be spent in all; it is given once, with the first release",
             *(f"{name} = {_number(figure)}" for name, figure in figures.items() if figure),
             *(["# delta = 1e-6  # for groups that are found in the data"] if no_delta else []),
+            f"failures_allowed = {self.failures_allowed}  # questions that may fail before you have to look and resume",
             f"ledger = {_quoted(ledger)}  # where it is written down; protect it as you protect the data",
             "",
         ]

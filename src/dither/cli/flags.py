@@ -38,6 +38,7 @@ def described(flags: Mapping[str, Any]) -> Description:
         unit=_unit(given),
         questions={"question": _asked(given)},
         budget=budget_of(*(given.get(f"budget_{name}") for name in _COST)),
+        failures_allowed=given.get("failures_allowed"),
         ledger=given.get("ledger"),
         table=given.get("table"),
         identity=given.get("identity"),

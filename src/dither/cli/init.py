@@ -27,6 +27,7 @@ def command(
     budget_epsilon: options.BUDGET_EPSILON = None,
     budget_delta: options.BUDGET_DELTA = None,
     budget_rho: options.BUDGET_RHO = None,
+    failures_allowed: options.FAILURES_ALLOWED = None,
     ledger: options.LEDGER = None,
     table: options.TABLE = None,
     public: Annotated[

@@ -16,6 +16,7 @@ from dither.cli.toml_file import CHANGES, budget_of
 from dither.errors import ParameterError
 from dither.exact import rational
 from dither.ledger.budget import Budget
+from dither.ledger.failures import FAILURES_ALLOWED, check_allowance
 from dither.tables import missing_column, open_source
 from dither.tables.kinds import KINDS, text_kinds
 from dither.tables.lattice import checked_bounds
@@ -46,6 +47,7 @@ def drafted(flags: Mapping[str, Any]) -> Draft:
         change=change,
         bounds=_bounds(flags["bounds"], columns, is_asked=not flags["public"]),
         budget=_budget(*(flags[f"budget_{name}"] for name in ("epsilon", "delta", "rho"))),
+        failures_allowed=_allowance(flags["failures_allowed"]),
         seen=seen,
         **limits,
     )
@@ -121,6 +123,10 @@ def _budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget:
     found = budget_of(epsilon, None if delta is None or not rational(delta, "budget_delta") else delta, rho)
     assert found is not None
     return found
+
+
+def _allowance(said: int | None) -> int:
+    return FAILURES_ALLOWED if said is None else check_allowance(said)
 
 
 def _needed(question: str, flag: str) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_LISTED = ("budget", "source", "charge", "resume")
+"""Kinds of entries that are shown each; what came of a charge is shown beside it."""
 _SHOWN = 50
 """How many releases fit a terminal, with some patience."""
 
@@ -38,6 +40,13 @@ def command(
     export: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all entries to a file, .csv or .json.")
     ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="For the owner: forgive what failed, so that questions are taken again."),
+    ] = False,
+    account: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which dataset to resume, if several have failures.")
+    ] = None,
     json: options.JSON = False,
 ) -> None:
     """Show what was spent, when, by whom, and on what.
@@ -45,12 +54,18 @@ def command(
     The anchor of the newest entry is shown too. Keep it where those who can write the ledger cannot: with it, --anchor
     notices a ledger that was cut off or replaced by an old copy. Ends with 1 if the ledger is not what was written.
 
+    Whether a question fails after its charge may tell about a row, so a dataset takes no more questions after a few
+    failures; a process that was killed counts as one. Find out why they failed, then --resume; that is written down.
+
     \b
     Example:
       dither ledger dither.toml
       dither ledger visits.ledger --verify
       dither ledger visits.ledger --export spent.csv
+      dither ledger visits.ledger --resume
     """
+    if account is not None and not resume:
+        raise ParameterError("--account goes with --resume: it says which dataset takes questions again.")
     if place.endswith(".toml"):
         place = _named_in(Path(place))
     if not is_there(place):
@@ -60,18 +75,24 @@ def command(
     ledger = Ledger(place, create=False)
     try:
         checked = _verified(ledger, anchor) if verify or anchor is not None else None
+        lifted = _resumed(ledger, account) if resume else None
         newest = ledger.anchor()
         entries = list(ledger.entries())
         accounts = [_account(ledger, entry) for entry in entries if entry.kind == "budget"]
     finally:
         ledger.close()
-    rows = [_row(entry) for entry in entries if entry.kind != "answer"]
+    outcomes = _outcomes(entries)
+    rows = [_row(entry, outcomes.get(entry.number)) for entry in entries if entry.kind in _LISTED]
     if export is not None:
         _export(rows, export, place)
     if json:
-        print_json({"accounts": accounts, "entries": rows, "anchor": newest, "verified": checked})
+        print_json({"accounts": accounts, "entries": rows, "anchor": newest, "verified": checked, "lifted": lifted})
     else:
         _print(accounts, rows, newest, checked)
+        if lifted:
+            typer.echo(f"Resumed: {lifted} failed or without an outcome no longer count. Questions are taken again.")
+        elif lifted is not None:
+            typer.echo("Nothing to resume: no question failed or is without an outcome.")
 
 
 def _named_in(description: Path) -> str:
@@ -94,6 +115,31 @@ def _verified(ledger: Ledger, anchor: str | None) -> int:
         raise typer.Exit(SHOWN_WRONG) from None
 
 
+def _resumed(ledger: Ledger, account: str | None) -> int:
+    """How many failures were lifted: of the account that is named, or of the only one that has any."""
+    from dither.ledger import current_user
+
+    names = [entry.account for entry in ledger.entries() if entry.kind == "budget"]
+    if account is not None and account not in names:
+        raise ParameterError(f"--account names no dataset of this ledger. Existing datasets: {', '.join(names)}.")
+    failing = [name for name in names if ledger.account(name).failures.unanswered and account in (None, name)]
+    if not failing:
+        return 0
+    if len(failing) > 1:
+        raise ParameterError(f"several datasets have failures. Name one with --account: {', '.join(failing)}.")
+    return ledger.resume(failing[0], by=current_user())
+
+
+def _outcomes(entries: list[Entry]) -> dict[int, str]:
+    """What came of each charge whose outcome was awaited, by its number; of several attempts, the last one."""
+    charges = {entry.number: entry.content["charge"] for entry in entries if entry.kind == "attempt"}
+    found = dict.fromkeys(charges.values(), "pending")
+    for entry in entries:
+        if entry.kind == "outcome":
+            found[charges[entry.content["attempt"]]] = entry.content["outcome"]
+    return found
+
+
 def _account(ledger: Ledger, opening: Entry) -> dict[str, Any]:
     from dither.cli.figures import as_dict
 
@@ -104,52 +150,62 @@ def _account(ledger: Ledger, opening: Entry) -> dict[str, Any]:
         "spent": as_dict(account.spent),
         "remaining": as_dict(account.remaining),
         "releases": account.charges,
+        "failures": {name: getattr(account.failures, name) for name in ("failed", "pending", "allowed", "resumes")},
         "protects": str(account.budget.adjacency),
         "opened": opening.content["at"],
     }
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: Entry, outcome: str | None) -> dict[str, Any]:
     from dither.cli.figures import as_dict
     from dither.ledger.budget import read_budget
 
     content = entry.content
-    is_charge = entry.kind == "charge"
+    figures: dict[str, Any] = {
+        name: as_dict(read_budget(content[name])) for name in ("cost", "budget") if name in content
+    }
+    words = f"{content['lifted']} failures lifted" if entry.kind == "resume" else content.get("description", "")
     return {
         "number": entry.number,
         "kind": entry.kind,
         "at": content["at"],
         "by": content.get("by", ""),
         "account": entry.account,
-        **({"cost": as_dict(read_budget(content["cost"]))} if is_charge else {}),
-        **({} if is_charge else {"budget": as_dict(read_budget(content["budget"]))}),
-        "question": content.get("question", content.get("description", "")),
+        **figures,
+        "question": content.get("question", words),
+        "outcome": outcome,
         "key": content.get("key"),
         "hash": entry.hash,
     }
 
 
 def _print(accounts: list[dict[str, Any]], rows: list[dict[str, Any]], anchor: str, checked: int | None) -> None:
-    columns = ("dataset", "budget", "spent", "left", "releases", "who is protected")
+    columns = ("dataset", "budget", "spent", "left", "releases", "failed", "who is protected")
     lines = [
         [each["account"], *(_words(each[name]) for name in ("budget", "spent", "remaining")), str(each["releases"]),
-         each["protects"]]
+         _failed(each["failures"]), each["protects"]]
         for each in accounts
     ]  # fmt: skip
     print_table(columns, lines, right=("releases",), prose=("who is protected",))
     typer.echo()
     charges = [
-        [str(row["number"]), row["at"][:16].replace("T", " "), row["by"], _words(row["cost"]), row["question"]]
+        [str(row["number"]), row["at"][:16].replace("T", " "), row["by"], _words(row.get("cost", {})),
+         row["outcome"] or "", row["question"]]
         for row in rows
-        if row["kind"] == "charge"
-    ]
+        if row["kind"] in ("charge", "resume")
+    ]  # fmt: skip
     if len(charges) > _SHOWN:
         typer.echo(f"{len(charges) - _SHOWN} earlier releases are not shown here; --json and --export have them all.")
-    headings = ("entry", "when (UTC)", "who", "cost", "what")
+    headings = ("entry", "when (UTC)", "who", "cost", "outcome", "what")
     print_table(headings, charges[-_SHOWN:], right=("entry",), prose=("what",))
     typer.echo(f"\nAnchor: {anchor}")
     if checked is not None:
         typer.echo(f"Verified: all {checked} entries are what was written.")
+
+
+def _failed(counts: dict[str, int]) -> str:
+    pending = f" + {counts['pending']} pending" if counts["pending"] else ""
+    return f"{counts['failed']}{pending} of {counts['allowed']}"
 
 
 def _words(figures: dict[str, str]) -> str:

@@ -15,6 +15,7 @@ __all__ = [
     "BUDGET_RHO",
     "DELTA",
     "EPSILON",
+    "FAILURES_ALLOWED",
     "JSON",
     "LEDGER",
     "MAX_GROUPS",
@@ -83,6 +84,10 @@ BUDGET_EPSILON: TypeAlias = Annotated[
 BUDGET_DELTA: TypeAlias = Annotated[_Text, typer.Option(metavar="NUMBER", help="The delta that may be spent in all.")]
 BUDGET_RHO: TypeAlias = Annotated[
     _Text, typer.Option(metavar="NUMBER", help="The rho that may be spent in all, instead of epsilon.")
+]
+FAILURES_ALLOWED: TypeAlias = Annotated[
+    int | None,
+    typer.Option(metavar="NUMBER", help="How many questions may fail before the owner has to look. It is given once."),
 ]
 LEDGER: TypeAlias = Annotated[
     _Text, typer.Option(metavar="PLACE", help="Where it is written down what was spent: a file, or a URL.")

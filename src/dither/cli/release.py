@@ -29,6 +29,7 @@ def command(
     budget_epsilon: options.BUDGET_EPSILON = None,
     budget_delta: options.BUDGET_DELTA = None,
     budget_rho: options.BUDGET_RHO = None,
+    failures_allowed: options.FAILURES_ALLOWED = None,
     key: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The same key and question again: the same answer, paid once.")
     ] = None,

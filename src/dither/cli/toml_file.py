@@ -32,6 +32,7 @@ from dither.cli.public_file import PublicFile
 from dither.cli.toml_lines import Section, document
 from dither.errors import ParameterError
 from dither.ledger.budget import Budget
+from dither.ledger.failures import check_allowance
 from dither.measures import ZCDP, ApproxDP, PureDP
 from dither.tables.kinds import KINDS
 from dither.tables.lattice import checked_bounds
@@ -71,7 +72,7 @@ def described(text: str, folder: Path) -> Description:
     whole.only(("dataset", "columns", "unit", "bounds", "budget", "questions"))
     dataset, budget = whole.section("dataset"), whole.section("budget")
     dataset.only(("source", "table", "identity"))
-    budget.only(("epsilon", "delta", "rho", "ledger"))
+    budget.only(("epsilon", "delta", "rho", "failures_allowed", "ledger"))
     known = _bounds(whole.section("bounds"))
     ledger = budget.get("ledger", str)
     return Description(
@@ -81,6 +82,7 @@ def described(text: str, folder: Path) -> Description:
             name: _asked(section, known, folder) for name, section in whole.section("questions").sections().items()
         },
         budget=_budget(budget),
+        failures_allowed=_allowance(budget),
         ledger=None if ledger is None else _seen_from(folder, ledger),
         table=dataset.get("table", str),
         identity=dataset.get("identity", str),
@@ -124,6 +126,11 @@ def _budget(section: Section) -> Budget | None:
     figures = [section.get(name, Decimal) for name in ("epsilon", "delta", "rho")]
     first = next((name for name in ("epsilon", "delta", "rho") if name in section.values), "epsilon")
     return section.at(first, budget_of, *figures)
+
+
+def _allowance(section: Section) -> int | None:
+    said = section.get("failures_allowed", int)
+    return None if said is None else section.at("failures_allowed", check_allowance, said)
 
 
 def _bounds(section: Section) -> Bounds:

@@ -9,7 +9,7 @@ from typing import Any
 from dither.engine.query import Origin, Query
 from dither.errors import LedgerError, ParameterError
 from dither.exact import in_words
-from dither.ledger import Account, Ledger
+from dither.ledger import Account, Failures, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.release import Door
 from dither.tables import open_source
@@ -24,6 +24,8 @@ class Dataset(Query):
     `source`: the path or glob of CSV or Parquet files or a list of them, a frame of pandas, Polars or Arrow, an Ibis
     table, a database URL with `table`, or a Spark session with `table`. `unit`: whom it protects. `budget`: what may be
     spent in all, a `PureDP`, `ApproxDP` or `ZCDP`; it is given once, and may be left out where the ledger has it.
+    `failures_allowed`: how many questions may fail after their charge, or be in flight at once, before the owner has to
+    look and resume (`dither ledger ... --resume`); it is given once, like the budget, and is 3 if nothing is said.
     `ledger`: where it is written down what was spent, a path or a database URL.
     `identity`: the name under which the budget is kept; frames in memory need one, others have one of their own.
     """
@@ -36,6 +38,7 @@ class Dataset(Query):
         *,
         unit: TableUnit,
         budget: Budget | None = None,
+        failures_allowed: int | None = None,
         ledger: str | os.PathLike[str] | Ledger,
         table: str | None = None,
         identity: str | None = None,
@@ -55,7 +58,7 @@ class Dataset(Query):
                 ours.callback(book.close)
             # The budget that the ledger has is said of its own unit: under another one it is refused, as any other is.
             stated = (book.account(opened.identity).budget if budget is None else budget)._under(unit.adjacency)
-            book.open_account(opened.identity, stated, parts=opened.parts)
+            book.open_account(opened.identity, stated, parts=opened.parts, failures_allowed=failures_allowed)
             super().__init__(Origin(opened, unit, Door(book, opened.identity)), opened.table)
             object.__setattr__(self, "_ours", ours.pop_all())
 
@@ -92,6 +95,11 @@ class Dataset(Query):
     def remaining(self) -> Amounts:
         """What is left, exactly."""
         return self._account.remaining
+
+    @property
+    def failures(self) -> Failures:
+        """How many questions failed after their charge, or have no outcome, of how many that may."""
+        return self._account.failures
 
     @property
     def _account(self) -> Account:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from dither.engine.shortcuts import Shortcuts, Single
 from dither.engine.wording import charged_text, in_quotes
 from dither.errors import ParameterError
 from dither.exact import Number, once
+from dither.ledger import current_user
 from dither.release import Door, fresh_salt
 from dither.tables import (
     BoundedTable,
@@ -273,7 +273,7 @@ class Question:
         drawing = Drawing(plan, list(query.keys), query.public_keys)
         exact = drawing.questions(self._bounded, fresh_salt)
         door = query.origin.door
-        parts, entry = door.release(plan.event, plan.cost, self.words, exact, drawing.draw, key=key, by=_user())
+        parts, entry = door.release(plan.event, plan.cost, self.words, exact, drawing.draw, key=key, by=current_user())
         return TableRelease.of(parts, plan, entry)
 
     @property
@@ -325,11 +325,3 @@ def _by(column: str | Bins) -> str:
 
 def _asked(aggregates: Mapping[str, Aggregate]) -> str:
     return ", ".join(f"{in_quotes(name)} = {aggregate}" for name, aggregate in aggregates.items())
-
-
-def _user() -> str:
-    """Who asks, as the operating system knows them."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return ""

@@ -4,7 +4,8 @@ An entry is on disk before data is read. SQLite by default, PostgreSQL by URL wh
 The format and the proof of durability: ledger/ledger.md.
 """
 
-from dither.ledger.entry import Entry
+from dither.ledger.entry import Entry, current_user
+from dither.ledger.failures import Failures
 from dither.ledger.ledger import Account, Charge, Ledger
 
-__all__ = ["Account", "Charge", "Entry", "Ledger"]
+__all__ = ["Account", "Charge", "Entry", "Failures", "Ledger", "current_user"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import json
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any, Final
 
 from dither.errors import LedgerError
 
-__all__ = ["BEGINNING", "Entry", "canonical", "named_parts", "parsed"]
+__all__ = ["BEGINNING", "Entry", "canonical", "current_user", "named_parts", "parsed"]
 
 BEGINNING: Final = "0" * 64
 """What stands in the place of a hash before the first entry."""
@@ -28,7 +29,7 @@ class Entry:
     previous: str
     """The hash of the entry before; `BEGINNING` for the first one."""
     kind: str
-    """"budget", "source", "charge" or "answer"."""
+    """"budget", "source", "charge", "attempt", "answer", "outcome" or "resume"."""
     account: str
     """Whose budget: the identity of the dataset."""
     body: str
@@ -44,6 +45,14 @@ class Entry:
     def content(self) -> dict[str, Any]:
         """The body as a dictionary."""
         return parsed(self.body)
+
+
+def current_user() -> str:
+    """Who acts, as the operating system knows them; an empty text if it does not."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
 
 
 def named_parts(entry: Entry) -> frozenset[str]:

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from sqlalchemy.engine import Connection
 
-from dither.errors import LedgerConflict, LedgerError, ParameterError
+from dither.errors import LedgerConflict, LedgerError, ParameterError, TooManyFailures
 from dither.events import Event, to_json
 from dither.ledger.budget import Amounts, Balance, Budget, amounts, check_cost, read_budget, write_amounts, write_budget
 from dither.ledger.entry import BEGINNING, Entry, canonical, named_parts
+from dither.ledger.failures import (
+    ANSWERED,
+    FAILED,
+    FAILURES_ALLOWED,
+    WAIT_SECONDS,
+    Failures,
+    check_allowance,
+    wait_for_room,
+)
 from dither.ledger.store import Heads, Store
 from dither.ledger.verification import Verification
 
@@ -26,10 +37,12 @@ class Charge:
     """A durable charge: the right to draw noise once.
 
     `answer` holds the bytes that were given before under the same idempotency key; then nothing new is drawn.
+    `attempt` is the entry whose outcome is awaited, if the caller said that it will report one.
     """
 
     entry: Entry
     answer: bytes | None = None
+    attempt: Entry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +54,8 @@ class Account:
     spent: Amounts
     remaining: Amounts
     charges: int
+    failures: Failures
+    """How many questions failed after their charge, or have no outcome, and how many may."""
 
 
 class Ledger:
@@ -68,9 +83,19 @@ class Ledger:
         """Give back the connections. The ledger may be used again, and then opens new ones."""
         self._store.close()
 
-    def open_account(self, account: str, budget: Budget, description: str = "", *, parts: Collection[str] = ()) -> None:
+    def open_account(
+        self,
+        account: str,
+        budget: Budget,
+        description: str = "",
+        *,
+        parts: Collection[str] = (),
+        failures_allowed: int | None = None,
+    ) -> None:
         """Give an account its cap, once. Opening it again with the same cap changes nothing; another cap is refused.
 
+        `failures_allowed`: how many questions may fail after their charge, or be in flight at once, before the owner
+        has to `resume`. It is given once as well; if it is left out, a new account is allowed 3.
         `parts` name what the data consists of, such as files and tables. A part belongs to one account: where another
         one has it, this one is refused, as both together could spend two caps on the same people.
         """
@@ -80,6 +105,7 @@ class Ledger:
             _check_name(part=part)
         if not any(amounts(budget).values()):
             raise ParameterError("a budget must be greater than 0. Give the account something to spend.")
+        allowed = None if failures_allowed is None else check_allowance(failures_allowed)
         with self._store.writing() as connection:
             heads = self._store.heads(connection, account)
             if heads.budget is not None and (has := read_budget(heads.budget.content["budget"])) != budget:
@@ -87,10 +113,21 @@ class Ledger:
                     f"this dataset has the budget {has} in this ledger, and {budget} was asked for. "
                     "Open it with the budget it has; a budget is given once."
                 )
+            if heads.budget is not None and allowed not in (None, has_allowed := _failures(heads).allowed):
+                raise LedgerConflict(
+                    f"this dataset is allowed {has_allowed} failures in this ledger, and failures_allowed={allowed} "
+                    "was asked for. Leave it out; it is given once, with the budget."
+                )
             new = self._new_parts(connection, account, parts)
             named = {"parts": new} if new else {}
             if heads.budget is None:
-                body = {"budget": write_budget(budget), "description": description, "at": _now(), **named}
+                body = {
+                    "budget": write_budget(budget),
+                    "failures_allowed": allowed or FAILURES_ALLOWED,
+                    "description": description,
+                    "at": _now(),
+                    **named,
+                }
                 self._store.append(connection, heads.last, "budget", account, canonical(body))
             elif new:
                 self._store.append(connection, heads.last, "source", account, canonical({"at": _now(), **named}))
@@ -119,7 +156,15 @@ class Ledger:
         return next((each.account for each in entries if not named_parts(each).isdisjoint(parts)), None)
 
     def charge(
-        self, account: str, event: Event, cost: Budget, question: str, *, key: str | None = None, by: str = ""
+        self,
+        account: str,
+        event: Event,
+        cost: Budget,
+        question: str,
+        *,
+        key: str | None = None,
+        by: str = "",
+        awaits_outcome: bool = False,
     ) -> Charge:
         """Write down, durably, that `event` will happen at `cost`; `OverBudget` if too little is left.
 
@@ -127,22 +172,43 @@ class Ledger:
         When this returns, the entry is on disk. Check and charge are one transaction, which excludes other writers.
         A `key` makes the charge idempotent: the same key with the same question and event is charged once, and with
         another it is refused.
+
+        With `awaits_outcome` the charge counts as unanswered until `answered` or `keep` says otherwise. Where too many
+        are unanswered, this waits for those in flight, and then raises `TooManyFailures`; nothing is charged.
         """
         _check_text(question=question, by=by)
         _check_name(account=account, **({} if key is None else {"key": key}))
         check_cost(event, cost)
         body = {"event": to_json(event), "cost": write_budget(cost), "question": question}
-        with self._store.writing() as connection:
-            if key is not None:
-                before = self._store.keyed(connection, "charge", account, key)
-                if before is not None:
-                    return self._repeated(connection, before, body, key)
-            heads = self._store.heads(connection, account)
-            balance = _balance(heads).after(cost)
-            full = {**body, "spent": write_amounts(balance.spent), "charges": balance.charges, "by": by, "at": _now()}
-            if key is not None:
-                full["key"] = key
-            return Charge(self._store.append(connection, heads.last, "charge", account, canonical(full), key))
+        deadline = time.monotonic() + WAIT_SECONDS
+        while True:
+            with suppress(TooManyFailures), self._store.writing() as connection:
+                heads = self._store.heads(connection, account)
+                charge = self._paid(connection, heads, account, body, cost, key, by)
+                if charge.answer is not None or not awaits_outcome:
+                    return charge
+                return self._attempted(connection, heads, charge)  # refused, it takes the charge back with it
+            wait_for_room(lambda: self.account(account).failures, deadline)
+
+    def _paid(
+        self,
+        connection: Connection,
+        heads: Heads,
+        account: str,
+        body: dict[str, str],
+        cost: Budget,
+        key: str | None,
+        by: str,
+    ) -> Charge:
+        """The charge that this key has, or a new one."""
+        before = None if key is None else self._store.keyed(connection, "charge", account, key)
+        if before is not None and key is not None:
+            return self._repeated(connection, before, body, key)
+        balance = _balance(heads).after(cost)
+        full = {**body, "spent": write_amounts(balance.spent), "charges": balance.charges, "by": by, "at": _now()}
+        if key is not None:
+            full["key"] = key
+        return Charge(self._store.append(connection, heads.last, "charge", account, canonical(full), key))
 
     def _repeated(self, connection: Connection, before: Entry, body: dict[str, str], key: str) -> Charge:
         content = before.content
@@ -153,15 +219,25 @@ class Ledger:
         answer = self._store.keyed(connection, "answer", before.account, key)
         return Charge(before, None if answer is None else _answer(answer))
 
+    # ------------------------------------------------------------ what came of it
+
+    def _attempted(self, connection: Connection, heads: Heads, charge: Charge) -> Charge:
+        """An attempt to answer, counted from now on: under a key there may be several for one charge."""
+        counts = _failures(heads).after_attempt().written()
+        last = charge.entry if heads.last is None or heads.last.number < charge.entry.number else heads.last
+        body = canonical({"charge": charge.entry.number, "failures": counts, "at": _now()})
+        return replace(charge, attempt=self._store.append(connection, last, "attempt", charge.entry.account, body))
+
     def keep(self, charge: Charge, answer: bytes) -> bytes:
         """Store what will be said under the charge's key, and give back what must be said: the first answer stored.
 
         Of two processes that draw under one key, one stores its answer and both say it. Without a key nothing is
-        stored.
+        stored. An attempt whose outcome is awaited is answered by this.
         """
         entry = charge.entry
         key = entry.content.get("key")
         if key is None:
+            self.answered(charge)
             return answer
         if len(answer) > _LONGEST_ANSWER:
             raise LedgerError(
@@ -172,18 +248,58 @@ class Ledger:
             if self._store.keyed(connection, "charge", entry.account, key) != entry:
                 raise LedgerError("the charge of this answer is not in this ledger. No answer was given.")
             before = self._store.keyed(connection, "answer", entry.account, key)
-            if before is not None:
-                return _answer(before)
-            body = {"charge": entry.number, "answer": answer.hex(), "key": key}
-            last = self._store.last(connection)
-            self._store.append(connection, last, "answer", entry.account, canonical(body), key)
-        return answer
+            if before is None:
+                body = {"charge": entry.number, "answer": answer.hex(), "key": key}
+                last = self._store.last(connection)
+                self._store.append(connection, last, "answer", entry.account, canonical(body), key)
+            self._ended(connection, charge, ANSWERED)
+        return answer if before is None else _answer(before)
+
+    def answered(self, charge: Charge) -> None:
+        """The attempt has an answer, and no longer counts.
+
+        This is not synced: if a power cut takes it back, the attempt counts as a failure, which is the safe side.
+        """
+        with self._store.writing(synced=False) as connection:
+            self._ended(connection, charge, ANSWERED)
+
+    def failed(self, charge: Charge) -> None:
+        """The attempt has no answer, and counts until the owner resumes."""
+        with self._store.writing() as connection:
+            self._ended(connection, charge, FAILED)
+
+    def _ended(self, connection: Connection, charge: Charge, outcome: str) -> None:
+        """Write the outcome of an attempt, once: the first one stays."""
+        attempt = charge.attempt
+        if attempt is None or self._store.keyed(connection, "outcome", attempt.account, str(attempt.number)):
+            return
+        heads = self._store.heads(connection, attempt.account)
+        counts = _failures(heads).after_outcome(attempt.number, outcome).written()
+        body = canonical({"attempt": attempt.number, "outcome": outcome, "failures": counts, "at": _now()})
+        self._store.append(connection, heads.last, "outcome", attempt.account, body, str(attempt.number))
+
+    def resume(self, account: str, *, by: str = "") -> int:
+        """For the owner: forgive what failed or has no outcome, so that questions are taken again. How many it were.
+
+        It is written down. Where nothing is to be forgiven, nothing is.
+        """
+        _check_text(by=by)
+        with self._store.writing() as connection:
+            heads = self._store.heads(connection, account)
+            before = _failures(heads)
+            if before.unanswered and heads.last is not None:
+                counts = before.after_resume(heads.last.number + 1).written()
+                body = {"lifted": before.unanswered, "failures": counts, "by": by, "at": _now()}
+                self._store.append(connection, heads.last, "resume", account, canonical(body))
+        return before.unanswered
 
     def account(self, account: str) -> Account:
         """The budget of an account and what is left of it."""
         with self._store.reading() as connection:
-            balance = _balance(self._store.heads(connection, account))
-        return Account(account, balance.budget, balance.spent, balance.remaining, balance.charges)
+            heads = self._store.heads(connection, account)
+        balance = _balance(heads)
+        spent, remaining = balance.spent, balance.remaining
+        return Account(account, balance.budget, spent, remaining, balance.charges, _failures(heads))
 
     def entries(self) -> Iterator[Entry]:
         """All entries, oldest first. The hash of each fits; whether they fit together is for `verify` to say."""
@@ -192,9 +308,15 @@ class Ledger:
                 yield entry
 
     def anchor(self) -> str:
-        """The number and the hash of the newest entry: keep it outside, and `verify` will notice a rollback."""
+        """The number and the hash of the newest entry: keep it outside, and `verify` will notice a rollback.
+
+        It is the newest that is surely on disk: answers that were written down after it may be lost in a power cut,
+        and an anchor that named them would then accuse an honest ledger.
+        """
         with self._store.reading() as connection:
             newest = self._store.last(connection)
+            while newest is not None and newest.kind == "outcome" and newest.content.get("outcome") == ANSWERED:
+                newest = self._store.before(connection, newest)
         return f"0:{BEGINNING}" if newest is None else f"{newest.number}:{newest.hash}"
 
     def verify(self, anchor: str | None = None) -> int:
@@ -216,10 +338,18 @@ class Ledger:
         return seen.number
 
 
-def _balance(heads: Heads) -> Balance:
+def _opening(heads: Heads) -> Entry:
     if heads.budget is None:
         raise LedgerError("this dataset has no budget in this ledger. Open it with budget=... first.")
-    budget = read_budget(heads.budget.content["budget"])
+    return heads.budget
+
+
+def _failures(heads: Heads) -> Failures:
+    return Failures.read(_opening(heads), heads.counted)
+
+
+def _balance(heads: Heads) -> Balance:
+    budget = read_budget(_opening(heads).content["budget"])
     return Balance.new(budget) if heads.charge is None else Balance.read(budget, heads.charge.content)
 
 

@@ -65,8 +65,11 @@ class PostgreSQLDatabase:
         if encoding != "UTF8":
             raise LedgerError(f"the database of the ledger {self.name} must have the encoding UTF8, not {encoding}.")
 
-    def begin_writing(self, connection: Connection) -> None:
+    def begin_writing(self, connection: Connection, *, synced: bool) -> None:
         """One writer at a time, and a commit that waits for the disk, whatever the server's default is.
+
+        If it is not `synced`, the commit does not wait: it is whole or absent after a crash of the server, and never
+        there without those before it.
 
         Under READ COMMITTED every statement sees what was committed before it began. The statements after the lock
         begin when the writer before has committed, so they see all it wrote. A stricter level would take its view with
@@ -74,8 +77,9 @@ class PostgreSQLDatabase:
         """
         connection.exec_driver_sql(
             "SELECT set_config('lock_timeout', %(wait)s, true), set_config('synchronous_commit', "
-            "CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)",
-            {"wait": f"{int(_WAIT_SECONDS * 1000)}ms"},
+            "CASE WHEN NOT %(synced)s THEN 'off' "
+            "WHEN current_setting('synchronous_commit') = 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)",
+            {"wait": f"{int(_WAIT_SECONDS * 1000)}ms", "synced": synced},
         )
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(lock)s)", {"lock": _LOCK})
 
@@ -83,7 +87,7 @@ class PostgreSQLDatabase:
         """One consistent view; writers go on."""
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
-    def written(self) -> None:
+    def written(self, *, synced: bool) -> None:
         """Nothing can have come between: the server answers for its files."""
 
     def check(self, connection: Connection) -> None:

@@ -23,7 +23,10 @@ __all__ = ["SQLiteFile"]
 WAIT_SECONDS: Final = 120
 """How long a writer waits for the others."""
 
-_SETTINGS: Final = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
+_SYNCED: Final = "synchronous=FULL"
+_UNSYNCED: Final = "synchronous=NORMAL"
+"""Of one transaction: it is whole or absent after a power cut, and never there without those before it."""
+_SETTINGS: Final = ("fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
 _CAUSES: Final = {
     sqlite3.SQLITE_BUSY: f"another process held it for more than {WAIT_SECONDS} seconds",
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check its path and its folder",
@@ -78,9 +81,13 @@ class SQLiteFile:
         self._inode = self._inode or self._identity()
         self._names_are_durable = False  # this connection may have created the file or its log
 
-    def begin_writing(self, connection: Connection) -> None:
-        """Take the lock before reading, so that what is read stays true until the end of the transaction."""
+    def begin_writing(self, connection: Connection, *, synced: bool) -> None:
+        """Take the lock before reading, so that what is read stays true until the end of the transaction.
+
+        Whether the commit is synced is said each time, so that no transaction inherits it from the one before.
+        """
         driver: Any = connection.connection.driver_connection
+        driver.execute(f"PRAGMA {_SYNCED if synced else _UNSYNCED}")
         _patiently(lambda: driver.execute("BEGIN IMMEDIATE"))
 
     def begin_reading(self, connection: Connection) -> None:
@@ -88,7 +95,7 @@ class SQLiteFile:
         driver: Any = connection.connection.driver_connection
         _patiently(lambda: driver.execute("BEGIN"))
 
-    def written(self) -> None:
+    def written(self, *, synced: bool) -> None:
         """After a commit: the names of the file and of its log are on disk too, and are still theirs.
 
         SQLite syncs the folder of a new log, but does not look whether that worked.
@@ -98,7 +105,7 @@ class SQLiteFile:
                 f"the ledger {self.name} or its -wal file was moved, replaced or deleted while it was in use. "
                 "No answer was given. Put both back and start again."
             )
-        if not self._names_are_durable:
+        if synced and not self._names_are_durable:
             _sync_folder(self.path.parent)
             self._names_are_durable = True
 

@@ -26,8 +26,11 @@ from dither.ledger.sqlite import SQLiteFile
 
 __all__ = ["Heads", "Row", "Store"]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of the tables. It grows when their meaning changes; newer ones are refused."""
+
+OLDER: Final = 1
+"""Without attempts, outcomes and resumes. Such a ledger is read as it is, and gets our number with our first entry."""
 
 Row = tuple[Entry, str | None]
 """An entry, and the idempotency key that stands beside it for the index."""
@@ -52,10 +55,13 @@ _ACCOUNT: Final = _entries.c.account == sql.bindparam("account")
 _APPEND: Final = _entries.insert()
 _IN_ORDER: Final = sql.select(*_COLUMNS).order_by(_entries.c.number)
 _NEWEST: Final = sql.select(*_COLUMNS).order_by(_entries.c.number.desc()).limit(1)
+_BEFORE: Final = _NEWEST.where(_entries.c.number < sql.bindparam("number"))
+_COUNTED: Final = ("attempt", "outcome", "resume")
+"""Kinds of entries that say how many questions have failed."""
 _HEADS: Final = sql.select(*_COLUMNS).where(
     _entries.c.number.in_(
         sql.select(sql.func.max(_entries.c.number)).where(*of).scalar_subquery()
-        for of in [(), (_ACCOUNT, _entries.c.kind == "budget"), (_ACCOUNT, _entries.c.kind == "charge")]
+        for of in [(), *((_ACCOUNT, _entries.c.kind == kind) for kind in ("budget", "charge", *_COUNTED))]
     )
 )
 _KEYED: Final = sql.select(*_COLUMNS).where(
@@ -74,9 +80,9 @@ class Place(Protocol):
     def name(self) -> str: ...
     def is_there(self) -> bool: ...
     def engine(self) -> Engine: ...
-    def begin_writing(self, connection: Connection) -> None: ...
+    def begin_writing(self, connection: Connection, *, synced: bool) -> None: ...
     def begin_reading(self, connection: Connection) -> None: ...
-    def written(self) -> None: ...
+    def written(self, *, synced: bool) -> None: ...
     def check(self, connection: Connection) -> None: ...
     def cause(self, error: BaseException) -> str: ...
 
@@ -91,6 +97,8 @@ class Heads:
     """What opened the account."""
     charge: Entry | None
     """Its newest charge."""
+    counted: Entry | None
+    """Its newest attempt, outcome or resume: what says how many questions have failed."""
 
 
 class Store:
@@ -98,6 +106,7 @@ class Store:
 
     def __init__(self, location: str | os.PathLike[str], *, create: bool = True) -> None:
         self._place = _place(location)
+        self._version: int | None = None
         self._process = os.getpid()
         self._engine = self._place.engine()
         try:
@@ -110,23 +119,34 @@ class Store:
         """Create the tables if there are none, or refuse to."""
         if create or self._place.is_there():  # to look into a file would make it
             with self.reading() as connection:
-                if _is_ledger(connection):
+                self._version = _version(connection)
+                if self._version is not None:
                     return
         if not create:
             raise LedgerError(f"there is no ledger at {self._place.name}. Check the place; nothing was made there.")
         with self.writing() as connection:
-            if not _is_ledger(connection):  # another process may have been faster
+            self._version = _version(connection)  # another process may have been faster
+            if self._version is None:
                 _tables.create_all(connection)
                 connection.execute(_format.insert().values(version=FORMAT))
+                self._version = FORMAT
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction that no other writer can enter. When it ends without an error, what it wrote is on disk."""
+    def writing(self, *, synced: bool = True) -> Iterator[Connection]:
+        """A transaction that no other writer can enter. When it ends without an error, what it wrote is on disk.
+
+        If it is not `synced`, a power cut may take it back, with all that was written after it and is not synced.
+        """
         with self._speaking():
             with self._connected() as connection, connection.begin():
-                self._place.begin_writing(connection)
+                self._place.begin_writing(connection, synced=synced)
+                is_older = self._version == OLDER
+                if is_older:  # from now on it may hold what an older dither does not know
+                    connection.execute(_format.update().where(_format.c.version == OLDER).values(version=FORMAT))
                 yield connection
-            self._place.written()
+            self._place.written(synced=synced)
+            if is_older:
+                self._version = FORMAT
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -169,12 +189,18 @@ class Store:
         """The newest entry of all."""
         return _first(connection.execute(_NEWEST))
 
+    def before(self, connection: Connection, entry: Entry) -> Entry | None:
+        """The entry before this one."""
+        return _first(connection.execute(_BEFORE, {"number": entry.number}))
+
     def heads(self, connection: Connection, account: str) -> Heads:
         """The newest entry of all, and those that say how an account stands: one question to the database."""
         found = [_read(row)[0] for row in connection.execute(_HEADS, {"account": account})]
         last = max(found, key=lambda entry: entry.number, default=None)
         of = {(entry.account, entry.kind): entry for entry in found}
-        return Heads(last, of.get((account, "budget")), of.get((account, "charge")))
+        counted = [entry for entry in found if entry.account == account and entry.kind in _COUNTED]
+        newest = max(counted, key=lambda entry: entry.number, default=None)
+        return Heads(last, of.get((account, "budget")), of.get((account, "charge")), newest)
 
     def keyed(self, connection: Connection, kind: str, account: str, key: str) -> Entry | None:
         """The entry of that kind that carries an idempotency key."""
@@ -212,20 +238,20 @@ def _read(row: Any) -> Row:
     return entry, key
 
 
-def _is_ledger(connection: Connection) -> bool:
-    """False if there are no tables yet; parts of a ledger and newer ledgers are refused."""
+def _version(connection: Connection) -> int | None:
+    """The format of the ledger, None if there are no tables yet; parts of a ledger and newer ledgers are refused."""
     present = set(sql.inspect(connection).get_table_names()) & set(_tables.tables)
     if not present:
-        return False
+        return None
     if present != set(_tables.tables):
         raise LedgerError("the ledger lacks one of its tables. Restore it from a copy.")
     versions = list(connection.execute(sql.select(_format.c.version)).scalars())
-    if versions != [FORMAT]:
+    if versions not in ([OLDER], [FORMAT]):
         raise LedgerError(
             f"the ledger has the format {' and '.join(map(str, versions)) or 'none'}, and this version of dither "
-            f"knows format {FORMAT}. Use the version of dither that wrote it, or a newer one."
+            f"knows formats up to {FORMAT}. Use the version of dither that wrote it, or a newer one."
         )
-    return True
+    return int(versions[0])
 
 
 def _place(location: object) -> Place:

@@ -8,6 +8,7 @@ from dither.errors import LedgerError
 from dither.events import from_json
 from dither.ledger.budget import Balance, read_budget
 from dither.ledger.entry import BEGINNING, Entry, canonical, named_parts
+from dither.ledger.failures import ANSWERED, FAILED, Failures
 
 __all__ = ["Verification"]
 
@@ -16,6 +17,15 @@ _FIELDS: Final = {
     "source": {"at"},
     "charge": {"event", "cost", "question", "spent", "charges", "by", "at"},
     "answer": {"charge", "answer"},
+    "attempt": {"charge", "failures", "at"},
+    "outcome": {"attempt", "outcome", "failures", "at"},
+    "resume": {"lifted", "failures", "by", "at"},
+}
+_OPTIONAL: Final = {
+    "budget": {"parts", "failures_allowed"},
+    "source": {"parts"},
+    "charge": {"key"},
+    "answer": {"key"},
 }
 
 
@@ -29,6 +39,12 @@ class Verification:
         self._charges: dict[tuple[str, str], int] = {}
         """Charges with a key: their numbers."""
         self._answered: set[tuple[str, str]] = set()
+        self._failures: dict[str, Failures] = {}
+        self._attempts: dict[int, tuple[str, int]] = {}
+        """Attempts without an outcome: the account and the charge of each, by number."""
+        self._keyed: dict[int, tuple[str, str]] = {}
+        """Charges with a key: the account and the key of each, by number."""
+        self._last: Entry | None = None
         self._parts: set[str] = set()
 
     def add(self, entry: Entry, key: str | None) -> None:
@@ -43,16 +59,18 @@ class Verification:
             fits = False
         if not fits:
             raise LedgerError(f"entry {entry.number} does not say what an entry must say in its place.")
-        self.number, self._hash = entry.number, entry.hash
+        self.number, self._hash, self._last = entry.number, entry.hash, entry
 
     def _fits(self, entry: Entry, content: dict[str, Any], key: str | None) -> bool:
-        if canonical(content) != entry.body or content.get("key") != key:
+        own_key = str(content["attempt"]) if entry.kind == "outcome" else content.get("key")
+        if canonical(content) != entry.body or own_key != key:
             return False
-        names = {"parts"} if entry.kind in ("budget", "source") else {"key"}
-        if content.keys() - names != _FIELDS[entry.kind]:
+        if content.keys() - _OPTIONAL.get(entry.kind, set()) != _FIELDS[entry.kind]:
             return False
         if entry.kind in ("budget", "source"):
             return self._opens(entry, content) and self._names(entry, content)
+        if entry.kind in ("attempt", "outcome", "resume"):
+            return self._counts(entry, content)
         return self._charges_once(entry, content, key) if entry.kind == "charge" else self._answers(entry, content, key)
 
     def _opens(self, entry: Entry, content: dict[str, Any]) -> bool:
@@ -60,6 +78,7 @@ class Verification:
         if entry.kind == "source":
             return not is_new and "parts" in content
         self._balances[entry.account] = Balance.new(read_budget(content["budget"]))
+        self._failures[entry.account] = Failures.read(entry, None)
         return is_new
 
     def _names(self, entry: Entry, content: dict[str, Any]) -> bool:
@@ -78,6 +97,7 @@ class Verification:
             if (entry.account, key) in self._charges:
                 return False
             self._charges[entry.account, key] = entry.number
+            self._keyed[entry.number] = entry.account, key
         return after == Balance.read(before.budget, content)
 
     def _answers(self, entry: Entry, content: dict[str, Any], key: str | None) -> bool:
@@ -87,3 +107,42 @@ class Verification:
         charge, answer = content["charge"], content["answer"]
         is_its_charge = type(charge) is int and charge == self._charges[entry.account, key]
         return is_its_charge and bool(bytes.fromhex(answer).hex() == answer)
+
+    def _counts(self, entry: Entry, content: dict[str, Any]) -> bool:
+        """Attempts, outcomes and resumes: what they say of each other, and the counts that follow."""
+        before = self._failures[entry.account]
+        if entry.kind == "attempt":
+            is_in_place, after = self._attempts_to_answer(entry, content["charge"]), before.after_attempt()
+        elif entry.kind == "outcome":
+            number, outcome = content["attempt"], content["outcome"]
+            is_in_place, after = self._ends(entry, number, outcome), before.after_outcome(number, outcome)
+        else:
+            lifted = content["lifted"]
+            is_in_place = type(lifted) is int and lifted == before.unanswered > 0
+            after = before.after_resume(entry.number)
+        self._failures[entry.account] = after
+        return is_in_place and content["failures"] == after.written() and _are_whole(content["failures"])
+
+    def _attempts_to_answer(self, entry: Entry, charge: Any) -> bool:
+        """Of the charge just before it, or of one under a key that has no answer yet."""
+        if type(charge) is not int:
+            return False
+        self._attempts[entry.number] = entry.account, charge
+        if charge in self._keyed:
+            account, key = self._keyed[charge]
+            return account == entry.account and (account, key) not in self._answered
+        last = self._last
+        return last is not None and (last.number, last.kind, last.account) == (charge, "charge", entry.account)
+
+    def _ends(self, entry: Entry, number: Any, outcome: Any) -> bool:
+        """The one outcome of an attempt of this account; "answered" under a key only if the answer was kept."""
+        if type(number) is not int or outcome not in (ANSWERED, FAILED):
+            return False
+        account, charge = self._attempts.pop(number)
+        was_kept = charge not in self._keyed or self._keyed[charge] in self._answered
+        return account == entry.account and (outcome == FAILED or was_kept)
+
+
+def _are_whole(counts: dict[str, Any]) -> bool:
+    """True would be equal to 1."""
+    return all(type(count) is int for count in counts.values())

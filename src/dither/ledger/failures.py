@@ -1,0 +1,123 @@
+"""Fail-stop: how many questions of an account may fail after their charge before the owner has to look.
+
+Whether a question fails may depend on one row, and no noise hides it. So failures are counted, durably, and few are
+allowed. Every attempt to answer counts as unanswered from the moment it is written down, which is before data is read;
+only an outcome that says "answered" takes it off the count. At no moment do failures and attempts in flight together
+exceed what is allowed, so no more than that can ever be seen to fail before the owner resumes (ledger.md, "Fail-stop").
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from dither.errors import LedgerError, ParameterError, TooManyFailures
+from dither.ledger.entry import Entry
+
+__all__ = ["ANSWERED", "FAILED", "FAILURES_ALLOWED", "Failures", "check_allowance", "wait_for_room"]
+
+FAILURES_ALLOWED: Final = 3
+"""What an account is allowed if nothing else is said: also one that was opened before failures were counted."""
+
+ANSWERED: Final = "answered"
+FAILED: Final = "failed"
+
+_MOST_ALLOWED: Final = 1_000_000
+_COUNTS: Final = ("asked", "answered", "failed", "resumes", "since")
+
+WAIT_SECONDS: Final = 120
+"""How long a question waits for the outcomes of others that are in flight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The attempts of one account since its owner last resumed it."""
+
+    allowed: int
+    """How many may fail, those in flight counted with them."""
+    asked: int = 0
+    answered: int = 0
+    failed: int = 0
+    resumes: int = 0
+    """How often the owner has resumed the account."""
+    since: int = 0
+    """The number of the entry that resumed it last. Attempts before it are forgiven, whatever comes of them."""
+
+    @property
+    def pending(self) -> int:
+        """Attempts without an outcome: in flight, or of a process that died."""
+        return self.asked - self.answered - self.failed
+
+    @property
+    def unanswered(self) -> int:
+        """What counts: failed and pending together."""
+        return self.failed + self.pending
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether one more attempt could be one failure too many."""
+        return not self.unanswered < self.allowed
+
+    def after_attempt(self) -> Failures:
+        """One more question in flight; refused if there is no room for its failure."""
+        if self.is_stopped:
+            raise TooManyFailures(self.refusal)
+        return replace(self, asked=self.asked + 1)
+
+    def after_outcome(self, attempt: int, outcome: str) -> Failures:
+        """The outcome of the attempt with that entry number; one from before the last resume changes nothing."""
+        if attempt < self.since:
+            return self
+        return replace(self, answered=self.answered + (outcome == ANSWERED), failed=self.failed + (outcome == FAILED))
+
+    def after_resume(self, number: int) -> Failures:
+        """Forgiven by the entry with that number."""
+        return Failures(self.allowed, resumes=self.resumes + 1, since=number)
+
+    @property
+    def refusal(self) -> str:
+        """Why nothing more is asked, and what to do: public counts only."""
+        return (
+            f"of the questions of this dataset {self.failed} failed after their charge and {self.pending} have no "
+            f"outcome yet or never got one, and {self.allowed} are allowed together. Nothing was charged. Its owner "
+            "finds out why, and then lifts it with `dither ledger ... --resume`; those in flight may also still end."
+        )
+
+    def written(self) -> dict[str, int]:
+        """As it stands in an entry: what is allowed is said by the entry that opened the account."""
+        return {name: getattr(self, name) for name in _COUNTS}
+
+    @classmethod
+    def read(cls, opening: Entry, newest: Entry | None) -> Failures:
+        """From the entry that opened the account, and its newest attempt, outcome or resume, if there is one."""
+        allowed = check_allowance(opening.content.get("failures_allowed", FAILURES_ALLOWED))
+        counts = dict.fromkeys(_COUNTS, 0) if newest is None else newest.content.get("failures")
+        if not isinstance(counts, dict) or counts.keys() != set(_COUNTS) or not all(map(_is_count, counts.values())):
+            raise LedgerError("an entry of the ledger has no readable count of failures. Run verify().")
+        return cls(allowed, **counts)
+
+
+def check_allowance(allowed: Any) -> int:
+    """At least one: else no question could be asked, as each may fail."""
+    if not (_is_count(allowed) and 1 <= allowed <= _MOST_ALLOWED):
+        raise ParameterError(
+            f"failures_allowed must be a whole number from 1 to {_MOST_ALLOWED}: how many questions may fail, or be in "
+            "flight at once, before the owner has to look."
+        )
+    return int(allowed)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def wait_for_room(state: Callable[[], Failures], deadline: float) -> None:
+    """Look again and again, by reading, until one more attempt fits; refused when it cannot, or not in time."""
+    pause = 0.001
+    while (found := state()).is_stopped:
+        if not found.failed < found.allowed or time.monotonic() > deadline:
+            raise TooManyFailures(found.refusal)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)

@@ -1,0 +1,398 @@
+"""Fail-stop: failures and questions in flight together never exceed what the owner allowed."""
+
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+import dither as dp
+from dither.errors import EngineError, LedgerConflict, LedgerError, ParameterError, TooManyFailures
+from dither.events import LaplaceNoise
+from dither.ledger import Charge, Failures, Ledger
+from dither.release import Door
+from tests.ledger.faults import IO_ERROR, NO_SPACE, Server, quick_folder
+
+EVENT, COST = LaplaceNoise(Fraction(1000)), dp.PureDP("0.001")
+WRITERS = Path(__file__).parent / "failing_writers.py"
+
+
+class Exact:
+    """An exact aggregate of one number."""
+
+    def _rehearse(self) -> None: ...
+
+    def _open(self) -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"n": [7]})
+
+
+def answering(batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
+    return pa.Table.from_batches(list(batches[0]))
+
+
+def failing(batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
+    raise ValueError("a row that no engine can read")
+
+
+def ask(door: Door, draw: Callable[..., pa.Table] = answering, key: str | None = None) -> pa.Table:
+    return door.release(EVENT, COST, "how many?", [Exact()], draw, key=key)[0]  # type: ignore[list-item]
+
+
+def counts(door: Door) -> tuple[int, int]:
+    found = door.ledger.account(door.account).failures
+    return found.failed, found.pending
+
+
+@pytest.fixture
+def door(ledger: Ledger) -> Door:
+    ledger.open_account("visits", dp.PureDP(1), failures_allowed=2)
+    return Door(ledger, "visits")
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for the outcomes of others."""
+    monkeypatch.setattr("dither.ledger.ledger.WAIT_SECONDS", -1)
+
+
+def test_e67_after_the_failures_allowed_every_question_is_refused_and_free(door: Door) -> None:
+    """A row that makes an engine fail is worth two failures, and not one for every 0.001 of the budget."""
+    for _ in range(5):
+        ask(door)
+    for _ in range(2):
+        with pytest.raises(EngineError, match="charged and could not be answered"):
+            ask(door, failing)
+    spent = door.ledger.account("visits").spent
+    for draw, key in ((answering, None), (failing, None), (answering, "k")):
+        with pytest.raises(TooManyFailures, match=r"2 failed after their charge and 0 .* 2 are allowed.*--resume"):
+            ask(door, draw, key)
+    assert door.ledger.account("visits").spent == spent
+    assert door.ledger.resume("visits", by="ada") == 2
+    ask(door)
+    assert counts(door) == (0, 0)
+    assert door.ledger.account("visits").failures.resumes == 1
+    resumed = [entry.content for entry in door.ledger.entries() if entry.kind == "resume"]
+    assert [(each["by"], each["lifted"]) for each in resumed] == [("ada", 2)]
+    assert door.ledger.verify(door.ledger.anchor()) > 0
+
+
+@pytest.mark.parametrize(
+    "cause", [KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, RecursionError, pa.ArrowException]
+)
+def test_e67_whatever_ends_a_question_counts(door: Door, cause: type[BaseException]) -> None:
+    def draw(_: object) -> pa.Table:
+        raise cause
+
+    with pytest.raises(EngineError if issubclass(cause, Exception) else cause):
+        ask(door, draw)
+    assert counts(door) == (1, 0)
+
+
+def test_e67_each_attempt_under_one_key_counts(door: Door) -> None:
+    """One charge, and not as many failures as one likes."""
+    for _ in range(2):
+        with pytest.raises(EngineError):
+            ask(door, failing, "k")
+    with pytest.raises(TooManyFailures):
+        ask(door, failing, "k")
+    account = door.ledger.account("visits")
+    assert (account.charges, account.failures.failed) == (1, 2)
+    door.ledger.resume("visits")
+    answer = ask(door, key="k")
+    assert ask(door, failing, "k") == answer
+    assert door.ledger.account("visits").charges == 1
+    door.ledger.verify()
+
+
+def test_an_answer_that_was_given_before_is_given_again_even_when_stopped(door: Door) -> None:
+    """It is stored: no data is read for it."""
+    answer = ask(door, key="k")
+    for _ in range(2):
+        with pytest.raises(EngineError):
+            ask(door, failing)
+    assert ask(door, failing, "k") == answer
+
+
+@pytest.mark.usefixtures("impatient")
+def test_e67_a_question_without_an_outcome_counts(door: Door) -> None:
+    """As one whose process was killed, or is still at work."""
+    flying = [door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True) for _ in range(2)]
+    with pytest.raises(TooManyFailures, match="0 failed after their charge and 2 have no outcome"):
+        ask(door)
+    door.ledger.answered(flying[0])
+    ask(door)
+    door.ledger.failed(flying[1])
+    assert counts(door) == (1, 0)
+    door.ledger.verify()
+
+
+def test_a_question_waits_for_those_in_flight(door: Door) -> None:
+    flying = [door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True) for _ in range(2)]
+    said: list[pa.Table] = []
+    waiting = threading.Thread(target=lambda: said.append(ask(door)))
+    waiting.start()
+    while len(list(door.ledger.entries())) < 5 or door.ledger.account("visits").charges < 2:
+        time.sleep(0.01)
+    door.ledger.answered(flying[0])
+    waiting.join()
+    assert len(said) == 1
+    assert counts(door) == (0, 1)
+
+
+def test_e67_an_outcome_from_before_the_resume_changes_nothing(door: Door) -> None:
+    """Else questions in flight over a resume would make room for failures that nobody allowed."""
+    before = [door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True) for _ in range(2)]
+    assert door.ledger.resume("visits") == 2
+    with pytest.raises(EngineError):
+        ask(door, failing)
+    door.ledger.answered(before[0])
+    door.ledger.failed(before[1])
+    assert counts(door) == (1, 0)
+    with pytest.raises(EngineError):
+        ask(door, failing)
+    with pytest.raises(TooManyFailures):
+        ask(door, failing)
+    door.ledger.verify()
+
+
+def test_an_outcome_is_written_once(door: Door) -> None:
+    charge = door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+    door.ledger.failed(charge)
+    door.ledger.answered(charge)
+    door.ledger.failed(charge)
+    assert counts(door) == (1, 0)
+    assert door.ledger.verify() == 4
+
+
+def test_a_charge_by_hand_awaits_no_outcome(door: Door) -> None:
+    for number in range(5):
+        charge = door.ledger.charge("visits", EVENT, COST, "?", key=f"k{number}")
+        door.ledger.keep(charge, b"7")
+        door.ledger.failed(charge)
+    assert counts(door) == (0, 0)
+    assert door.ledger.verify() == 11
+
+
+def test_the_allowance_is_given_once(ledger: Ledger) -> None:
+    ledger.open_account("usual", dp.PureDP(1))
+    assert ledger.account("usual").failures == Failures(3)
+    ledger.open_account("usual", dp.PureDP(1), failures_allowed=3)
+    with pytest.raises(LedgerConflict, match=r"allowed 3 failures in this ledger, and failures_allowed=5"):
+        ledger.open_account("usual", dp.PureDP(1), failures_allowed=5)
+    ledger.open_account("more", dp.PureDP(1), failures_allowed=5)
+    ledger.open_account("more", dp.PureDP(1))
+    assert ledger.account("more").failures.allowed == 5
+    wrong: list[Any] = [0, -1, True, 1.0, "3", float("nan"), 10**7]
+    for each in wrong:
+        with pytest.raises(ParameterError, match="failures_allowed must be a whole number from 1"):
+            ledger.open_account("wrong", dp.PureDP(1), failures_allowed=each)
+    assert ledger.resume("usual") == 0
+    with pytest.raises(LedgerError, match="no budget"):
+        ledger.resume("nobody")
+    assert ledger.verify() == 2
+
+
+def test_an_answer_whose_outcome_cannot_be_written_is_given_and_counts(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is paid for. What cannot be written, as on a full disk, leaves the attempt among those without an outcome."""
+
+    def full(self: Ledger, charge: Charge) -> None:
+        raise LedgerError("its disk is full")
+
+    monkeypatch.setattr(Ledger, "answered", full)
+    assert ask(door)["n"].to_pylist() == [7]
+    assert counts(door) == (0, 1)
+    monkeypatch.setattr(Ledger, "failed", full)
+    with pytest.raises(EngineError, match="charged and could not be answered"):
+        ask(door, failing)
+    assert counts(door) == (0, 2)
+
+
+def test_an_anchor_names_no_entry_that_a_power_cut_may_take(door: Door) -> None:
+    ask(door)
+    assert door.ledger.anchor().startswith("3:"), "the attempt, and not that it was answered"
+    ask(door, key="k")
+    assert door.ledger.anchor().startswith("7:"), "the answer that was kept"
+    with pytest.raises(EngineError):
+        ask(door, failing)
+    assert door.ledger.anchor().startswith("11:"), "a failure is on disk"
+    assert door.ledger.verify(door.ledger.anchor()) == 11
+
+
+@pytest.mark.parametrize("how", ["threads", "processes"])
+def test_e67_many_at_once_never_see_more_failures_than_allowed(location: str, how: str) -> None:
+    """Eight at once, each of which fails and asks on until it is refused."""
+    ledger = Ledger(location)
+    ledger.open_account("visits", dp.PureDP(1), failures_allowed=3)
+    done = subprocess.run([sys.executable, str(WRITERS), location, how], capture_output=True, text=True, check=True)
+    seen = [line.split() for line in done.stdout.splitlines()]
+    assert len(seen) == 8, done.stderr
+    failed = sum(int(each[0]) for each in seen)
+    assert failed == 3
+    assert all(each[1] == "TooManyFailures" for each in seen), seen
+    assert ledger.account("visits").failures.failed == 3
+    ledger.verify()
+    ledger.close()
+
+
+class Attempts(RuleBasedStateMachine):
+    """An account beside one that is kept by hand: which attempts count, and whether one more is taken."""
+
+    steps: ClassVar[int] = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closing = ExitStack()
+        self.ledger = Ledger(self.closing.enter_context(quick_folder()) / "test.ledger")
+        self.closing.callback(self.ledger.close)
+        self.allowed = 1
+        self.flying: list[tuple[Charge, int]] = []
+        self.failed = self.pending = self.period = 0
+
+    @initialize(allowed=st.integers(1, 3))
+    def open(self, allowed: int) -> None:
+        self.allowed = allowed
+        self.ledger.open_account("visits", dp.PureDP(1), failures_allowed=allowed)
+
+    @rule(key=st.sampled_from(["a", "b", None, None]))
+    def attempt(self, key: str | None) -> None:
+        kept = {entry.content["key"] for entry in self.ledger.entries() if entry.kind == "answer"}
+        try:
+            charge = self.ledger.charge("visits", EVENT, COST, "?", key=key, awaits_outcome=True)
+        except TooManyFailures:
+            assert key not in kept
+            assert self.failed + self.pending == self.allowed
+        else:
+            assert (charge.attempt is None) == (key in kept)
+            if charge.attempt is not None:
+                assert self.failed + self.pending < self.allowed
+                self.flying.append((charge, self.period))
+                self.pending += 1
+
+    @rule(index=st.integers(0, 9), is_answered=st.booleans())
+    def end(self, index: int, is_answered: bool) -> None:
+        if self.flying:
+            charge, period = self.flying.pop(index % len(self.flying))
+            self.ledger.keep(charge, b"7") if is_answered else self.ledger.failed(charge)
+            if period == self.period:
+                self.pending -= 1
+                self.failed += not is_answered
+
+    @rule()
+    def resume(self) -> None:
+        assert self.ledger.resume("visits") == self.failed + self.pending
+        if self.failed + self.pending:
+            self.period += 1
+            self.failed = self.pending = 0
+
+    @invariant()
+    def agrees(self) -> None:
+        Attempts.steps += 1
+        with suppress(LedgerError):
+            found = self.ledger.account("visits").failures
+            assert (found.failed, found.pending, found.resumes) == (self.failed, self.pending, self.period)
+            assert found.unanswered <= found.allowed == self.allowed
+        self.ledger.verify()
+
+    def teardown(self) -> None:
+        self.closing.close()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_failures_agree_with_an_account_kept_by_hand() -> None:
+    run_state_machine_as_test(Attempts, settings=settings(max_examples=25, stateful_step_count=20))
+
+
+# ------------------------------------------------------------ a ledger of before
+
+
+def older(path: Path) -> None:
+    """As the version before wrote it: format 1, and no word of failures."""
+    ledger = Ledger(path)
+    ledger.open_account("visits", dp.PureDP(1))
+    ledger.close()
+    with sqlite3.connect(path) as connection:
+        (body,) = connection.execute("SELECT body FROM dither_entries").fetchone()
+        entry = dp.ledger.Entry(1, "0" * 64, "budget", "visits", body.replace('"failures_allowed":3,', ""))
+        connection.execute("UPDATE dither_entries SET body = ?, hash = ?", (entry.body, entry.hash))
+        connection.execute("UPDATE dither_format SET version = 1")
+    connection.close()
+
+
+def version(path: Path) -> list[int]:
+    with sqlite3.connect(path) as connection:
+        found = [row[0] for row in connection.execute("SELECT version FROM dither_format")]
+    connection.close()
+    return found
+
+
+def test_a_ledger_of_before_is_read_as_it_is_and_goes_on_with_three_failures(folder: Path) -> None:
+    older(folder / "test.ledger")
+    ledger = Ledger(folder / "test.ledger")
+    assert ledger.verify() == 1
+    assert ledger.account("visits").failures == Failures(3)
+    ledger.close()
+    assert version(folder / "test.ledger") == [1], "to look changes nothing"
+    ledger = Ledger(folder / "test.ledger")
+    ledger.open_account("visits", dp.PureDP(1), failures_allowed=3)
+    for _ in range(3):
+        with pytest.raises(EngineError):
+            ask(Door(ledger, "visits"), failing)
+    with pytest.raises(TooManyFailures):
+        ask(Door(ledger, "visits"))
+    assert ledger.verify() == 10
+    ledger.close()
+    assert version(folder / "test.ledger") == [2], "an older dither would not count, so it is kept out"
+
+
+# ------------------------------------------------------------ death and disks
+
+
+@pytest.mark.xdist_group("ledger faults")
+@pytest.mark.parametrize("step", ["charged", "opened", "drawn", "failed"])
+def test_e67_killed_between_the_failure_and_its_entry(server: Server, folder: Path, step: str) -> None:
+    """Kill −9 at each step, again and again: what was charged and has no outcome counts as a failure."""
+    for number in range(3):
+        outcome = server.run(folder, dies=step, keys=(f"key{number}",), fails=step == "failed")
+        assert outcome.killed
+        assert not outcome.answers
+    ledger = Ledger(folder / "test.ledger")
+    assert ledger.account("visits").failures.pending == 3
+    stopped = server.run(folder, keys=("key9",), impatient=True)
+    assert [line.split()[1] for line in stopped.errors] == ["TooManyFailures"]
+    assert ledger.account("visits").charges == 3
+    assert ledger.resume("visits") == 3
+    assert server.run(folder, keys=("key9",)).answers.keys() == {"key9"}
+    ledger.verify()
+    ledger.close()
+
+
+@pytest.mark.xdist_group("ledger faults")
+@pytest.mark.parametrize("fault", [NO_SPACE, IO_ERROR], ids=["disk full", "input or output error"])
+def test_e67_a_failure_counts_at_whatever_call_the_disk_fails(server: Server, folder: Path, fault: int) -> None:
+    """A failed question and a failing disk, at every third call: what was charged and saw no answer counts."""
+    (folder / "whole").mkdir()
+    calls = server.run(folder / "whole", fails=True).calls
+    for number in range(1, calls + 1, 3):
+        place = folder / str(number)
+        place.mkdir()
+        outcome = server.run(place, fault, number, goes_on=True, fails=True)
+        assert not outcome.answers
+        ledger = Ledger(place / "test.ledger")
+        ledger.open_account("visits", dp.PureDP(1000))
+        account = ledger.account("visits")
+        assert account.failures.unanswered == account.charges
+        ledger.verify()
+        ledger.close()
