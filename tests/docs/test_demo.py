@@ -49,7 +49,7 @@ def test_the_demo_runs_and_runs_again_in_its_folder(tmp_path: Path) -> None:
 
     done = demo("--json", folder=tmp_path)
     ledger = Ledger(tmp_path / "dither-demo" / "hospital_visits.ledger")
-    assert ledger.verify() == 4
+    assert ledger.verify() == 10, "the budget, and of each question its charge, its attempt and its outcome"
     ledger.close()
     found = json.loads(done.stdout)
     assert found["epsilon_spent"] == 1.7

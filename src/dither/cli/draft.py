@@ -15,6 +15,7 @@ from dither.cli.screen import printable
 from dither.errors import ParameterError
 from dither.exact import in_words, rational
 from dither.ledger.budget import Budget, amounts
+from dither.ledger.failures import FAILURES_ALLOWED
 from dither.tables.public import PublicColumn
 from dither.unit.contribution import Person
 
@@ -36,7 +37,7 @@ class Draft:
     """What may happen to a row, where there is no person."""
     bounds: Mapping[str, tuple[Fraction, Fraction]]
     budget: Budget
-    failures_allowed: int
+    failures_allowed: int = FAILURES_ALLOWED
     kinds: Mapping[str, str] = field(default_factory=dict)
     """What stands in columns of texts."""
     max_groups: int = 1

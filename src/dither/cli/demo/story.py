@@ -167,7 +167,7 @@ def _ledger(ledger: Ledger, console: Console) -> int:
         said = entry.content
         if entry.kind == "budget":
             _say(console, f"{entry.number}  budget  {read_budget(said['budget'])}")
-        else:
+        elif entry.kind == "charge":
             cost = in_words(amounts(read_budget(said["cost"]))["epsilon"])
             spent = in_words(read_amounts(said["spent"])["epsilon"])
             question = said["question"].partition("; add or remove")[0]
