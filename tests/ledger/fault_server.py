@@ -39,6 +39,8 @@ class Steps:
         if self.dies == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def _rehearse(self) -> None: ...
+
     def _open(self) -> Iterator[pa.RecordBatch]:
         self.reach("charged")
         yield pa.record_batch({"n": [7]})
