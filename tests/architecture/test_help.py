@@ -26,10 +26,13 @@ COVERED = (
     "dither.accounting.calibrate",
     "dither.accounting.filters",
     "dither.adaptive",
+    "dither.engine.binning",
+    "dither.engine.functions",
     "dither.estimators",
     "dither.estimators.stats",
     "dither.measures",
     "dither.mechanisms",
+    "dither.plots",
     "dither.unit",
 )
 

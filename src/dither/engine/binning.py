@@ -20,7 +20,19 @@ _MOST = 150
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """The bins [e₀, e₁), …, [eₖ₋₁, eₖ] of a column, each named by its edges; other rows are in none."""
+    """The bins [e₀, e₁), …, [eₖ₋₁, eₖ] of a column, each named by its edges; other rows are in none.
+
+    `dp.bins` builds it.
+
+    Parameters
+    ----------
+    of : Expression
+        What is binned.
+    edges : tuple
+        Numbers or days in increasing order.
+    name : str
+        The column of the answer.
+    """
 
     of: Expression
     edges: tuple[Any, ...]
@@ -28,13 +40,13 @@ class Bins:
 
     @property
     def labels(self) -> list[str]:
-        """The names, in order."""
+        """The names of the bins, in order."""
         pairs = list(pairwise(map(_written, self.edges)))
         return [f"[{low}, {high}{']' if index + 1 == len(pairs) else ')'}" for index, (low, high) in enumerate(pairs)]
 
     @property
     def values(self) -> pa.Array:
-        """The names as a column."""
+        """The names of the bins as an Arrow array."""
         return pa.array(self.labels)
 
     @property
@@ -61,12 +73,40 @@ class Bins:
 
 
 def bins(of: str | Expression, edges: Any, name: str | None = None) -> Bins:
-    """Public bins of a number or a date, for `group_by`: [e₀, e₁), …, the last with its upper end.
+    """Build public bins of a number or a date, to group by.
 
-    Rows outside all bins, and rows without a value, are left out. `name` is the column of the answer; a column that
-    is named by text gives its own name.
+    Rows outside all bins, and rows without a value, are left out. The keys are the names of the bins, so that no
+    privacy budget is needed to find groups.
 
-    >>> bins("age", [0, 18, 65, 120]).labels
+    Parameters
+    ----------
+    of : str or Expression
+        The column, by its name; or an expression.
+    edges : list, tuple or range
+        3 to 151 numbers or days in increasing order: the ends of the bins [e₀, e₁), …, the last with its upper end.
+    name : str, optional
+        The column of the answer; by default the name of the column. An expression needs one.
+
+    Returns
+    -------
+    Bins
+        Give it to `data.group_by(...)`; `.labels` has the names.
+
+    Raises
+    ------
+    ParameterError
+        If edges are not in increasing order, of two types, or fewer than three.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> dp.bins("age", [0, 18, 65, 120]).labels
+    ['[0, 18)', '[18, 65)', '[65, 120]']
+    >>> people = pa.table({"age": [12, 30, 70] * 500})
+    >>> data = dp.Dataset(people, unit=dp.Rows(), budget=dp.PureDP(1), ledger="people.ledger", identity="people")
+    >>> question = data.group_by(dp.bins("age", [0, 18, 65, 120])).agg(n=dp.count())
+    >>> question.release(epsilon=1).to_arrow()["age"].to_pylist()
     ['[0, 18)', '[18, 65)', '[65, 120]']
     """
     found = expression(of)
@@ -89,7 +129,18 @@ def bins(of: str | Expression, edges: Any, name: str | None = None) -> Bins:
 
 
 def expression(of: str | Expression) -> Expression:
-    """What is measured: a column by its name, or an expression."""
+    """Read a column name or an expression as an expression.
+
+    Parameters
+    ----------
+    of : str or Expression
+        The column, by its name; or an expression.
+
+    Returns
+    -------
+    Expression
+        The expression.
+    """
     if isinstance(of, Expression):
         return of
     if isinstance(of, str):

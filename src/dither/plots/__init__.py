@@ -1,8 +1,8 @@
-"""Pictures and pages of what was released, promised or spent; never of data.
+"""Pictures and pages of releases, guarantees and budgets; never of data.
 
 Each picture is a matplotlib Figure, readable in print and by colour-blind people, with a sentence for those who cannot
-see it (`alt_text`). Guarantees are drawn from their certified answers, so a curve never promises more than they do;
-releases are drawn from released numbers alone. Names load when they are first used.
+see it (`alt_text`). Guarantees are drawn from their certified answers, so a curve never shows more privacy than they
+have; releases are drawn from released numbers alone. Names load when they are first used.
 """
 
 from __future__ import annotations

@@ -25,24 +25,70 @@ _LONGEST_LABEL = 48
 
 @runtime_checkable
 class Drawable(Protocol):
-    """A guarantee, or a composition: whatever answers the questions of a guarantee."""
+    """What can be drawn as a curve: a guarantee, or a composition."""
 
     @property
     def adjacency(self) -> Adjacency | None:
         """Which datasets are neighbours."""
 
     def epsilon(self, delta: Number, /) -> float:
-        """The smallest ε at δ."""
+        """Compute the smallest ε at δ.
+
+        Parameters
+        ----------
+        delta : Number
+            δ between 0 and 1.
+
+        Returns
+        -------
+        float
+            ε(δ).
+        """
 
     def delta(self, epsilon: Number, /) -> float:
-        """The smallest δ at ε."""
+        """Compute the smallest δ at ε.
+
+        Parameters
+        ----------
+        epsilon : Number
+            ε ≥ 0.
+
+        Returns
+        -------
+        float
+            δ(ε).
+        """
 
     def beta(self, alpha: Number, /) -> float:
-        """The smallest type II error at α."""
+        """Compute the smallest type II error at type I error α.
+
+        Parameters
+        ----------
+        alpha : Number
+            α between 0 and 1.
+
+        Returns
+        -------
+        float
+            β(α).
+        """
 
 
 def draw(kind: str, *guarantees: Drawable) -> Figure:
-    """The picture called `kind`: "profile", "tradeoff" or "loss"."""
+    """Draw one kind of curve of guarantees.
+
+    Parameters
+    ----------
+    kind : {"profile", "tradeoff", "loss"}
+        The curve: see the functions of these names.
+    *guarantees : Drawable
+        Guarantees or compositions, under the same adjacency.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     kinds: dict[str, Callable[..., Figure]] = {"profile": profile, "tradeoff": tradeoff, "loss": loss}
     if kind not in kinds:
         raise ParameterError(f"kind must be one of {', '.join(kinds)}; got kind={kind!r}.")
@@ -50,7 +96,27 @@ def draw(kind: str, *guarantees: Drawable) -> Figure:
 
 
 def profile(*guarantees: Drawable) -> Figure:
-    """δ(ε) of each guarantee: how likely a loss beyond ε, weighted by how far beyond; lower is better."""
+    """Draw the privacy profile δ(ε) of guarantees; lower is better.
+
+    δ(ε) is how likely a privacy loss beyond ε is, weighted by how far beyond.
+
+    Parameters
+    ----------
+    *guarantees : Drawable
+        Guarantees or compositions, under the same adjacency.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; `figure.savefig("profile.png")` stores it.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> figure = dp.plots.profile(dp.PureDP(1), dp.GaussianDP(1))
+    >>> dp.plots.alt_text(figure)
+    'Privacy profile, δ against ε, of PureDP(epsilon=1); GaussianDP(mu=1).'
+    """
     _check(guarantees)
     figure, axes = new_axes("Privacy profile", "ε", "δ(ε)")
     grid = np.linspace(0, _widest(guarantees), _POINTS)
@@ -65,7 +131,20 @@ def profile(*guarantees: Drawable) -> Figure:
 
 
 def tradeoff(*guarantees: Drawable) -> Figure:
-    """β(α) of each guarantee: what any attack misses at a false alarm rate α; higher is better."""
+    """Draw the trade-off curve β(α) of guarantees; higher is better.
+
+    β(α) is the part of members that any attack misses at a false alarm rate α.
+
+    Parameters
+    ----------
+    *guarantees : Drawable
+        Guarantees or compositions, under the same adjacency.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     _check(guarantees)
     figure, axes = new_axes("Trade-off curve", "type I error α (false alarms)", "type II error β(α) (misses)")
     grid = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, 40), np.linspace(0.06, 1, 95)])
@@ -79,7 +158,18 @@ def tradeoff(*guarantees: Drawable) -> Figure:
 
 
 def loss(*guarantees: Drawable) -> Figure:
-    """How likely each privacy loss is, for the worst pair of outputs that each guarantee allows."""
+    """Draw how likely each privacy loss is, for the worst pair of outputs that each guarantee allows.
+
+    Parameters
+    ----------
+    *guarantees : Drawable
+        Guarantees or compositions, under the same adjacency.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     _check(guarantees)
     width = _bin_width(guarantees)
     grid = np.arange(_POINTS // 2 + 1, dtype=np.float64) * width

@@ -24,9 +24,20 @@ _EPSILONS = [float(f"{epsilon:.2g}") for epsilon in np.geomspace(0.01, 10, 19)]
 
 
 def error_by_rows(plan: Plan) -> Figure:
-    """Half the width of each column's interval, against the rows of a group; what has no such interval is left out.
+    """Draw the expected error of each column of a plan against the rows of a group; nothing is spent.
 
-    Means and variances are of values that are spread evenly over their bounds. Nothing is spent.
+    The error is half the width of the interval; columns that have none are left out. Means and variances are of values
+    that are spread evenly over their bounds.
+
+    Parameters
+    ----------
+    plan : Plan
+        What `query.plan(...)` returns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     errors = {name: [plan.error(name, rows) for rows in _SIZES] for name in plan.aggregates}
     level = in_words(100 * plan.level)
@@ -34,7 +45,22 @@ def error_by_rows(plan: Plan) -> Figure:
 
 
 def error_by_epsilon(question: Question, rows: int = 1_000, **price: Any) -> Figure:
-    """The same against ε, for groups of so many rows. `price` is the rest of it, as for `plan`: delta=..., noise=..."""
+    """Draw the expected error of each column of a query against ε; nothing is spent.
+
+    Parameters
+    ----------
+    question : Question
+        A query that was not released, such as `data.group_by(...).agg(...)`.
+    rows : int, default 1000
+        The rows of a group.
+    **price : Any
+        The rest of the budget, as for `query.plan`: `delta`, `noise` and so on, without `epsilon` and `rho`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     check.count(rows=rows)
     if "epsilon" in price or "rho" in price:
         raise ParameterError("epsilon is what the axis shows: leave epsilon=... and rho=... out.")
@@ -64,7 +90,28 @@ def competing(
     y_label: str = "typical error",
     mark: tuple[str, float] | None = None,
 ) -> Figure:
-    """The errors of several ways to answer one question, on logarithmic axes; `mark` is a size to compare them with."""
+    """Draw the errors of several methods for one question, on logarithmic axes.
+
+    Parameters
+    ----------
+    title : str
+        The title of the picture.
+    axis : str
+        What the horizontal axis shows.
+    places : sequence of float
+        The places on the horizontal axis.
+    errors : mapping of str to sequence of float
+        For each method its error at each place.
+    y_label : str, default "typical error"
+        What the vertical axis shows.
+    mark : tuple of (str, float), optional
+        A name and a size to compare the errors with.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     figure, axes = new_axes(title, axis, y_label)
     at = [float(place) for place in places]
     for (name, values), stroke in zip(errors.items(), strokes(len(errors)), strict=True):

@@ -20,9 +20,30 @@ _MARKERS = "osD^vP*"
 
 
 def answers(release: Release) -> Figure:
-    """The released numbers as points with their intervals; histograms as bars. What is no number is not drawn.
+    """Draw the released numbers as points with their intervals; histograms as bars.
 
-    Of long tables the first 40 rows are drawn, and the picture says so.
+    Columns that are no numbers are not drawn. Of long tables the first 40 rows are drawn, and the picture states it.
+
+    Parameters
+    ----------
+    release : Release
+        What a mechanism, `dp.stats` or a dataset released.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ParameterError
+        If no column is a number.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> release = dp.Histogram(bins=["yes", "no"], epsilon=1).release({"yes": 412, "no": 371})
+    >>> figure = dp.plots.answers(release)
     """
     table = shown(release)
     panels = [list(columns) for _, columns in groupby(table.columns, key=lambda column: column.name)]

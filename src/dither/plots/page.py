@@ -40,9 +40,31 @@ def report(
     title: str = "Private answers",
     ledger: Ledger | None = None,
 ) -> Path:
-    """Write the page and say where it is. With a `ledger`, it also shows what is left of the budgets that paid.
+    """Write one self-contained HTML page about releases: tables, pictures, costs and certificates.
 
-    Of long tables the first 500 rows are shown. Only what was released is on the page, and what the ledger says of it.
+    Of long tables the first 500 rows are shown. Only what was released is on the page, and what the ledger records
+    about it.
+
+    Parameters
+    ----------
+    releases : Release or sequence of Release
+        What the page is about.
+    path : str or os.PathLike
+        The file to write.
+    title : str, default "Private answers"
+        The title of the page.
+    ledger : Ledger, optional
+        The ledger that was charged: then the page also shows what is left of its budgets.
+
+    Returns
+    -------
+    pathlib.Path
+        The file that was written.
+
+    Raises
+    ------
+    ParameterError
+        If there is no release, or the file cannot be written.
     """
     listed = [releases] if isinstance(releases, Release) else list(releases)
     if not listed or not all(isinstance(release, Release) for release in listed):

@@ -19,10 +19,27 @@ _SOON = timedelta(minutes=2)
 
 
 def budget(ledger: Ledger | Iterable[Entry], account: str | None = None) -> Figure:
-    """How the sum of all charges of an account grew towards its cap, which it never passes.
+    """Draw how the sum of all charges of an account grew towards its budget.
 
-    `account` may be left out where the ledger has one. The axis is time, or the number of the charge if all happened
-    within two minutes. δ is drawn where some was spent.
+    The horizontal axis is time, or the number of the charge if all happened within two minutes. δ is drawn where some
+    was spent.
+
+    Parameters
+    ----------
+    ledger : Ledger or iterable of Entry
+        The ledger, or its entries.
+    account : str, optional
+        The account; may be left out where the ledger has one.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ParameterError
+        If the ledger has no such account.
     """
     entries = list(ledger.entries() if isinstance(ledger, Ledger) else ledger)
     name, opening = _opening(entries, account)

@@ -94,7 +94,18 @@ def described(figure: Figure, words: str) -> Figure:
 
 
 def alt_text(figure: Figure) -> str:
-    """What a figure shows, in a sentence."""
+    """Describe a figure of dither in a sentence, for those who cannot see it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        A figure that `dp.plots` drew.
+
+    Returns
+    -------
+    str
+        The sentence.
+    """
     titles = ", ".join(axes.get_title() for axes in figure.axes if axes.get_title())
     return str(figure.get_label()) or titles or "a picture"
 
