@@ -37,6 +37,8 @@ class Exact:
         self.door, self.value = door, value
         self.charges_when_opened: list[int] = []
 
+    def _rehearse(self) -> None: ...
+
     def _open(self) -> Iterator[pa.RecordBatch]:
         other = Ledger(self.door.ledger._store._place.name)  # as another process would see it
         self.charges_when_opened.append(other.account(self.door.account).charges)
