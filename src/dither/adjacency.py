@@ -1,12 +1,16 @@
-"""Who is protected: which datasets count as neighbours.
+"""Which datasets are neighbours: what a guarantee protects.
 
-A sensitivity or a guarantee means nothing until it says between which datasets it holds (claim D5). This is
-the smallest noun that says so. It sits below `unit`, `measures` and `events`, because all three carry it and
+A sensitivity or a guarantee means nothing until it states between which datasets it holds (claim D5). This is
+the smallest noun that states it. It sits below `unit`, `measures` and `events`, because all three carry it and
 none of them may import another.
 
-A guarantee may leave it unsaid (`None`): it then speaks of two distributions, or of a mechanism whose
-sensitivity was given as a bare number. Unsaid is not a wildcard. It combines only with unsaid, so that nobody
+A guarantee may leave it unstated (`None`): it is then about two distributions, or about a mechanism whose
+sensitivity was given as a bare number. Unstated is not a wildcard. It combines only with unstated, so that nobody
 adds a cost per record to a cost per person by leaving out a word.
+
+>>> import dither as dp
+>>> dp.PureDP(1, adjacency=dp.adjacency.ADD_REMOVE)
+PureDP(epsilon=1, adjacency='add or remove one record')
 """
 
 from __future__ import annotations
@@ -37,12 +41,30 @@ _CHANGES = ("replace", "add or remove")
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """Two datasets are neighbours when one `change` of one protected thing turns one into the other.
+    """Two datasets are neighbours when one change of one protected thing turns one into the other.
 
-    `protects`: "record", "person" (all the records of one person), "vertex" (with its edges) or "edge".
-    `change`: "replace" (Hamming distance one, the size is public) or "add or remove" (set difference one).
-    `column`: the column that tells persons apart; only for persons.
-    `max_records`: the data owner's promise that no person has more records; None if there is no limit.
+    Use the constants `ADD_REMOVE`, `REPLACE_ONE`, `EDGE` and `VERTEX`, or `person(column)`.
+
+    Parameters
+    ----------
+    protects : {"record", "person", "vertex", "edge"}
+        The privacy unit: a record, all records of a person, a vertex with its edges, or an edge.
+    change : {"replace", "add or remove"}
+        "replace": Hamming distance one, and the size is public. "add or remove": set difference one.
+    column : str, optional
+        The column that identifies a person; only for persons.
+    max_records : int, optional
+        The data owner's assertion that no person has more records; None if there is no limit.
+
+    Raises
+    ------
+    ParameterError
+        If a word is not one of these, or `column` or `max_records` is given for anything but a person.
+
+    Examples
+    --------
+    >>> str(Adjacency("record", "replace"))
+    'replace one record'
     """
 
     protects: str
@@ -82,12 +104,48 @@ EDGE: Final = Adjacency("edge", "add or remove")
 
 
 def person(column: str, max_records: int | None = None, change: str = "add or remove") -> Adjacency:
-    """Neighbours differ in all the records of one person, who is known by `column`."""
+    """Protect all the records of one person: neighbours differ in one person.
+
+    Parameters
+    ----------
+    column : str
+        The column that identifies a person.
+    max_records : int, optional
+        The data owner's assertion that no person has more records.
+    change : {"add or remove", "replace"}, default "add or remove"
+        How neighbours differ.
+
+    Returns
+    -------
+    Adjacency
+        The adjacency.
+
+    Examples
+    --------
+    >>> str(person("user_id", max_records=5))
+    'add or remove one person (by user_id, at most 5 records each)'
+    """
     return Adjacency("person", change, column, max_records)
 
 
 def checked(adjacency: Adjacency | None) -> Adjacency | None:
-    """The adjacency itself, if it is one or is left unsaid; a word such as "record" is refused."""
+    """Check that a value is an adjacency, or None; a word such as "record" is refused.
+
+    Parameters
+    ----------
+    adjacency : Adjacency or None
+        The value.
+
+    Returns
+    -------
+    Adjacency or None
+        The same value.
+
+    Raises
+    ------
+    ParameterError
+        If it is something else.
+    """
     if adjacency is not None and not isinstance(adjacency, Adjacency):
         raise ParameterError(
             f"adjacency must come from dither.adjacency, such as ADD_REMOVE, got the type {type(adjacency).__name__}."
@@ -99,6 +157,18 @@ def check_monotone(monotone: bool, adjacency: Adjacency | None) -> None:
     """Refuse what is not True or False, and the saving of monotone scores where a record may be replaced.
 
     A replaced record raises one count and lowers another: with half the noise that costs up to twice ε.
+
+    Parameters
+    ----------
+    monotone : bool
+        Whether a change of the data moves all scores in the same direction.
+    adjacency : Adjacency or None
+        Which datasets are neighbours.
+
+    Raises
+    ------
+    ParameterError
+        If the two do not go together.
     """
     if not isinstance(monotone, bool):
         raise ParameterError(f"monotone must be True or False, got monotone={monotone!r}.")
@@ -111,15 +181,41 @@ def check_monotone(monotone: bool, adjacency: Adjacency | None) -> None:
 
 
 def name(adjacency: Adjacency | None) -> str:
-    """The adjacency in words, also when it was left unsaid."""
+    """Name the adjacency in words, also when it is unstated.
+
+    Parameters
+    ----------
+    adjacency : Adjacency or None
+        The adjacency.
+
+    Returns
+    -------
+    str
+        The words.
+    """
     return "unsaid" if adjacency is None else str(adjacency)
 
 
 def common(adjacencies: Iterable[Adjacency | None]) -> Adjacency | None:
-    """The one adjacency that all share; None if all leave it unsaid, or if there are none.
+    """Find the one adjacency that all share.
 
-    Raises `AdjacencyMismatch`, naming two that differ.
+    Parameters
+    ----------
+    adjacencies : iterable of Adjacency or None
+        The adjacencies.
 
+    Returns
+    -------
+    Adjacency or None
+        The one that all have; None if all leave it unstated, or if there are none.
+
+    Raises
+    ------
+    AdjacencyMismatch
+        If two of them differ; the message names both.
+
+    Examples
+    --------
     >>> common([ADD_REMOVE, REPLACE_ONE])
     Traceback (most recent call last):
     dither.errors.AdjacencyMismatch: cannot combine what holds under 'add or remove one record' with ...

@@ -26,6 +26,7 @@ COVERED = (
     "dither.accounting.calibrate",
     "dither.accounting.filters",
     "dither.adaptive",
+    "dither.adjacency",
     "dither.engine.binning",
     "dither.engine.functions",
     "dither.estimators",

@@ -58,7 +58,7 @@ def _is_known(thing: object) -> bool:
 
 
 def adjacency_of(thing: Spending) -> Adjacency | None:
-    """The adjacency under which the thing holds; a bare pair leaves it unsaid."""
+    """The adjacency under which the thing holds; a bare pair leaves it unstated."""
     return None if isinstance(thing, Pair) else thing.adjacency
 
 

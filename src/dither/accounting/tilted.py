@@ -71,7 +71,7 @@ class Composed:
 
 
 class Underflow(ArithmeticError):
-    """A tilted law vanishes in floats: nothing can be said through it."""
+    """A tilted law vanishes in floats: it gives no bound."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,9 +1,8 @@
 """A holdout that can be used again: findings of a training set are checked on it, and only overfitting costs.
 
-Thresholdout (Dwork, Feldman, Hardt, Pitassi, Reingold and Roth 2015): a finding is told as the training set shows it
-while its mean there and its mean on the holdout are close; when they are not, it is overfitted, the holdout answers,
-and one of a fixed number of such answers is spent. The rules of rules.py decide what is close and how the holdout
-answers.
+Thresholdout (Dwork, Feldman, Hardt, Pitassi, Reingold and Roth 2015): the answer is the mean on the training set as
+long as it is close to the mean on the holdout; if it is not, the finding is overfitted, the holdout answers, and one of
+a fixed number of such answers is spent. The rules of rules.py decide what is close and how the holdout answers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rows that nobody is behind, of the kind of a sample: made up from its columns, its types and the shape of a row.
 
-What a query does on them may be told, and refused, without a word about the sample.
+What a query does on them may be shown, and refused, and reveals nothing about the sample.
 """
 
 from __future__ import annotations

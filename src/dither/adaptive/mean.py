@@ -65,7 +65,7 @@ class QueryMean(Mechanism):
     Replacing one row moves the sum by at most 2^30 parts, which is the sensitivity that the noise is made for. Without
     noise the mean is exact, and the guarantee says that nothing is hidden: δ = 1.
 
-    `error` and `interval` are about the mean over the sample. What is known about the population is said by the
+    `error` and `interval` are about the mean over the sample. What is known about the population is stated by the
     `Answer` of an oracle.
 
     >>> QueryMean.gaussian(1000, sigma="0.01").guarantee.tv()  # claim C22: 2Φ(1/(2·1000·0.01)) − 1

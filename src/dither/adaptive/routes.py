@@ -138,7 +138,7 @@ class Splitting(Route):
 
 @dataclass(frozen=True)
 class Rounding(Route):
-    """Exact means over all rows, told to the nearest of `levels` points (i + ½)/m: short answers cannot say much.
+    """Exact means over all rows, rounded to the nearest of `levels` points (i + ½)/m: short answers cannot say much.
 
     An analyst, with her coins fixed, is a tree: the next question is a function of the answers so far. Its first k
     levels hold N = 1 + m + … + m^{k−1} questions, fixed before the sample is drawn, all of which are right up to α′

@@ -122,9 +122,9 @@ class NoisyRule(Rule):
 
 @dataclass(frozen=True)
 class RoundedRule(Rule):
-    """Exact comparisons, and answers told to the nearest of m levels, 1/(2m) ≤ T: the conversation is short.
+    """Exact comparisons, and answers rounded to the nearest of m levels, 1/(2m) ≤ T: the conversation is short.
 
-    Between two answers of the holdout nothing is told but that all was well. So, with the analyst's coins fixed, at
+    Between two answers of the holdout nothing is released but that all was well. So, with the analyst's coins fixed, at
     most N = Σ_{i<B} m^i C(k, i+1) findings can ever be checked, fixed before the holdout is drawn. All of them have
     their mean on the holdout within α′ of that on the population except with probability 2N e^{−2nα′²} (Hoeffding
     1963, union bound; SparseValidate of Dwork et al. 2015), and each answer is within T of the mean on the holdout.

@@ -79,15 +79,15 @@ class Sample:
         """Whether a query sees rows of the same shape, with columns of the same names."""
         return _kind(self.data) == _kind(other.data)
 
-    # ------------------------------------------------------------------ rows that may be told of
+    # ------------------------------------------------------------------ rows that may be shown
 
     def tried(self, query: Any, whose: str) -> tuple[Query, NDArray[np.int64]]:
         """A query as a function of rows, and its values in parts of 2^-30; or `ParameterError` if anything is wrong.
 
-        For rows that may be told of. A function is asked about all of them, in their order and backwards, and about
+        For rows that may be shown. A function is asked about all of them, in their order and backwards, and about
         some alone. If it then says something else about a row, it keeps state, draws at random or looks at other rows.
         To find that is a courtesy, not a proof: the promise is for functions of one row, and one that looks at other
-        rows only now and then cannot be told from them. Expressions know no other rows, and one look suffices.
+        rows only now and then cannot be distinguished from them. Expressions know no other rows, and one look suffices.
         """
         if not callable(query):
             of_rows = importlib.import_module("dither.adaptive.expressions").as_function(self.data, query)  # loads Ibis

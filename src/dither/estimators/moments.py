@@ -6,8 +6,8 @@ ranges of a covariance. Otherwise, or with `clip=False`, it is the bounds. Witho
 range found first (`scale`): no δ is needed. `Estimate.found["clip"]` says which range it was, and `Estimate.split`
 where the budget went.
 
-**What the interval holds** is the statistic of the clamped data: of the data themselves if nothing lies outside the
-range. How much was cut off is data, and not told. With `population=True` it holds the statistic of the clamped
+**What the interval contains** is the statistic of the clamped data: of the data themselves if nothing lies outside the
+range. How much was cut off is data, and stays hidden. With `population=True` it is for the statistic of the clamped
 population from which the records were drawn independently. The range was chosen on the same records, so what sampling
 adds must be bounded for all ranges at once: by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart (1990),
 sup|Fₙ − F| ≤ h except with probability 2e^{−2nh²}, and then a mean of g moves by h times the variation of g over the

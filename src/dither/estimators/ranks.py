@@ -68,7 +68,7 @@ class Base:
     decay: float = 1
     """Between whole numbers log₂ of the density is rounded down to one in each octave."""
     spread_bits: int = 18
-    """A record is 2^-18 of its distance from the origin wide on each side, unless said otherwise."""
+    """A record is 2^-18 of its distance from the origin wide on each side, unless stated otherwise."""
 
     @classmethod
     def around_zero(cls, bounds: Bounds) -> Base:

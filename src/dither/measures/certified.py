@@ -102,7 +102,7 @@ def fraction_above(real: Real) -> Fraction:
 
 
 def at_most(real: Real, bound: Fraction) -> bool:
-    """Whether `real` ≤ `bound` is certain; False also when the two cannot be told apart."""
+    """Whether `real` ≤ `bound` is certain; False also when it cannot be decided."""
     bits = _FIRST_PRECISION
     while bits <= _LARGEST_PRECISION:
         with precision(bits):

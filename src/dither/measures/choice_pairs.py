@@ -1,4 +1,4 @@
-"""One of two pairs, of which it is not said which: what covers a mechanism that may do either of two things."""
+"""One of two pairs, not known which: it covers a mechanism that may do either of two things."""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ weight g(|y|) and Q has g(|y + Δ|), and with h = −ln g the loss is L(y) = h(|
 * *Smaller changes.* For ε ≥ 0 only y > −Δ/2 adds to δ(ε) = Σ (g(|y|) − e^ε g(|y + Δ|))₊/Σ g, and there g(|y + Δ|) falls
   as Δ grows: a change of Δ dominates every smaller one.
 
-Both ends of the run are found by halving. Every comparison is between balls. An integer whose loss cannot be told from
-ε is left out of the run and adds between 0 and P[y]·(1 − e^{ε−L}) to δ(ε): next to nothing, and the answer says so.
+Both ends of the run are found by halving. Every comparison is between balls. An integer whose loss cannot be
+distinguished from ε is left out of the run and adds between 0 and P[y]·(1 − e^{ε−L}) to δ(ε): the ball that is returned
+contains both.
 """
 
 from __future__ import annotations

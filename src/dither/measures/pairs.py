@@ -7,7 +7,7 @@ A mechanism is accounted for through one pair: for every ε its privacy profile 
 and composing mechanisms is multiplying pairs (Zhu, Dong and Wang 2022, Theorem 10). A pair answers twice:
 
 * `profile` and what rests on it (`delta`, `epsilon`, `bracket`) in balls, certain to the last digit;
-* `tails` on a whole grid of losses in floats, with a stated relative error, as food for `dither.accounting`.
+* `tails` on a whole grid of losses in floats, with a stated relative error, as input of `dither.accounting`.
 
 `tails` gives the two masses of one and the same test region, {L > ℓ} up to rounding. Two facts make that safe.
 For every region A the line u ↦ P(A) − u·Q(A) lies below u ↦ δ(ln u), so a badly rounded region still gives a

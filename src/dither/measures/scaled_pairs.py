@@ -209,7 +209,7 @@ def worst_profile(
         return rescaled_profile(noise, epsilon, v, scale).max(Ball(0))
 
     def bound(low: Fraction, high: Fraction) -> Ball:
-        # A cell that starts at v₁ = 0, where the pieces of the profile have no slope, starts a hair before it instead.
+        # A cell that starts at v₁ = 0, where the pieces of the profile have no slope, starts just before it instead.
         start = low or -high / (1 << 40)
         return profile(epsilon - ball(high - start), _move(high, scale), start).max(Ball(0))
 

@@ -304,7 +304,7 @@ def _not_finite() -> NotANumberError:
 
 
 def described(mechanism: Mechanism, **shown: object) -> str:
-    """The call that would build the mechanism again, without what was left unsaid; the adjacency in words."""
+    """The call that would build the mechanism again, without what was left out; the adjacency in words."""
     words = {name: _written(value) for name, value in shown.items() if value is not None}
     if mechanism.adjacency is not None:
         words["adjacency"] = repr(str(mechanism.adjacency))

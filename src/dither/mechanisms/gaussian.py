@@ -329,7 +329,7 @@ class _OnLattice:
     def mu_squared(self) -> Fraction | None:
         """The continuous noise that dominates it (smoothing.md); None if it is too coarse for that.
 
-        Or so coarse that its zCDP says more, down to a δ of 1e-12: both hold, and one is said.
+        None also if its zCDP is tighter, down to a δ of 1e-12: both hold, and one is stated.
         """
         if self.proved is not None:
             return self.proved

@@ -113,13 +113,12 @@ class Laplace(Additive):
 
     @shared
     def event(self) -> Event:
-        """Laplace noise on the coarsest lattice that is used; its cost covers the finer one too.
-
-        With the same ε = Δ/b, the profile of noise on a lattice of m steps to Δ is a chain of chords of the continuous
-        profile, δ(ε′) = 1 − e^{(ε′−ε)/2}, in u = e^{ε′}: the lines of neighbouring tests meet on that curve, at
-        ε′ = ε(1 − 2j/m). It is convex, so chords between fewer of these points lie higher: m steps dominate every
-        multiple of m. (Δ = 1 on ℤ is randomized response, the worst of all.) m = ⌊Δ⌋, or a divisor if that is large.
-        """
+        """Laplace noise on the coarsest lattice that is used; its cost covers the finer one too."""
+        # With the same ε = Δ/b, the profile of noise on a lattice of m steps to Δ is a chain of chords of the
+        # continuous profile, δ(ε′) = 1 − e^{(ε′−ε)/2}, in u = e^{ε′}: the lines of neighbouring tests meet on that
+        # curve, at ε′ = ε(1 − 2j/m). It is convex, so chords between fewer of these points lie higher: m steps
+        # dominate every multiple of m. (Δ = 1 on ℤ is randomized response, the worst of all.) m = ⌊Δ⌋, or a divisor
+        # if that is large.
         if self._integers is None:
             return self._reals.event
         whole = Fraction(math.floor(self.sensitivity))

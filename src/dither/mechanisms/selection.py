@@ -70,7 +70,7 @@ class _Selecting(Mechanism):
         set_(self, "candidates", candidates)
         set_(self, "adjacency", adjacency)
         Race("gumbel", self.scale)  # refuses what cannot be raced
-        _ = self.event  # and here, what cannot be said
+        _ = self.event  # refuses what no event can state
 
     def __repr__(self) -> str:
         return described(self, **self._shown)

@@ -26,7 +26,7 @@ from dither.noise.steepest import LARGEST_INDEX
 __all__ = ["FLOOR_STEPS", "SMALLEST_EPSILON", "Scaling", "textbook", "tight"]
 
 FLOOR_STEPS = 1 << 43
-"""The smallest smooth sensitivity that is used, in lattice steps: then the lattice can hardly be told from the line."""
+"""The smallest smooth sensitivity that is used, in lattice steps: then the lattice is very close to the line."""
 SMALLEST_EPSILON = Fraction(1, 10**6)
 
 _EXCESS = Fraction(1, 10**11)  # of ln S, more than `smooth_sensitivity` may be off by for two neighbours
@@ -46,7 +46,7 @@ class Scaling:
     exponent: Fraction | None = None
 
     def event(self, adjacency: Adjacency | None = None) -> SmoothNoise:
-        """What happens on the lattice, said of the law on the line.
+        """What happens on the lattice, stated for the law on the line.
 
         S as computed is smooth up to a factor 1 + 2^-40, so β grows by 1e-11. Rounding moves the value by up to one
         step more, S/2^43 at most, so s shrinks by 2^-43 of it. The rest is `lattice_loss` = 2L/t, with L the steepest

@@ -297,7 +297,7 @@ class SmoothSensitivity(Mechanism):
             return above(mean) if self._scaling.mean_magnitude().is_finite() else math.inf
 
     def _interval(self, value: float, level: Fraction) -> Interval:
-        """Valid for all data, so as wide as the worst data needs: how wide the noise was is not told."""
+        """Valid for all data, so as wide as the worst data needs: how wide the noise was stays hidden."""
         reach = self._reach(1 - level, None)
         middle, shown = Fraction(value), Fraction(math.ulp(value)) / 2
         return exactly_below(middle - shown - reach), exactly_above(middle + shown + reach)
