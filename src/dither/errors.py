@@ -57,7 +57,15 @@ class OverBudget(DitherError, ValueError):
 
 
 class CertificateError(DitherError, ValueError):
-    """A certificate is refused. `part` names the field that is wrong, or "ledger"."""
+    """A certificate is refused.
+
+    Parameters
+    ----------
+    part : str
+        The field that is wrong, or "ledger".
+    reason : str
+        What is wrong with it.
+    """
 
     def __init__(self, part: str, reason: str) -> None:
         super().__init__(f"{part}: {reason}")

@@ -29,6 +29,7 @@ COVERED = (
     "dither.adjacency",
     "dither.engine.binning",
     "dither.engine.functions",
+    "dither.errors",
     "dither.estimators",
     "dither.estimators.stats",
     "dither.measures",
@@ -36,6 +37,9 @@ COVERED = (
     "dither.plots",
     "dither.unit",
 )
+
+# What `import dither as dp` gives from modules that are not covered yet.
+LATER = {"Dataset", "check_certificate", "col", "if_else"}
 
 STATS = "dither.estimators.stats"
 
@@ -108,6 +112,12 @@ def members(owner_name: str, owner: type) -> Iterator[Documented]:
 def test_help_teaches_how_to_call_every_public_name(module_name: str) -> None:
     faults = [fault for found in documented(module_name) for fault in found.faults]
     assert faults == [], "\n".join(faults)
+
+
+def test_every_top_level_name_is_covered_or_listed() -> None:
+    covered = {id(found.value) for module_name in COVERED for found in documented(module_name)}
+    public = {name: getattr(dither, name) for name in dither.__all__}
+    assert {name for name, value in public.items() if callable(value) and id(value) not in covered} == LATER
 
 
 def test_members_and_functions_are_found() -> None:

@@ -303,7 +303,7 @@ def quantile(
     of : str or Expression
         The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
     probability : Number or sequence of Number
-        One number between 0 and 1, such as 0.5 for the median, or a list of up to 1,000 of them.
+        One number strictly between 0 and 1, such as 0.5 for the median, or a list of up to 1,000 of them.
     bounds : tuple of (Number, Number)
         Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
         do not take them from the data. Too wide means more noise, too narrow means bias.
@@ -473,7 +473,7 @@ def histogram(of: str | Expression, edges: Sequence[Any]) -> Aggregate:
     of : str or Expression
         The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
     edges : sequence
-        2 to 151 numbers or days in increasing order: the ends of the bins [e₀, e₁), …, the last with its upper end.
+        3 to 151 numbers or days in increasing order: the ends of the bins [e₀, e₁), …, the last with its upper end.
 
     Returns
     -------
