@@ -15,7 +15,7 @@ import pytest
 from dither.accounting import compose
 from dither.audit import attack
 from dither.audit.ours import CONTROLS, Control, control
-from dither.audit.zoo import SPECIMENS, Specimen, sampling, sparse_vectors
+from dither.audit.zoo import SPECIMENS, Specimen, sampling, sparse_vectors, tested_releases
 from dither.errors import ParameterError
 from dither.events import GaussianNoise, PoissonSampled, Repeated
 from dither.measures import GaussianDP
@@ -149,3 +149,13 @@ def test_the_tail_of_a_threshold_that_is_off_by_one() -> None:
     right, wrong = (math.exp(1 - t) / (1 + math.exp(-1)) for t in (6, 5))
     assert right < 0.005 < wrong
     assert wrong == pytest.approx(0.0134, abs=1e-4)
+
+
+def test_the_answers_of_a_distance_that_is_off_by_one() -> None:
+    """P[X > 1] for noise of scale 1/2 is below δ = 0.02; P[1 + X > 1], on the upper side of a jump, is not."""
+    low, high = [0] * 151 + [1000] * 150, [0] * 150 + [1000] * 151
+    assert [tested_releases.distance_of_sensitivity(data, 5) for data in (low, high)] == [0, 0]
+    assert [tested_releases.distance_of_sensitivity(data, 5, first=1) for data in (low, high)] == [0, 1]
+    right, wrong = (math.exp(-2 * (2 - distance)) / (1 + math.exp(-2)) for distance in (0, 1))
+    assert right < 0.02 < wrong
+    assert wrong == pytest.approx(0.119, abs=1e-3)

@@ -89,7 +89,7 @@ def propose(left: Rows, right: Rows, allowed: Allowed, runs: int) -> list[Propos
     width = max(left.shape[1], right.shape[1])
     left, right = fitted(left, width), fitted(right, width)
     half = len(left) // 2
-    entries = Entries.for_rows(np.concatenate([left[:half], right[:half]]))
+    entries = Entries.for_rows(np.concatenate([left[:half], right[:half]])).with_relations(left[:half], right[:half])
     learn = entries.of(left[:half]), entries.of(right[:half])
     choose = entries.of(left[half:]), entries.of(right[half:])
     found: list[Proposal] = []

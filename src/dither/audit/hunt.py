@@ -215,7 +215,7 @@ class _Hunt:
         for share, alpha, finalists in _ROUNDS:
             trails = sorted(trails, key=lambda trail: -trail.surety)[:finalists]
             for found in self._round(trails, int(share * (self.samples - self.used)), alpha * self.alpha):
-                if best is None or found[:2] >= best[:2]:  # the later of equals has more runs
+                if best is None or found[:2] >= best[:2]:  # of equals, as where nothing is proved, the later and surer
                     best = found
             if best is not None and best[0]:
                 break
@@ -295,14 +295,19 @@ class _Hunt:
     # --------------------------------------------------------------- the test
 
     def _round(self, trails: Sequence[_Trail], runs: int, alpha: Fraction) -> list[tuple[bool, float, Witness]]:
-        """Fresh runs for the events that look best now; all bounds of the round hold together but for `alpha`."""
+        """Fresh runs for the events that look best now; all bounds of the round hold together but for `alpha`.
+
+        The surest comes last.
+        """
         share = runs // len(trails)
         raced = int(_RACED * share) if self._is_large(share) else 0
         for trail in trails:
             self._search(trail, raced, share - raced)
         tests = sum(len(trail.proposals) for trail in trails)
         miss = alpha / max(tests, 1)
-        return [found for trail in trails for found in self._tested(trail, share - raced, miss)]
+        found = [found for trail in trails for found in self._tested(trail, share - raced, miss)]
+        surety = [proposal.surety for trail in trails for proposal in trail.proposals]
+        return [found[place] for place in sorted(range(tests), key=surety.__getitem__)]
 
     def _tested(self, trail: _Trail, runs: int, miss: Fraction) -> list[tuple[bool, float, Witness]]:
         sizes = _sides(runs)

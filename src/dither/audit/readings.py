@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dither.audit.curve import Floats
-from dither.audit.outcomes import Rows, fitted, is_name, lowest_bits, said
+from dither.audit.outcomes import Rows, are_names, fitted, is_name, lowest_bits, said
+from dither.audit.relations import Relation, relations
 
 __all__ = ["Cells", "Cuts", "Entries", "Reading", "distinct", "table"]
 
@@ -20,6 +21,7 @@ _RUNS_TO_A_BIN = 50
 _COARSE = 12  # bins, where few are wanted
 _MOST_FINE = 3  # entries whose lowest bits are looked at
 _MOST_PLACES = 2**16
+_SUMS = 4  # the sum, the largest, the smallest and the number of missing entries
 _HASH = 0x9E3779B97F4A7C15
 
 
@@ -28,32 +30,50 @@ class Entries:
     """Which numbers are read off a row."""
 
     width: int
-    with_sums: bool
+    summed: tuple[int, ...]
+    """The entries that are numbers, if there are several."""
     fine: tuple[int, ...]
+    related: tuple[Relation, ...] = ()
+    """What is read off besides, of these entries."""
 
     @classmethod
     def for_rows(cls, rows: Rows) -> Entries:
         width = rows.shape[1]
         fractional = [i for i in range(width) if _is_fractional(rows[:, i])]
-        return cls(width, 1 < width, tuple(fractional[:_MOST_FINE]))
+        numbers = tuple(i for i in range(width) if not are_names(rows[:, i]))
+        return cls(width, numbers if len(numbers) > 1 else (), tuple(fractional[:_MOST_FINE]))
+
+    def with_relations(self, left: Rows, right: Rows) -> Entries:
+        """And what entries of answers on two inputs are to each other, where that tells which input it was."""
+        both = zip(left.T, right.T, strict=True)
+        is_number = [not are_names(np.concatenate(sides)) for sides in both]
+        return replace(self, related=relations(left, right, is_number))
+
+    @property
+    def plain(self) -> int:
+        """How many numbers are read off that are no relations. They come first."""
+        return self.width + (_SUMS if self.summed else 0) + len(self.fine)
 
     @property
     def names(self) -> list[str]:
         entries = ["the answer"] if self.width == 1 else [f"entry {i + 1}" for i in range(self.width)]
         sums = ["the sum of the entries", "the largest entry", "the smallest entry", "the number of missing entries"]
-        sums = sums if self.with_sums else []
-        return [*entries, *sums, *(f"the exponent of the lowest bit of {entries[i]}" for i in self.fine)]
+        sums = sums if self.summed else []
+        fine = [f"the exponent of the lowest bit of {entries[i]}" for i in self.fine]
+        return [*entries, *sums, *fine, *(each.words(entries) for each in self.related)]
 
     def of(self, rows: Rows) -> Reading:
         rows = fitted(rows, self.width)
         found = [rows[:, i] for i in range(self.width)]
-        if self.with_sums:
-            is_missing = np.isnan(rows)
-            known, low, high = (np.where(is_missing, fill, rows) for fill in (0.0, np.inf, -np.inf))
+        if self.summed:
+            numbers = rows if len(self.summed) == self.width else rows[:, self.summed]
+            is_missing = np.isnan(numbers)
+            known, low, high = (np.where(is_missing, fill, numbers) for fill in (0.0, np.inf, -np.inf))
             with np.errstate(over="ignore", invalid="ignore"):  # ∞ and NaN are sums as good as others
                 total = known.sum(axis=1)
             found += [total, high.max(axis=1), low.min(axis=1), is_missing.sum(axis=1).astype(np.float64)]
-        return Reading([*found, *(lowest_bits(rows[:, i]) for i in self.fine)])
+        found += [lowest_bits(rows[:, i]) for i in self.fine]
+        return Reading([*found, *(each.of(rows) for each in self.related)])
 
 
 def _is_fractional(entry: Floats) -> bool:

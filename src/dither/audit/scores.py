@@ -9,7 +9,7 @@ One half of the samples teaches them. They are
 * a weighted sum of the ratios of all entries: logistic regression, the small classifier for vectors and sequences.
 
 Entries are also the sum, the largest, the smallest and the missing ones of a vector, and the lowest bit of a real
-number.
+number. What entries are to each other (`relations`) is looked at by itself.
 """
 
 from __future__ import annotations
@@ -243,8 +243,8 @@ class _Weighted:
 
 def scores(entries: Entries, left: Reading, right: Reading, allowed: Allowed) -> Iterator[Score]:
     cells = [Cells.for_entry(np.concatenate(pair)) for pair in zip(left, right, strict=True)]
-    told = [i for i, pair in enumerate(zip(left, right, strict=True)) if not _is_constant(np.concatenate(pair))]
-    told = told or [0]
+    varied = [i for i, pair in enumerate(zip(left, right, strict=True)) if not _is_constant(np.concatenate(pair))]
+    told = [i for i in varied if i < entries.plain] or [0]
 
     @cache
     def coarse(entry: int) -> Cells:
@@ -258,6 +258,10 @@ def scores(entries: Entries, left: Reading, right: Reading, allowed: Allowed) ->
         if not cells[i].has_names:
             yield _Raw(i)
         yield single[i]
+    for i in varied:
+        if i >= entries.plain:
+            yield _Raw(i)
+            yield _Histogram.learnt(((i, cells[i]),), left, right)
     if discrete:
         patterns = _Histogram.learnt(discrete, left, right)
         if len(discrete) > 1:
