@@ -24,7 +24,7 @@ from dither.estimators.answer import Estimate
 from dither.mechanisms import Release
 from dither.noise import DiscreteLaplace, UniformBelow, entropy, tape
 from dither.unit import Median, distance_to_sensitivity
-from dither.unit.smooth import Stepwise
+from dither.unit.stepwise import Stepwise
 
 ONE = dp.Laplace(sensitivity=1, epsilon=1)
 MORE, LESS = [1.0, 9.5, 3.0, 10.0], [1.0, 9.5, 3.0]
@@ -395,13 +395,16 @@ JUMP = [0.0, 0.0, 10.0, 10.0, 10.0], [0.0, 0.0, 0.0, 10.0, 10.0]
 """The median of the first is 10, that of the second 0: either is at distance 0 from a sensitivity above 5."""
 
 
-@pytest.mark.parametrize("wrong", [{"first": 1}, {"late": 1}], ids=["one side is forgotten", "a step too late"])
+ONE_SIDED, LATE = WrongMedian(None, first=1), WrongMedian(None, late=1)
+
+
+@pytest.mark.parametrize("wrong", [ONE_SIDED, LATE], ids=["one side is forgotten", "a step too late"])
 @pytest.mark.parametrize("pair", [JUMP, JUMP[::-1]], ids=["down", "up"])
 @pytest.mark.parametrize("seed", range(5))
-def test_e62_a_distance_that_is_off_by_one_is_found(wrong: dict[str, int], pair: Any, seed: int) -> None:
+def test_e62_a_distance_that_is_off_by_one_is_found(wrong: WrongMedian, pair: Any, seed: int) -> None:
     """It is 1-Lipschitz, and at a distance of 1 hardly any recorded test passes; the answer behind it must be seen."""
-    mechanism = dp.ProposeTestRelease(WrongMedian(None, **wrong), limit=5, epsilon=1, delta="1e-6")
-    distances = [distance_to_sensitivity(mechanism.statistic, data, 5) for data in pair]
+    mechanism = dp.ProposeTestRelease(wrong, limit=5, epsilon=1, delta="1e-6")
+    distances = [distance_to_sensitivity(wrong, data, 5) for data in pair]
     assert max(distances) == 1
     verdict = replay(mechanism.release, *pair, seed=seed)
     assert verdict.difference is not None
