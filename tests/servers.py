@@ -12,12 +12,13 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
-__all__ = ["missing", "postgres_server", "spark_session"]
+__all__ = ["PostgresServer", "missing", "postgres_server", "running_postgres", "spark_session"]
 
 
 def missing(what: str) -> NoReturn:
@@ -27,34 +28,62 @@ def missing(what: str) -> NoReturn:
     pytest.skip(what)
 
 
+@dataclass(frozen=True)
+class PostgresServer:
+    """A server in a folder of its own, run by an unprivileged user."""
+
+    tools: Path
+    folder: Path
+    port: int
+
+    @property
+    def url(self) -> str:
+        """Of a database of our own."""
+        return f"postgresql://dither@127.0.0.1:{self.port}/postgres"
+
+    def run(self, tool: str, *arguments: str) -> None:
+        """Run one of PostgreSQL's programs on the folder: as another user where we are root, as which it refuses."""
+        as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        with (self.folder / "test.log").open("ab") as log:
+            command = [*as_user, str(self.tools / tool), "-D", str(self.folder / "data"), *arguments]
+            subprocess.run(command, check=True, cwd="/", stdout=log, stderr=log)
+
+    def start(self) -> None:
+        """Wait until it answers."""
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
+        self.run("pg_ctl", "-w", "-l", str(self.folder / "server.log"), "-o", options, "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """End all connections and the server: "fast" in good order, "immediate" as if the power failed."""
+        self.run("pg_ctl", "-m", mode, "stop")
+
+
 @contextmanager
-def postgres_server() -> Iterator[str]:
-    """A fresh server in a folder of its own, run by an unprivileged user; its URL."""
+def running_postgres() -> Iterator[PostgresServer]:
+    """A fresh server that a test may stop and start."""
     tools = _postgres_tools()
     if tools is None:
         missing("PostgreSQL is not installed: apt-get install postgresql.")
     folder = Path(tempfile.mkdtemp(prefix="dither-postgres-"))
-    as_user = []
-    if os.geteuid() == 0:  # the server refuses to run as root
+    if os.geteuid() == 0:
         shutil.chown(folder, "postgres")
-        as_user = ["runuser", "-u", "postgres", "--"]
-
-    def run(tool: str, *arguments: str) -> None:
-        with (folder / "test.log").open("ab") as log:
-            subprocess.run([*as_user, str(tools / tool), *arguments], check=True, cwd="/", stdout=log, stderr=log)
-
-    data = str(folder / "data")
+    server = PostgresServer(tools, folder, _spare_port())
     try:
-        run("initdb", "-D", data, "-A", "trust", "-U", "dither", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8")
-        port = _spare_port()
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
-        run("pg_ctl", "-D", data, "-w", "-l", str(folder / "server.log"), "-o", options, "start")
+        server.run("initdb", "-A", "trust", "-U", "dither", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8")
+        server.start()
         try:
-            yield f"postgresql://dither@127.0.0.1:{port}/postgres"
+            yield server
         finally:
-            run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+            server.stop("immediate")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """The URL of a fresh server."""
+    with running_postgres() as server:
+        yield server.url
 
 
 def _postgres_tools() -> Path | None:

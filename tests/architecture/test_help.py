@@ -32,10 +32,8 @@ COVERED = (
     "dither.errors",
     "dither.estimators",
     "dither.estimators.stats",
-    "dither.estimators.unbounded",
     "dither.measures",
     "dither.mechanisms",
-    "dither.mechanisms.matrix",
     "dither.plots",
     "dither.unit",
 )

@@ -449,7 +449,8 @@ def test_persons_of_a_database_may_be_uuids(postgres_engine: Any) -> None:
         "FROM generate_series(1, 60) AS i"
     )
     table, _ = postgres_engine.table("badges")
-    bounded = BoundedTable(postgres_engine, table, Person("who", 1, 2), {"k": Column("k")})
+    entered = postgres_engine.sealed(table).table
+    bounded = BoundedTable(postgres_engine, entered, Person("who", 1, 2), {"k": Column("k")})
     rows = opened(bounded.bins(Column("x"), Lattice.within((0, 60), from_zero=False), 4, 7))
     assert sum(row["dither_rows"] for row in rows) == 3 * 2
     assert sum(int(row["n"]) for row in opened(bounded.totals({"n": RowCount()}, 7))) == 3 * 2

@@ -163,31 +163,9 @@ def unbounded_mean(
 
 
 def default_blocks(epsilon: Number, delta: Number, noise: str = "laplace", size: int | None = None) -> int:
-    """Choose the number of blocks of `unbounded_mean`.
+    """Eight times the distance that is aimed at, or 6√n if that is more, and at most n/2, where n = `size` is public.
 
-    Eight times the distance that is aimed at, or 6√n if that is more, and at most n/2, where n = `size` is public. With
-    6√n blocks the skewness of the data costs about as much as sampling does.
-
-    Parameters
-    ----------
-    epsilon : Number
-        The privacy budget ε > 0.
-    delta : Number
-        The budget δ.
-    noise : {"laplace", "gaussian"}, default "laplace"
-        The noise of the test and of the answer.
-    size : int, optional
-        The number of records, if it is public.
-
-    Returns
-    -------
-    int
-        The number of blocks, at least 3.
-
-    Raises
-    ------
-    ParameterError
-        If a small ε would need more than a million blocks and `size` is not public.
+    With 6√n blocks the skewness of the data costs about as much as sampling does.
     """
     least = 8 * _Steps.of(REPLACE_ONE, None, budget(epsilon), rational(delta, "delta"), noise, None).target
     if size is None and least > _MOST_BLOCKS:

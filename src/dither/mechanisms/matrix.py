@@ -331,17 +331,7 @@ def _all_within(lengths: Floats, distance: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What one strategy with one noise would do.
-
-    Parameters
-    ----------
-    strategy : str
-        The name of the strategy.
-    noise : str
-        "laplace" or "gaussian".
-    mean_squared_error : float
-        The mean squared error of an answer, on average over the workload.
-    """
+    """What a strategy with a noise would do."""
 
     strategy: str
     noise: str
@@ -350,13 +340,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The strategies for a workload at a budget, the best first; `print` shows a table.
-
-    Parameters
-    ----------
-    predictions : tuple of Prediction
-        One for each strategy and noise.
-    """
+    """The strategies for a workload at a budget, the best first; `print` shows a table."""
 
     predictions: tuple[Prediction, ...]
 
@@ -378,26 +362,8 @@ class Comparison:
 def compare(
     workload: Workload, *, epsilon: Number, delta: Number | None = None, adjacency: Adjacency = ADD_REMOVE
 ) -> Comparison:
-    """Predict the error of every strategy for a workload, the best first; touches no data.
+    """The predicted error of every strategy, the best first. Touches no data.
 
-    Parameters
-    ----------
-    workload : Workload
-        The queries.
-    epsilon : Number
-        The privacy budget ε > 0.
-    delta : Number, optional
-        The budget δ for Gaussian noise, such as 1e-6.
-    adjacency : Adjacency, default ADD_REMOVE
-        `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
-
-    Returns
-    -------
-    Comparison
-        The strategies with their errors; `print` it for a table.
-
-    Examples
-    --------
     >>> print(compare(Workload.prefix(64), epsilon=1))
     strategy       noise     mean squared error  times the best
     tree of 2      laplace                34.41               1

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import ibis.expr.types as ir
 import pyarrow as pa
@@ -237,16 +236,18 @@ def _found(pattern: str) -> list[Path]:
 def _database(url: str, table: str | None, identity: str | None) -> Source:
     if table is None:
         raise ParameterError("a database URL needs table=..., the name of the table.")
-    parts = urlsplit(url)
-    if parts.scheme not in ("postgresql", "postgres"):
-        raise ParameterError(f"databases are PostgreSQL, got a URL of the kind {parts.scheme!r}.")
+    kind = url.partition("://")[0]  # no more of it is read here: an error of a parser would quote the password
+    if kind not in ("postgresql", "postgres"):
+        raise ParameterError(f"databases are PostgreSQL, got a URL of the kind {kind!r}.")
     from dither.tables.engines.postgres import PostgreSQL  # psycopg is an extra
 
     def connected() -> Source:
         engine = PostgreSQL.at(url)
         try:
-            found, place = engine.table(table)
-            return Source.of(engine, found, identity or place, engine.parts(table))
+            found, relation = engine.table(table)
+            if identity is None:
+                relation.check_seen()
+            return Source.of(engine, found, identity or relation.place, relation.parts)
         except BaseException:
             engine.backend.disconnect()
             raise

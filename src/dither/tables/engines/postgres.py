@@ -3,145 +3,168 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
-from decimal import Decimal
 from typing import Any, ClassVar, Final
 
 import ibis
 import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
 import ibis.expr.types as ir
+import psycopg
 import pyarrow as pa
 from psycopg import sql
 from sqlglot import expressions as glot
 
-from dither.errors import ParameterError
+from dither.errors import EngineError, ParameterError
 from dither.tables.compiled import ARITHMETIC_PREFIX
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
-from dither.tables.engines.entry import LARGEST, SMALLEST, ColumnType, as_type, day, tame, text, truth, whole
+from dither.tables.engines.entry import ColumnType
+from dither.tables.engines.postgres_relations import (
+    Relation,
+    check_collations,
+    check_encoding,
+    described,
+    quoted,
+    relation,
+)
+from dither.tables.engines.postgres_types import COLUMN_TYPES
 
 __all__ = ["PostgreSQL"]
 
-_PLACE: Final = """
-    SELECT (SELECT system_identifier FROM pg_control_system()), current_database(), namespace.nspname, class.relname
-    FROM pg_class AS class JOIN pg_namespace AS namespace ON namespace.oid = class.relnamespace
-    WHERE class.oid = to_regclass(%s)"""
-_PARTS: Final = """
-    WITH RECURSIVE below(oid) AS (
-        SELECT to_regclass(%s)::oid
-        UNION
-        SELECT next.oid FROM below, LATERAL (
-            SELECT depend.refobjid
-            FROM pg_rewrite AS rule JOIN pg_depend AS depend ON depend.objid = rule.oid
-            WHERE rule.ev_class = below.oid AND depend.classid = 'pg_rewrite'::regclass
-                AND depend.refclassid = 'pg_class'::regclass
-            UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = below.oid
-        ) AS next(oid)
-    )
-    SELECT (SELECT system_identifier FROM pg_control_system()), current_database(), below.oid FROM below"""
-"""What a table or a view reads, whatever lies between: views, materialized views, partitions, heirs."""
-_LOOSE_TEXTS: Final = """
-    SELECT attribute.attname
-    FROM pg_attribute AS attribute JOIN pg_collation AS rules ON attribute.attcollation = rules.oid
-    WHERE attribute.attrelid = to_regclass(%s) AND NOT rules.collisdeterministic"""
-_ANY_LOOSE: Final = "SELECT EXISTS (SELECT FROM pg_collation WHERE NOT collisdeterministic)"
-_TYPE_NAMES: Final = "SELECT oid, typname FROM pg_type WHERE oid = ANY(%s)"
+_SETTINGS: Final = {
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, YMD",
+    "client_encoding": "UTF8",
+    "standard_conforming_strings": "on",  # otherwise a backslash would end a text of the question early
+    "transform_null_equals": "off",
+    "statement_timeout": "0",  # how long a question takes depends on rows, and so would its failure
+    "lock_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+}
+"""What a role, a database or a connection of somebody else may have set otherwise; set again for each question."""
+_CATALOGUE_FIRST: Final = "concat_ws(', ', 'pg_catalog', nullif(current_setting('search_path'), ''))"
+"""Functions and operators are those of PostgreSQL, whatever other schemas define."""
+_SET_LOCALLY: Final = "SELECT " + ", ".join(
+    [f"set_config('{name}', '{value}', true)" for name, value in _SETTINGS.items()]
+    + [f"set_config('search_path', {_CATALOGUE_FIRST}, true)"]
+)
 _BLANKS: Final = {"string": "", "boolean": False, "date": date(1970, 1, 1)}
 """What stands for NULL where it is compared; whether it is NULL is compared as well."""
-
-
-def _unlimited(value: Any) -> Any:
-    """A tame double of a number of any length: made tame first, as the cast fails on numbers beyond the doubles."""
-    number = as_type(value, "decimal")
-    most, least = (ibis.literal(Decimal(of), type=dt.Decimal()) for of in (f"{LARGEST:e}", f"{SMALLEST:e}"))
-    present = number.notnull() & (text(number) != "NaN")
-    clamped = ibis.greatest(ibis.least(number, most), -most)
-    tamed = (number.abs() < least).ifelse(ibis.literal(Decimal(0), type=dt.Decimal()), clamped)
-    return as_type(present.ifelse(tamed, ibis.null(dt.Decimal())), "float64")
-
-
-def _hexadecimal(value: Any) -> Any:
-    return builtin("encode", "string", value, ibis.literal("hex"))
-
-
-def _digits(value: Any) -> Any:
-    """A text that is the same for equal numbers: 1.0 and 1.00 are."""
-    return text(builtin("trim_scale", "decimal", value))
-
-
-_WHOLE = ColumnType("whole", whole)
-_REAL = ColumnType("real", tame)
-_TEXT = ColumnType("text", text)
-_TIME = ColumnType("date", day, identify=text)
 
 
 class PostgreSQL(Engine):
     """A connection to a PostgreSQL server. Groups come back through a cursor of the server, in batches."""
 
     name = "PostgreSQL"
-    column_types: ClassVar[Mapping[str, ColumnType]] = {
-        "int2": _WHOLE,
-        "int4": _WHOLE,
-        "int8": _WHOLE,
-        "float4": _REAL,
-        "float8": _REAL,
-        "numeric": ColumnType("real", _unlimited, identify=_digits),
-        "text": _TEXT,
-        "varchar": _TEXT,
-        "bpchar": _TEXT,
-        "uuid": _TEXT,
-        "bytea": ColumnType("text", _hexadecimal),
-        "bool": ColumnType("truth", truth),
-        "date": ColumnType("date", day),
-        "timestamp": _TIME,
-        "timestamptz": _TIME,
-    }
+    column_types: ClassVar[Mapping[str, ColumnType]] = COLUMN_TYPES
 
-    def __init__(self, backend: Any) -> None:
+    def __init__(self, backend: Any, *, is_ours: bool = False) -> None:
+        check_encoding(backend.con)
         self.backend = backend
+        self._is_ours = is_ours  # then it may be opened again
+        self._first = backend.con
+        self._opened: Relation | None = None
+        self._described: dict[str, dict[str, str]] = {}
+        self._public: dict[str, pa.Table] = {}
 
     @classmethod
     def at(cls, url: str) -> PostgreSQL:
-        """Connect to postgresql://user@host/database. Times with a zone are read in UTC, whoever asks."""
-        engine = cls(ibis.connect(url))
-        engine.backend.con.execute("SET TIME ZONE 'UTC'")
-        return engine
+        """Connect to postgresql://user@host/database."""
+        backend = ibis.connect(url)
+        try:
+            return cls(backend, is_ours=True)
+        except BaseException:
+            backend.disconnect()
+            raise
 
-    def table(self, name: str) -> tuple[ir.Table, str]:
-        """A table or view, `name` or `schema.name`, and where it is: the same for every spelling of host and name.
+    @property
+    def _connection(self) -> Any:
+        """The first one stands for all that were opened after it, so that their lock is one."""
+        return self._first
 
-        Columns in whose collation different texts are equal are refused: no other engine would group them so.
-        """
+    def table(self, name: str) -> tuple[ir.Table, Relation]:
+        """A table or view, `name` or `schema.name`, and what the server knows of it."""
         schema, _, bare = name.rpartition(".")
-        connection, quoted = self.backend.con, self._quoted(name)
-        found = self.backend.table(bare, database=schema or None)
-        for (column,) in connection.execute(_LOOSE_TEXTS, [quoted]).fetchall():
-            raise ParameterError(
-                f"the column {column!r} has a collation in which different texts are equal. "
-                'Ask a view without it, or with it under COLLATE "C".'
-            )
-        server, database, *place = connection.execute(_PLACE, [quoted]).fetchone()
-        return found, f"postgresql:{server}/{database}/{'.'.join(place)}"
-
-    def parts(self, name: str) -> frozenset[str]:
-        """Every table and view that `name` reads, by its number on this server, which it keeps when it is renamed.
-
-        The server knows what the text of a view names, not what a function in it reads.
-        """
-        rows = self.backend.con.execute(_PARTS, [self._quoted(name)]).fetchall()
-        return frozenset(f"postgresql:{server}/{database}/{relation}" for server, database, relation in rows)
-
-    def _quoted(self, name: str) -> str:
-        schema, _, bare = name.rpartition(".")
-        return sql.Identifier(*filter(None, (schema, bare))).as_string(self.backend.con)
+        found = relation(self.backend.con, quoted(schema, bare))
+        if found is None:
+            raise LookupError("no table or view has this name")
+        check_collations(self.backend.con, found.oid)
+        self._opened = found
+        columns = described(self.backend.con, f"SELECT * FROM {found.quoted}")
+        schema = ibis.schema(dict.fromkeys(columns, dt.unknown))  # the entry casts, and what Ibis believes is not asked
+        place = ops.Namespace(database=found.schema)
+        return ops.DatabaseTable(found.name, schema, self.backend, place).to_expr(), found
 
     def plain(self, table: ir.Table) -> ir.Table:
-        """A table of somebody else's connection. Its collations are not known, so none of the database may be loose."""
-        if self.backend.con.execute(_ANY_LOOSE).fetchone()[0]:
-            raise ParameterError(
-                "this database has a collation in which different texts are equal, and an Ibis table does not tell "
-                "whether it is used. Give the URL of the database and table=... instead."
-            )
+        """A table of somebody else's connection."""
+        check_collations(self.backend.con, None)
         return table
+
+    def catalogue(self, table: ir.Table) -> dict[str, str]:
+        """As the server describes the table: Ibis takes citext for text, and does not know domains."""
+        query = self._compiled(table)
+        found = described(self.backend.con, query)
+        if getattr(table.op(), "name", None) not in self._public:
+            self._described[query] = found
+        return found
+
+    def ready(self) -> None:
+        """Refuse a question, before its charge, that could not be answered or would read other tables than it says.
+
+        What is asked of the server here does not depend on rows. A connection that was opened here and has ended, since
+        the server was restarted or an administrator ended it, is opened again with the public tables it had.
+        """
+        failed = ""
+        with self.lock:
+            try:
+                is_same = self._is_same()
+            except EngineError:
+                raise
+            except Exception as error:  # its words may have the address of the server
+                failed = type(error).__name__
+        if failed:
+            raise EngineError(
+                f"PostgreSQL cannot be asked ({failed}), so nothing was charged. Check that the server runs and that "
+                "the table is still there, then ask again."
+            )
+        if not is_same:
+            raise ParameterError(
+                "the table was changed since it was opened: it was replaced, a column has another type, or it reads "
+                "other tables (a partition was attached, a view was redefined). Nothing was charged. Open it again."
+            )
+
+    def _is_same(self) -> bool:
+        """Whether the server knows the same of the source as when it was opened."""
+        try:
+            return self._looked_up()
+        except (psycopg.OperationalError, psycopg.InterfaceError):  # the connection has ended
+            pass
+        self._connect_again()
+        return self._looked_up()
+
+    def _looked_up(self) -> bool:
+        connection = self.backend.con
+        connection.execute("SELECT 1")
+        if self._opened is not None and relation(connection, self._opened.quoted) != self._opened:
+            return False
+        now = {query: described(connection, query) for query in self._described}
+        return all(now[query].items() >= before.items() for query, before in self._described.items())
+
+    def _connect_again(self) -> None:
+        """With the same settings and the same public tables under the same names."""
+        old = self.backend.con
+        if not self._is_ours:
+            raise EngineError(
+                "the Ibis connection to PostgreSQL has ended, so nothing was charged. It is not opened again here, as "
+                "it may have had settings and temporary tables of its own. Connect again and make a new dataset."
+            )
+        if old.closed and not old.broken:
+            raise EngineError("the dataset was closed, so nothing was charged. Open it again.")
+        self.backend.reconnect()
+        old.close()
+        for name, table in self._public.items():
+            self._copy(name, table)
 
     def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
         """`hash_record_extended` of the row of values, seeded with the salt: 64 bits, of any types, NULL among them."""
@@ -153,24 +176,41 @@ class PostgreSQL(Engine):
         blank = _BLANKS.get(str(a.type().copy(nullable=True)).partition("(")[0], 0)
         return [a.isnull() == b.isnull(), a.fill_null(blank) == b.fill_null(blank)]
 
-    def catalogue(self, table: ir.Table) -> dict[str, str]:
-        """The types of the columns as `pg_type` names them."""
-        found = self.backend.con.execute(f"SELECT * FROM ({self._compiled(table)}) AS asked LIMIT 0").description
-        names = dict(self.backend.con.execute(_TYPE_NAMES, [[column.type_code for column in found]]).fetchall())
-        return {column.name: names[column.type_code] for column in found}
-
     def _uploaded(self, table: pa.Table) -> ir.Table:
-        """By COPY into a temporary table, which ends with the connection."""
+        """In a temporary table, which ends with the connection and is made again on the next."""
+        self.ready()
         name = ibis.util.gen_name("dither_public")
-        self.backend.create_table(name, schema=ibis.Schema.from_pyarrow(table.schema), temp=True)
-        target = sql.Identifier(name)
-        with self.backend.con.cursor() as cursor:
+        failed = ""
+        try:
+            self._copy(name, table)
+        except Exception as error:
+            failed = type(error).__name__
+        if failed:
+            raise ParameterError(
+                f"PostgreSQL does not take the public table ({failed}). Its columns must have types of PostgreSQL, its "
+                "texts no NUL character, and the connection needs the right to create temporary tables."
+            )
+        self._public[name] = table
+        return ops.DatabaseTable(name, ibis.Schema.from_pyarrow(table.schema), self.backend).to_expr()
+
+    def _copy(self, name: str, table: pa.Table) -> None:
+        with self._transaction("READ WRITE") as connection, connection.cursor() as cursor:
+            self.backend.create_table(name, schema=ibis.Schema.from_pyarrow(table.schema), temp=True)
+            target = sql.Identifier(name)
             with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(target)) as copy:
                 for batch in table.to_batches(BATCH_ROWS):
                     for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                         copy.write_row(row)
             cursor.execute(sql.SQL("ANALYZE {}").format(target))
-        return self.backend.table(name)
+
+    @contextmanager
+    def _transaction(self, mode: str) -> Iterator[Any]:
+        """The connection, in a transaction with our settings, whatever others have set."""
+        connection = self.backend.con
+        with connection.transaction():
+            connection.execute(f"SET TRANSACTION {mode}")
+            connection.execute(_SET_LOCALLY)
+            yield connection
 
     def _sql(self, expression: ir.Table) -> str:
         """With OFFSET 0 in each SELECT that does arithmetic, so that it stays a step of its own.
@@ -187,17 +227,15 @@ class PostgreSQL(Engine):
         return str(query.sql(dialect=self.backend.dialect))
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        connection = self.backend.con
-        with connection.transaction():
-            connection.execute("SET TRANSACTION READ ONLY")
-            with connection.cursor(name=ibis.util.gen_name("dither")) as cursor:
-                cursor.execute(query)
-                while rows := cursor.fetchmany(BATCH_ROWS):
-                    columns = [
-                        pa.array(values, type=field.type)
-                        for values, field in zip(zip(*rows, strict=True), schema, strict=True)
-                    ]
-                    yield pa.record_batch(columns, schema=schema)
+        name = ibis.util.gen_name("dither")
+        with self._transaction("READ ONLY") as connection, connection.cursor(name=name) as cursor:
+            cursor.execute(query)
+            while rows := cursor.fetchmany(BATCH_ROWS):
+                columns = [
+                    pa.array(values, type=field.type)
+                    for values, field in zip(zip(*rows, strict=True), schema, strict=True)
+                ]
+                yield pa.record_batch(columns, schema=schema)
 
 
 def _is_computed(column: glot.Expression) -> bool:
