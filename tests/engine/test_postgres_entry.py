@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -286,3 +287,10 @@ def test_every_type_of_the_server_is_listed_or_refused_by_name(database: Databas
                     data.where(dp.col(f"c{at}").is_null())
         assert len(kinds) > 100
         assert {name for _, name, is_own, _ in kinds if is_own} >= COLUMN_TYPES.keys() - {"enum"}
+
+
+def test_the_documentation_lists_the_types() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "engines.md").read_text()
+    table = page.partition("| type in `pg_catalog` |")[2].partition("\n\n")[0]
+    listed = [name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])]
+    assert sorted(listed) == sorted(COLUMN_TYPES)
