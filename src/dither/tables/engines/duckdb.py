@@ -16,6 +16,9 @@ from dither.tables.compiled import different
 from dither.tables.engines.encoding import is_utf8
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
 from dither.tables.engines.entry import ColumnType, as_type, day, tame, text, truth, whole
+from dither.tables.engines.fingerprint import Fingerprint
+from dither.tables.engines.parquet import AS_STORED, check_values
+from dither.tables.engines.paths import exact
 from dither.tables.engines.quotes import is_one_line_each
 
 __all__ = ["SEPARATED", "DuckDB"]
@@ -24,6 +27,7 @@ SEPARATED: Final = frozenset({".csv", ".tsv", ".txt"})
 """The endings of files of separated values, whose columns have no types."""
 
 _LONGEST_HEADER = 1 << 20
+_LONGEST_LINE = 2_000_000
 _ALL_COLUMNS = "disabled_optimizers='unused_columns'"
 _LOCKED = ("lock_configuration=true",)
 _SEALED = (
@@ -84,38 +88,48 @@ class DuckDB(Engine):
 
     def __init__(self, backend: Any = None) -> None:
         self.backend = ibis.duckdb.connect() if backend is None else backend
+        self._files: tuple[Fingerprint, ...] = ()
 
     def files(self, paths: Sequence[Path]) -> ir.Table:
         """A view on CSV or Parquet files, and from then on no other file can be opened."""
         kind = {path.suffix.lower() for path in paths}
-        names = [str(path) for path in paths]
+        names = [exact(path) for path in paths]
+        self._files = tuple(map(Fingerprint.of, paths))
         if kind <= {".parquet", ".pq"}:
             self._check_types(names)
-            table = self.backend.read_parquet(names)
+            check_values(self._files)
+            table = self.backend.read_parquet(names, **AS_STORED)
         elif kind <= SEPARATED:
-            table = self._texts(paths)
+            table = self._texts(paths, names)
         else:
             raise ParameterError("a source is CSV or Parquet files of one kind, by their endings .csv and .parquet.")
-        self._seal(names)
+        self._seal([*names, *map(str, paths)])  # DuckDB asks for the pattern, and then for the file that it found
+        self.ready()
         return table
+
+    def ready(self) -> None:
+        """Refuse to go on if a file is not the one that was opened: what was looked at holds for that one only."""
+        for file in self._files:
+            file.check()
 
     def _check_types(self, names: Sequence[str]) -> None:
         """DuckDB would cast all files to the types of the first, and fail on a value that does not fit."""
-        opened = map(self.backend.con.read_parquet, names)
+        opened = (self.backend.con.read_parquet([name], **AS_STORED) for name in names)
         if len({frozenset(zip(each.columns, map(str, each.types), strict=True)) for each in opened}) > 1:
             raise ParameterError(
                 "the files do not have the same columns of the same types. "
                 "Write them alike, or give them as datasets of their own."
             )
 
-    def _texts(self, paths: Sequence[Path]) -> ir.Table:
+    def _texts(self, paths: Sequence[Path], names: Sequence[str]) -> ir.Table:
         """Files of separated values. Only the header line decides how they are read, never the rows.
 
-        Every column is text (see written.py), an empty field is NULL. A line with too few fields is left out, of one
-        with too many the rest. Not strict, as a strict reader gives up on lines behind a stray return. In parallel only
-        if each line is a row: a thread that starts inside of a quoted field takes its lines for rows, of whomever they
-        name. Quotes that are not closed are refused (quotes.py). A line with a field that is not UTF-8 is left out of
-        every question, as all fields are read then (encoding.py).
+        Every column is text (see written.py), an empty field is NULL. A line with too few fields is left out, and so is
+        one of more than two million bytes; of one with too many fields the rest is. Not strict, as a strict reader
+        gives up on lines behind a stray return. In parallel only if each line is a row: a thread that starts inside of
+        a quoted field takes its lines for rows, of whomever they name. Quotes that are not closed are refused
+        (quotes.py). A line with a field that is not UTF-8 is left out of every question, as all fields are read then
+        (encoding.py).
         """
         header, separator = _header(paths[0])
         if any(_header(path) != (header, separator) for path in paths[1:]):
@@ -124,7 +138,7 @@ class DuckDB(Engine):
         if not all(map(is_utf8, paths)):
             self.backend.raw_sql(f"SET {_ALL_COLUMNS}")
         return self.backend.read_csv(
-            [str(path) for path in paths],
+            names,
             columns=dict.fromkeys(header, "VARCHAR"),
             auto_detect=False,
             header=True,
@@ -135,6 +149,11 @@ class DuckDB(Engine):
             ignore_errors=True,
             strict_mode=False,
             parallel=all(lines),
+            max_line_size=_LONGEST_LINE,
+            compression="none",
+            hive_partitioning=False,  # a folder user_id=1 would replace the column user_id
+            union_by_name=False,
+            filename=False,
         )
 
     def _seal(self, names: Sequence[str]) -> None:
@@ -205,6 +224,8 @@ def _header(path: Path) -> tuple[list[str], str]:
     """The column names of a file of separated values, and what separates them: the one most often in its header."""
     with path.open("rb") as lines:
         first = lines.readline(_LONGEST_HEADER).decode("utf-8-sig")
+    if "\0" in first:
+        raise ParameterError(f"the file {path.name!r} is not UTF-8: it looks like UTF-16. Write it anew as UTF-8.")
     separator = max(",;\t|", key=first.count)
     names = next(csv.reader([first], delimiter=separator), [])
     if not all(names) or not names or len(set(names)) != len(names):
