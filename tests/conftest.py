@@ -25,6 +25,14 @@ def _usual_precision() -> Iterator[None]:
     assert ctx.prec == before, "this test left flint's precision changed; use ctx.workprec"
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Files that tests look at are remembered in a folder of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 COUNTED = {
     "kills": "releases were killed; no answer without a durable charge",
     "disk faults": "releases met a full or failing disk; no answer without a durable charge",

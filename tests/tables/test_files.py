@@ -11,17 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dither as dp
 from dither.errors import EngineError, ParameterError
-from dither.tables import open_source
+from dither.tables import BoundedTable, Column, RowCount, Values, open_source
 from dither.tables.engines import looked, parquet, progress
 from dither.tables.engines.fingerprint import Fingerprint
 from dither.tables.engines.paths import exact
+from dither.unit.contribution import Person, Rows
+from tests.tables.asking import opened
 from tests.tables.footers import annotated, in_utc, local
 
 _LARGEST = 2**63 - 1
@@ -82,7 +86,7 @@ def test_e64_a_folder_is_no_pattern(folder: str, tmp_path: Path) -> None:
 _names = st.text(st.sampled_from("ab*?[]!^-{},'\"~ =.1\n"), min_size=1, max_size=6).filter(lambda name: name.strip("."))
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.sets(_names, min_size=1, max_size=6), st.sampled_from([".csv", ".parquet"]))
 def test_e64_any_names(names: set[str], ending: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -155,6 +159,19 @@ def test_e64_a_file_that_changes_is_refused_in_the_same_words(change: Any, tmp_p
         "the file 'rows.csv' was written to, replaced or removed after it was opened, so nothing was charged. "
         "Open the dataset again."
     )
+
+
+def test_e64_a_file_that_changed_is_refused_before_the_charge(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    _write(path, 1)
+    data = dp.Dataset(path, unit=dp.Rows(), budget=dp.PureDP(2), ledger=tmp_path / "a.ledger")
+    data.count(epsilon=1)
+    spent = data.spent
+    _appended(path)
+    with pytest.raises(ParameterError, match=r"nothing was charged\. Open the dataset again"):
+        data.count(epsilon=1)
+    assert data.spent == spent
+    dp.Dataset(path, unit=dp.Rows(), ledger=tmp_path / "a.ledger").count(epsilon=1)
 
 
 # No value makes the reader of Parquet fail.
@@ -309,6 +326,37 @@ def test_columns_that_cannot_fail_are_not_read(tmp_path: Path, monkeypatch: pyte
     pq.write_table(tables["all"], path)
     open_source(path)
     assert asked == [["t", "s", "u"]]
+
+
+_TIMES = [0, _LARGEST, 1 - _LARGEST, -_LARGEST, -_LARGEST - 1, 2**62, -(2**62), -9_223_372_022_400_000_001]
+
+
+@pytest.mark.parametrize("role", ["person", "key"])
+@pytest.mark.parametrize(
+    "column", ["TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_NS", "TIMESTAMP_S", "TIMESTAMP_MS", "DECIMAL"]
+)
+def test_e63_values_beyond_a_type_are_nobody_and_no_day(column: str, role: str) -> None:
+    """DuckDB fails to write a time before its first date and to negate the smallest decimal, and is unusable then."""
+    of = {"TIMESTAMP_NS": "ns", "TIMESTAMP_S": "s", "TIMESTAMP_MS": "ms"}.get(column, "us")
+    if column == "DECIMAL":
+        ends = [0, 2**127 - 1, -(2**127), 1 - 2**127, 10**38]
+        stored = pa.py_buffer(b"".join(value.to_bytes(16, "little", signed=True) for value in ends))
+        values = pa.Array.from_buffers(pa.decimal128(38, 2), len(ends), [None, stored])
+    else:
+        values = pa.array(_TIMES).view(pa.timestamp(of, "UTC" if column == "TIMESTAMPTZ" else None))
+    connection = ibis.duckdb.connect()
+    source = open_source(connection.create_table("rows", pa.table({"c": values})), identity="rows")
+    if role == "person":
+        table = BoundedTable(source.engine, source.table, Person("c", 1, 1), {})
+        (row,) = opened(table.totals({"n": RowCount()}, 7))
+        assert int(row["n"]) <= len(values)
+    elif column == "DECIMAL":
+        table = BoundedTable(source.engine, source.table, Rows(), {})
+        (row,) = opened(table.totals({"n": Values(Column("c"))}, 7))
+        assert int(row["n"]) == 1
+    else:
+        table = BoundedTable(source.engine, source.table, Rows(), {"day": Column("c")})
+        assert sum(int(row["n"]) for row in opened(table.totals({"n": RowCount()}, 7))) == len(values)
 
 
 # One look for each file.

@@ -121,7 +121,7 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
     return _opened(
         lambda: Source.of(own, own.frame(frame), named),
         "the frame cannot be read",
-        "Check that DuckDB knows the types of its columns.",
+        "Check that DuckDB knows the types of its columns, and that its texts are UTF-8.",
     )
 
 
@@ -331,4 +331,4 @@ def _library(frame: Any) -> str:
 
 
 def _digest(names: Any) -> str:
-    return hashlib.sha256("\x00".join(names).encode()).hexdigest()[:16]
+    return hashlib.sha256("\x00".join(names).encode(errors="surrogateescape")).hexdigest()[:16]

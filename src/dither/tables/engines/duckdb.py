@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -44,15 +45,37 @@ def _wide(value: Any) -> Any:
     return as_type(value, "float64")
 
 
+def _decimal(value: Any) -> Any:
+    """A decimal of no more digits than its type has, else NULL. Files may hold others, and casts fail on some."""
+    of = value.type()
+    most = ibis.literal(Decimal((0, (9,) * of.precision, -of.scale)), type=of)
+    return value.between(-most, most).ifelse(value, ibis.null(of))
+
+
 def _hexadecimal(value: Any) -> Any:
     return builtin("hex", "string", value)
+
+
+def _day(value: Any) -> Any:
+    """The day of a time: one of seconds may lie beyond the last date there is, on which the plain cast fails.
+
+    Whether it is finite is asked of the day itself: DuckDB takes the cast for a monotone one and may believe that all
+    days lie within a range, while the cast of the smallest time but one in nanoseconds is the infinite past.
+    """
+    found = value.try_cast("date")
+    return day(builtin("isfinite", "boolean", found).ifelse(found, ibis.null("date")))
+
+
+def _moment(value: Any) -> Any:
+    """A time as text, of the days that enter: of a time before the first date, DuckDB fails to write the text."""
+    return text(_day(value).notnull().ifelse(value, ibis.null(value.type())))
 
 
 _WHOLE = ColumnType("whole", whole)
 _WIDE = ColumnType("real", _wide, identify=text)
 _REAL = ColumnType("real", tame)
 _TEXT = ColumnType("text", text)
-_TIME = ColumnType("date", day, identify=text)
+_TIME = ColumnType("date", _day, identify=_moment)
 
 
 class DuckDB(Engine):
@@ -70,7 +93,9 @@ class DuckDB(Engine):
         "UBIGINT": _WIDE,
         "HUGEINT": _WIDE,
         "UHUGEINT": _WIDE,
-        "DECIMAL": _WIDE,
+        "DECIMAL": ColumnType(
+            "real", lambda value: _wide(_decimal(value)), identify=lambda value: text(_decimal(value))
+        ),
         "FLOAT": _REAL,
         "DOUBLE": _REAL,
         "VARCHAR": _TEXT,
