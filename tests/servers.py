@@ -104,7 +104,10 @@ def _spare_port() -> int:
 
 @contextmanager
 def spark_session() -> Iterator[Any]:
-    """Spark inside this process, for tables of a few rows: no compiled stages, no network, no page to look at."""
+    """Spark inside this process, for tables of a few rows: no compiled stages, no network, no page to look at.
+
+    Otherwise it is as a user makes it: what the engine needs must hold by Spark's own defaults.
+    """
     if shutil.which("java") is None:
         missing("Java is not installed, which Spark needs: apt-get install openjdk-17-jre-headless.")
     from pyspark.sql import SparkSession
@@ -116,7 +119,6 @@ def spark_session() -> Iterator[Any]:
         "spark.driver.memory": "1g",
         "spark.log.level": "OFF",
         "spark.sql.adaptive.enabled": "false",
-        "spark.sql.ansi.enabled": "true",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.session.timeZone": "UTC",

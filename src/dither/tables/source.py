@@ -286,9 +286,7 @@ def _spark(source: Any, table: str | None, identity: str | None) -> Source:
         raise ParameterError("a Spark session needs table=..., the name of a table or view of the session.")
     engine = Spark(source)
     return _opened(
-        lambda: Source.of(
-            engine, engine.plain(engine.backend.table(table)), identity or f"spark:{engine.place(table)}"
-        ),
+        lambda: Source.of(engine, engine.plain(engine.table(table)), identity or f"spark:{engine.place(table)}"),
         f"the table {table!r} of the Spark session cannot be opened",
         "Check that it is a table or a view of this session.",
     )

@@ -9,14 +9,17 @@ from typing import Any, ClassVar, Final
 import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
+from ibis.backends.pyspark.datatypes import PySparkType
+from ibis.common.exceptions import IbisError
 from pyspark.logger import PySparkLogger
 
 from dither.errors import ParameterError
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
-from dither.tables.engines.entry import ColumnType, as_type, day, tame, text, truth, whole
+from dither.tables.engines.entry import ColumnType, as_type, day, refused_column, tame, text, truth, whole
 
 __all__ = ["Spark"]
 
+_BY_BYTES: Final = "UTF8_BINARY"
 _LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
@@ -29,10 +32,19 @@ def _hexadecimal(value: Any) -> Any:
     return builtin("hex", "string", value)
 
 
+def _valid(value: Any) -> Any:
+    """A text, or NULL if its bytes are not UTF-8: Spark keeps any bytes, and fails where such a text leaves it."""
+    return builtin("try_validate_utf8", "string", value)
+
+
+def _instant(value: Any) -> Any:
+    """A time as a number: as text, two of them are one in the hour that summer time repeats."""
+    return builtin("unix_micros", "int64", value)
+
+
 _WHOLE = ColumnType("whole", whole)
 _REAL = ColumnType("real", tame)
-_TEXT = ColumnType("text", text)
-_TIME = ColumnType("date", day, identify=text)
+_TEXT = ColumnType("text", _valid, identify=text)
 
 
 class Spark(Engine):
@@ -53,8 +65,8 @@ class Spark(Engine):
         "binary": ColumnType("text", _hexadecimal),
         "boolean": ColumnType("truth", truth),
         "date": ColumnType("date", day),
-        "timestamp": _TIME,
-        "timestamp_ntz": _TIME,
+        "timestamp": ColumnType("date", day, identify=_instant),
+        "timestamp_ntz": ColumnType("date", day, identify=text),
     }
 
     def __init__(self, session: Any) -> None:
@@ -63,7 +75,8 @@ class Spark(Engine):
         self.backend = ibis.pyspark.connect(session)
 
     def _check_ansi(self) -> None:
-        if str(self.session.conf.get("spark.sql.ansi.enabled", "false")).lower() != "true":
+        # Without a fallback, which Spark would give back instead of its own default.
+        if str(self.session.conf.get("spark.sql.ansi.enabled")).lower() != "true":
             raise ParameterError(
                 "this Spark session has spark.sql.ansi.enabled=false, so integers wrap around silently. "
                 "Set spark.sql.ansi.enabled=true."
@@ -72,7 +85,7 @@ class Spark(Engine):
     def plain(self, table: ir.Table) -> ir.Table:
         """Columns in whose collation different texts are equal are refused: a group would show one of its spellings."""
         for field in self.session.sql(self._compiled(table)).schema:
-            if getattr(field.dataType, "collation", "UTF8_BINARY") != "UTF8_BINARY":
+            if getattr(field.dataType, "collation", _BY_BYTES) != _BY_BYTES:
                 raise ParameterError(
                     f"the column {field.name!r} has a collation in which different texts are equal. "
                     "Ask a view without it, or with it under COLLATE UTF8_BINARY."
@@ -93,16 +106,23 @@ class Spark(Engine):
         found = self.session.catalog.getTable(f"`{quoted}`")
         return ".".join(filter(None, (found.catalog, *(found.namespace or ()), found.name))).casefold()
 
+    def table(self, name: str) -> ir.Table:
+        """A table or a view of this session."""
+        quoted = name.replace("`", "``")
+        _check_known(self.session.table(f"`{quoted}`").schema)
+        return self.backend.table(name)
+
     def frame(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as a view of this session."""
+        _check_known(frame.schema)
         name = ibis.util.gen_name("dither_source")
         frame.createOrReplaceTempView(name)
         return self.backend.table(name)
 
     def catalogue(self, table: ir.Table) -> dict[str, str]:
-        """The types of the columns, without their parameters."""
+        """The types of the columns, without their parameters; a text with a collation of its own is another type."""
         fields = self.session.sql(self._compiled(table)).schema
-        return {field.name: field.dataType.typeName() for field in fields}
+        return {field.name: _named(field.dataType) for field in fields}
 
     @property
     def _connection(self) -> Any:
@@ -122,6 +142,23 @@ class Spark(Engine):
         with _unlogged():
             table: pa.Table = self.session.sql(query).toArrow()
         yield from table.to_batches(max_chunksize=BATCH_ROWS)
+
+
+def _check_known(schema: Any) -> None:
+    """Refuse columns of types that Ibis has no word for, such as variants: it would refuse the table without a name."""
+    unknown: list[Any] = []
+    for field in schema:
+        try:
+            PySparkType.to_ibis(field.dataType)
+        except (NotImplementedError, IbisError):
+            unknown.append(field)
+    for field in unknown:
+        raise refused_column(field.name, _named(field.dataType))
+
+
+def _named(of: Any) -> str:
+    is_loose = getattr(of, "collation", _BY_BYTES) != _BY_BYTES
+    return str(of.simpleString() if is_loose else of.typeName())
 
 
 @contextmanager
