@@ -17,6 +17,7 @@ import pytest
 import dither as dp
 from dither.errors import EngineError, ParameterError
 from dither.ledger import Ledger
+from dither.tables.engines.postgres import PostgreSQL
 from tests.postgres import Database, fresh_database
 from tests.servers import PostgresServer, running_postgres
 
@@ -71,6 +72,27 @@ def test_a_connection_that_was_ended_costs_no_paid_answer(database: Database, tm
             _end_others(database.connection)
         assert data.count(epsilon=10**6).value == 100
         assert data.spent["epsilon"] == 4 * 10**6
+
+
+def test_a_connection_is_opened_with_all_public_tables_or_not_at_all(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second of two public tables cannot be copied at first, as the server is short of disk."""
+    with _dataset(database.url, tmp_path) as data:
+        question = _by_city(data)
+        copy, left = PostgreSQL._copy, [True, False]
+
+        def short_of_disk(engine: PostgreSQL, name: str, table: pa.Table) -> None:
+            if left and not left.pop(0):
+                raise psycopg.errors.DiskFull
+            copy(engine, name, table)
+
+        monkeypatch.setattr(PostgreSQL, "_copy", short_of_disk)
+        _end_others(database.connection)
+        with pytest.raises(EngineError, match="so nothing was charged"):
+            question.release(epsilon=10**6)
+        assert question.release(epsilon=10**6).value["n"].to_pylist() == [50, 50]
+        assert data.spent["epsilon"] == 10**6
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])

@@ -162,9 +162,14 @@ class PostgreSQL(Engine):
         if old.closed and not old.broken:
             raise EngineError("the dataset was closed, so nothing was charged. Open it again.")
         self.backend.reconnect()
+        try:
+            for name, table in self._public.items():
+                self._copy(name, table)
+        except BaseException:  # the next question tries it once more
+            self.backend.disconnect()
+            self.backend.con = old
+            raise
         old.close()
-        for name, table in self._public.items():
-            self._copy(name, table)
 
     def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
         """`hash_record_extended` of the row of values, seeded with the salt: 64 bits, of any types, NULL among them."""
