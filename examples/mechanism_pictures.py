@@ -33,7 +33,7 @@ def laplace() -> Figure:
 def gaussian() -> Figure:
     """σ against ε: the exact one and the formulas of the lectures, each where it is proved."""
     figure, axes = new_axes("Gaussian noise for sensitivity 1, δ = 1e−6", "ε", "σ")
-    grids = {"exact": (0.05, 20), "S0-4.2": (0.05, 1), "S1": (0.05, 0.999), "S3": (0.05, 20)}
+    grids = {"exact": (0.05, 20), "tail-bound": (0.05, 1), "dwork-roth": (0.05, 0.999), "zcdp": (0.05, 20)}
     for (name, ends), stroke in zip(grids.items(), strokes(4), strict=True):
         points = [float(f"{x:.4g}") for x in np.geomspace(*ends, 40)]
         sigmas = [dp.Gaussian(sensitivity="0.5", epsilon=x, delta="1e-6", calibration=name).sigma * 2 for x in points]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 
 from docs.site import api
@@ -15,7 +16,8 @@ from docs.site import api
 __all__ = ["ROOT", "gathered", "stage"]
 
 ROOT = Path(__file__).resolve().parents[2]
-_LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
+_LINK = re.compile(r"(\[[^\]]*)?(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
+_ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 _CODE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", flags=re.MULTILINE | re.DOTALL)
 _EMPTY_END = re.compile(r"\n\n```$", flags=re.MULTILINE)  # ends a session for doctest, and is ugly to look at
 _TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
@@ -59,15 +61,24 @@ def relinked(text: str, path: Path, places: dict[Path, Path]) -> str:
 
 def _links(text: str, path: Path, places: dict[Path, Path]) -> str:
     def placed(link: re.Match[str]) -> str:
-        target = link[2]
+        target, fragment = link[3], link[4].strip("#)")
         if "://" in target:
             return link[0]
         file = Path(os.path.normpath(path.parent / target))
         if file not in places:
             raise SystemExit(f"{path.relative_to(ROOT)} links to {target}, which is no page of the site.")
-        return f"{link[1]}{os.path.relpath(places[file], places[path].parent)}{link[3]}"
+        place = os.path.relpath(places[file], places[path].parent)
+        if link[1] and fragment in _anchors(file):
+            return f'<a href="{place.removesuffix(".md")}.html#{fragment}">{link[1][1:]}</a>'
+        return f"{link[1] or ''}{link[2]}{place}{link[4]}"
 
     return _LINK.sub(placed, text)
+
+
+@cache
+def _anchors(file: Path) -> frozenset[str]:
+    """The anchors that a page sets in HTML, such as those in the rows of a table, which Sphinx does not know."""
+    return frozenset(_ANCHOR.findall(file.read_text(encoding="utf-8")) if file.suffix == ".md" else ())
 
 
 def _write_index_of_proofs(folder: Path) -> None:

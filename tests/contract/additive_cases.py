@@ -226,7 +226,9 @@ _ADDITIVE = [
         refused_builds=[
             *builds(Gaussian, {"sensitivity": 1, "epsilon": 1, "delta": 0.1}, epsilon=BAD_NUMBERS),
             *builds(Gaussian, {"sensitivity": 1, "epsilon": 1, "delta": 0.1}, delta=[*BAD_PROBABILITIES, None]),
-            *builds(Gaussian, {"sensitivity": 1, "rho": 1}, delta=[0.1], sigma=[1], epsilon=[1], calibration=["S1"]),
+            *builds(
+                Gaussian, {"sensitivity": 1, "rho": 1}, delta=[0.1], sigma=[1], epsilon=[1], calibration=["dwork-roth"]
+            ),
             *builds(Gaussian, {"sensitivity": 1, "epsilon": 1, "delta": 0.1}, calibration=["S2", None, "best"]),
             lambda: Gaussian(sensitivity=1, sensitivity_squared=1, rho=1),
             lambda: Gaussian(rho=1),

@@ -53,7 +53,10 @@ MUTATIONS = [
     Mutation("mechanisms/calibration.py", "/ ball(epsilon)) ** 2 / 2", "/ ball(epsilon)) ** 2 / 3", _CALIBRATION),
     Mutation("mechanisms/calibration.py", "epsilon <= 1 and delta <=", "epsilon <= 2 and delta <=", _CALIBRATION),
     Mutation(
-        "mechanisms/calibration.py", 'limits["S1"] = (epsilon < 1,', 'limits["S1"] = (epsilon <= 1,', _CALIBRATION
+        "mechanisms/calibration.py",
+        'limits["dwork-roth"] = (epsilon < 1,',
+        'limits["dwork-roth"] = (epsilon <= 1,',
+        _CALIBRATION,
     ),
     Mutation(
         "mechanisms/gaussian.py",

@@ -23,7 +23,7 @@ MECHANISMS = [
     dp.Gaussian(sensitivity=1, epsilon=30, delta=1e-3),
     dp.Gaussian(sensitivity="0.5", epsilon=1, delta=1e-6),
     dp.Gaussian(sensitivity_squared=4, epsilon=1, delta=1e-6, dimension=3),
-    dp.Gaussian(sensitivity=1, epsilon=1, delta=1e-6, calibration="S0-4.2"),
+    dp.Gaussian(sensitivity=1, epsilon=1, delta=1e-6, calibration="tail-bound"),
     dp.Gaussian(sensitivity=1, rho="0.1"),
     dp.Gaussian(sensitivity=1, rho=10),
     dp.Gaussian(sensitivity_squared=2, rho="0.01", dimension=2),

@@ -309,7 +309,7 @@ def test_gaussian_noise_that_hides_nothing_is_refused_at_once(way: Any) -> None:
 
 def test_c26_a_delta_of_one_over_n_is_refused() -> None:
     budget: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": "0.001"}
-    for calibration in ("exact", "S3"):
+    for calibration in ("exact", "zcdp"):
         sizes: list[Any] = [1000, np.int64(10**6)]
         for n in sizes:
             with nothing_drawn(), pytest.raises(ParameterError, match=r"far below 1/n.*allow_large_delta=True"):
@@ -340,7 +340,7 @@ def test_c26_an_n_that_is_no_number_of_people_is_refused(n: Any) -> None:
         Gaussian(sensitivity="0.7", sigma=12345.678),
         Gaussian(sensitivity_squared="1/3", rho="1/7"),
         Gaussian(sensitivity=1, epsilon=0.3, delta="1e-6"),
-        Gaussian(sensitivity=1, epsilon="1/2", delta="1e-6", calibration="S1"),
+        Gaussian(sensitivity=1, epsilon="1/2", delta="1e-6", calibration="dwork-roth"),
         Laplace(sensitivity="1/3", scale="2/7"),
         Laplace(sensitivity=1, epsilon=0.3, dimension=2),
         Staircase(sensitivity="1/3", epsilon=0.7),

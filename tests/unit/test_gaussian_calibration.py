@@ -141,27 +141,27 @@ def test_a_formula_of_the_lectures_keeps_its_promise_with_more_noise(name: str, 
 
 def test_the_formulas_are_those_of_the_lectures() -> None:
     epsilon, delta = Fraction(1, 2), Fraction(1, 10**6)
-    assert float(textbook_variance("S0-4.2", Fraction(4), epsilon, delta)) == pytest.approx(
+    assert float(textbook_variance("tail-bound", Fraction(4), epsilon, delta)) == pytest.approx(
         32 * math.log(2e6), rel=1e-12
     )
-    assert float(textbook_variance("S1", Fraction(4), epsilon, delta)) == pytest.approx(
+    assert float(textbook_variance("dwork-roth", Fraction(4), epsilon, delta)) == pytest.approx(
         32 * math.log(1.25e6), rel=1e-11
     )
-    rho = 4 / float(textbook_variance("S3", Fraction(4), epsilon, delta))
+    rho = 4 / float(textbook_variance("zcdp", Fraction(4), epsilon, delta))
     assert rho / 2 + math.sqrt(2 * rho * math.log(1e6)) == pytest.approx(0.5, rel=1e-12)
     loose = Fraction(9, 10)  # here 9/4 is the larger of the two
-    assert float(textbook_variance("S1", Fraction(1), epsilon, loose)) == pytest.approx(9, rel=1e-11)
-    assert textbook_variance("S1", Fraction(1), epsilon, loose) > 9, "c² must be strictly greater"
+    assert float(textbook_variance("dwork-roth", Fraction(1), epsilon, loose)) == pytest.approx(9, rel=1e-11)
+    assert textbook_variance("dwork-roth", Fraction(1), epsilon, loose) > 9, "c² must be strictly greater"
 
 
 @pytest.mark.parametrize(
     ("name", "epsilon", "delta"),
     [
-        ("S0-4.2", "1.01", "1e-6"),
-        ("S0-4.2", "0.5", "0.51"),
-        ("S0-4.2", "8", "0.1"),
-        ("S1", "1", "1e-6"),
-        ("S1", "16", "1e-6"),
+        ("tail-bound", "1.01", "1e-6"),
+        ("tail-bound", "0.5", "0.51"),
+        ("tail-bound", "8", "0.1"),
+        ("dwork-roth", "1", "1e-6"),
+        ("dwork-roth", "16", "1e-6"),
     ],
 )
 def test_a_formula_is_refused_where_its_theorem_does_not_hold(name: str, epsilon: str, delta: str) -> None:
@@ -170,16 +170,16 @@ def test_a_formula_is_refused_where_its_theorem_does_not_hold(name: str, epsilon
 
 
 def test_the_ends_of_the_range_are_allowed() -> None:
-    Gaussian(sensitivity=10, epsilon=1, delta="0.5", calibration="S0-4.2")
-    Gaussian(sensitivity=1, epsilon="0.999", delta="1e-6", calibration="S1")
-    Gaussian(sensitivity=1, epsilon=20, delta="1e-6", calibration="S3")
+    Gaussian(sensitivity=10, epsilon=1, delta="0.5", calibration="tail-bound")
+    Gaussian(sensitivity=1, epsilon="0.999", delta="1e-6", calibration="dwork-roth")
+    Gaussian(sensitivity=1, epsilon=20, delta="1e-6", calibration="zcdp")
 
 
 def test_rho_is_that_of_zcdp_and_the_lecture_calls_half_of_it_so() -> None:
     m = Gaussian(sensitivity=1, rho="0.1")
     assert m.variance == 5
     assert m.guarantee.renyi(2) == pytest.approx(0.2, rel=1e-9)
-    lecture = Gaussian(sensitivity=1, epsilon=1, delta="1e-6", calibration="S3")
+    lecture = Gaussian(sensitivity=1, epsilon=1, delta="1e-6", calibration="zcdp")
     rho = 1 / lecture.variance  # claim C7: N(0, Δ²/ρ)
     assert lecture.release(0.5).guarantee.renyi(2) == pytest.approx(float(2 * rho / 2), rel=1e-9)
 

@@ -44,7 +44,8 @@ def page(rows: Sequence[Row]) -> str:
 def _line(row: Row) -> str:
     texts = (_cell(text) for text in (row.statement, row.source, row.quantity))
     numbers = (f"{row.textbook:.4g}", f"{row.exact:.4g}", slack_in_words(row))
-    return f"| {row.id} | {' | '.join(texts)} | {' | '.join(numbers)} | {row.verdict} |\n"
+    anchor = f'<a id="{row.id.lower()}"></a>'  # links such as claims.md#c19 lead to the row
+    return f"| {anchor}{row.id} | {' | '.join(texts)} | {' | '.join(numbers)} | {row.verdict} |\n"
 
 
 def _cell(text: str) -> str:

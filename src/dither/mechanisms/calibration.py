@@ -21,8 +21,8 @@ from dither.noise.discrete_gaussian import DiscreteGaussian
 
 __all__ = ["TEXTBOOK", "Line", "largest_mu_squared", "line_profile", "line_variance", "rounded_up", "textbook_variance"]
 
-TEXTBOOK = ("S0-4.2", "S1", "S3")
-"""The constants of the lectures, by name."""
+TEXTBOOK = ("tail-bound", "dwork-roth", "zcdp")
+"""The formulas of the lectures, by name; `textbook_variance` has the formulas and their sources."""
 
 _DIGITS = 16
 _STEPS = 200
@@ -159,17 +159,19 @@ def rounded_up(value: Fraction) -> Fraction:
 def textbook_variance(name: str, sensitivity_squared: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
     """σ² by a formula of the lectures, rounded up; refused where its theorem does not hold.
 
-    "S0-4.2": σ² = 2Δ² ln(2/δ)/ε² for 0 < ε ≤ 1, 0 < δ ≤ 1/2 (claim C5).
-    "S1": σ² = c²Δ²/ε², c² > max(9/4, 2 ln(1.25/δ)), for 0 < ε < 1 (claim C6).
-    "S3": σ² = Δ²/ρ with ε = ρ/2 + √(2ρ ln(1/δ)) (claim C7; this ρ is twice that of zCDP).
+    "tail-bound": σ² = 2Δ² ln(2/δ)/ε² for 0 < ε ≤ 1, 0 < δ ≤ 1/2 (Brown, lecture 3, 4.2; claim C5).
+    "dwork-roth": σ² = c²Δ²/ε², c² > max(9/4, 2 ln(1.25/δ)), for 0 < ε < 1 (Dwork and Roth 2014, theorem A.1; Lalanne,
+    lecture 2; claim C6).
+    "zcdp": σ² = Δ²/ρ with ε = ρ/2 + √(2ρ ln(1/δ)) (lecture on the Gaussian noise mechanism; claim C7). This ρ is twice
+    that of zCDP, so that ε = ρ + 2√(ρ ln(1/δ)) there (Bun and Steinke 2016, proposition 1.3).
     """
     _check_range(name, epsilon, delta)
     return rounded_up(sensitivity_squared * fraction_above(_FORMULAS[name](epsilon, delta)))
 
 
 def _check_range(name: str, epsilon: Fraction, delta: Fraction) -> None:
-    limits = {"S0-4.2": (epsilon <= 1 and delta <= Fraction(1, 2), "0 < epsilon ≤ 1 and 0 < delta ≤ 1/2")}
-    limits["S1"] = (epsilon < 1, "0 < epsilon < 1")
+    limits = {"tail-bound": (epsilon <= 1 and delta <= Fraction(1, 2), "0 < epsilon ≤ 1 and 0 < delta ≤ 1/2")}
+    limits["dwork-roth"] = (epsilon < 1, "0 < epsilon < 1")
     holds, where = limits.get(name, (True, ""))
     if not holds:
         raise ParameterError(
@@ -178,17 +180,17 @@ def _check_range(name: str, epsilon: Fraction, delta: Fraction) -> None:
         )
 
 
-def _formula_s0(epsilon: Fraction, delta: Fraction) -> Real:
+def _formula_tail_bound(epsilon: Fraction, delta: Fraction) -> Real:
     return lambda: 2 * ball(2 / delta).log() / ball(epsilon**2)
 
 
-def _formula_s1(epsilon: Fraction, delta: Fraction) -> Real:
+def _formula_dwork_roth(epsilon: Fraction, delta: Fraction) -> Real:
     """c² must be greater than the maximum: a part in 10^12 is added."""
     above_it = ball(1 + Fraction(1, 10**12))
     return lambda: ball(Fraction(9, 4)).max(2 * ball(Fraction(5, 4) / delta).log()) * above_it / ball(epsilon**2)
 
 
-def _formula_s3(epsilon: Fraction, delta: Fraction) -> Real:
+def _formula_zcdp(epsilon: Fraction, delta: Fraction) -> Real:
     """1/ρ = ((√(L + ε) + √L)/ε)²/2 with L = ln(1/δ): the positive root of ρ/2 + √(2ρL) = ε, without cancellation."""
 
     def inverse() -> Ball:
@@ -199,7 +201,7 @@ def _formula_s3(epsilon: Fraction, delta: Fraction) -> Real:
 
 
 _FORMULAS: dict[str, Callable[[Fraction, Fraction], Real]] = {
-    "S0-4.2": _formula_s0,
-    "S1": _formula_s1,
-    "S3": _formula_s3,
+    "tail-bound": _formula_tail_bound,
+    "dwork-roth": _formula_dwork_roth,
+    "zcdp": _formula_zcdp,
 }

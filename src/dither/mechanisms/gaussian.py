@@ -61,9 +61,11 @@ class Gaussian(Additive):
         The budget ρ > 0 of zero-concentrated DP: σ² = Δ₂²/(2ρ).
     sigma : Number, optional
         The standard deviation σ of the noise, in the unit of the value.
-    calibration : {"exact", "S0-4.2", "S1", "S3"}, default "exact"
-        How σ follows from `epsilon` and `delta`: the exact profile, or a textbook formula of the lectures (claims C5,
-        C6 and C7), which needs more noise.
+    calibration : {"exact", "tail-bound", "dwork-roth", "zcdp"}, default "exact"
+        How σ follows from `epsilon` and `delta`. "exact" inverts the exact profile. The others are textbook formulas,
+        which need more noise: "tail-bound" is σ² = 2Δ² ln(2/δ)/ε² (Brown, lecture 3; claim C5), "dwork-roth" is
+        σ² = c²Δ²/ε² with c² > 2 ln(1.25/δ) (Lalanne, lecture 2; claim C6), "zcdp" goes by the conversion of zCDP
+        (lecture on the Gaussian noise mechanism; claim C7).
     dimension : int, default 1
         The number of coordinates that one neighbour can move: all of a real array; for integer arrays at most ⌊Δ₂²⌋.
     adjacency : Adjacency, optional

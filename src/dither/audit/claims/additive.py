@@ -86,14 +86,14 @@ def c5(factor: Fraction = Fraction(2), numerator: Fraction = Fraction(2)) -> Ite
     for epsilon, delta in product((*_SMALL_EPSILONS, Fraction(1)), grid.DELTAS):
         noise = variance(epsilon, delta)
         yield at_most("δ", delta, _gaussian_delta(noise, epsilon), ε=epsilon, δ=delta)
-        used = textbook_variance("S0-4.2", Fraction(1), epsilon, delta)
+        used = textbook_variance("tail-bound", Fraction(1), epsilon, delta)
         yield equal("σ² that the library uses", noise, ball(used), ε=epsilon, δ=delta)
     outside, delta = Fraction(8), Fraction(1, 10)
     truth = _gaussian_delta(variance(outside, delta), outside)
     yield counterexample("δ", delta, truth, ε=outside, δ=delta)
-    yield from _refuses("S0-4.2", ("8", "0.1"), ("1.001", "1e-6"), ("1", "0.501"))
+    yield from _refuses("tail-bound", ("8", "0.1"), ("1.001", "1e-6"), ("1", "0.501"))
     yield Figure("true δ over promised δ at ε = 8, δ = 0.1", truth / ball(delta))
-    yield _saved("S0-4.2")
+    yield _saved("tail-bound")
 
 
 @claim(
@@ -114,14 +114,14 @@ def c6(
     for epsilon, delta in product(_SMALL_EPSILONS, (Fraction("0.99"), *grid.DELTAS)):
         noise = variance(epsilon, delta)
         yield at_most("δ", delta, _gaussian_delta(noise, epsilon), ε=epsilon, δ=delta)
-        used = textbook_variance("S1", Fraction(1), epsilon, delta)
+        used = textbook_variance("dwork-roth", Fraction(1), epsilon, delta)
         yield equal("σ² that the library uses", noise, ball(used), ε=epsilon, δ=delta)
     outside, delta = Fraction(16), Fraction(1, 10**6)
     truth = _gaussian_delta(variance(outside, delta), outside)
     yield counterexample("δ", delta, truth, ε=outside, δ=delta)
-    yield from _refuses("S1", ("16", "1e-6"), ("1", "1e-6"))
+    yield from _refuses("dwork-roth", ("16", "1e-6"), ("1", "1e-6"))
     yield Figure("true δ over promised δ at ε = 16, δ = 1e-6", truth / ball(delta))
-    yield _saved("S1")
+    yield _saved("dwork-roth")
 
 
 def _refuses(name: str, *budgets: tuple[str, str]) -> Iterator[Evidence]:
@@ -154,7 +154,7 @@ def c7(half: Fraction = Fraction(1, 2), factor: Fraction = Fraction(2)) -> Itera
         yield equal("ρ of zCDP", ball(half * rho), ball(to_zcdp(GaussianDP.from_square(rho)).rho), ρ=rho)
         implied = GaussianDP.from_square(rho).implies(ZCDP(half * rho))
         yield equal("√ρ-GDP implies it", 1, int(implied), ρ=rho)
-    used = textbook_variance("S3", Fraction(1), Fraction(1), Fraction(1, 10**6))
+    used = textbook_variance("zcdp", Fraction(1), Fraction(1), Fraction(1, 10**6))
     back = 1 / (2 * ball(used)) + (2 / ball(used) * Ball(10**6).log()).sqrt()
     yield equal("ε of the library's σ², δ = 1e-6", Ball(1), back, ε=1)
     yield from _c7_shares(Fraction(1), Fraction(1, 10**6))
