@@ -202,7 +202,7 @@ def test_mechanisms_compose_by_event_by_guarantee_and_as_they_are() -> None:
     assert isinstance(Composed((m.event, gaussian.event)), Composed)
 
 
-def test_c3_and_c29_gaussian_noise_composes_more_cheaply() -> None:
+def test_claims_c3_and_c29_gaussian_noise_composes_more_cheaply() -> None:
     """100 answers at the same expected error: ε at δ = 1e-6 in all."""
     laplace = Laplace(sensitivity=1, scale=20)
     gaussian = Gaussian(sensitivity=1, sigma=25)
@@ -307,7 +307,7 @@ def test_gaussian_noise_that_hides_nothing_is_refused_at_once(way: Any) -> None:
     assert Gaussian(sensitivity=1, sigma="1e-7").event is not None
 
 
-def test_c26_a_delta_of_one_over_n_is_refused() -> None:
+def test_claim_c26_a_delta_of_one_over_n_is_refused() -> None:
     budget: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": "0.001"}
     for calibration in ("exact", "zcdp"):
         sizes: list[Any] = [1000, np.int64(10**6)]
@@ -321,7 +321,7 @@ def test_c26_a_delta_of_one_over_n_is_refused() -> None:
 
 
 @pytest.mark.parametrize("n", [0, -1, True, 1.5, "10", float("nan")])
-def test_c26_an_n_that_is_no_number_of_people_is_refused(n: Any) -> None:
+def test_claim_c26_an_n_that_is_no_number_of_people_is_refused(n: Any) -> None:
     for build in (
         lambda: Gaussian(sensitivity=1, epsilon=1, delta="1e-6", n=n),
         lambda: Gaussian(sensitivity=1, rho=1, n=n),

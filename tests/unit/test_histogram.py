@@ -208,7 +208,7 @@ def test_hidden_names_change_neither_the_type_nor_the_width_of_those_shown() -> 
     assert [type(name) for name in shown] == [int]
 
 
-def test_c26_delta_of_one_over_n_is_refused() -> None:
+def test_claim_c26_delta_of_one_over_n_is_refused() -> None:
     with pytest.raises(ParameterError, match="far below 1/n"):
         Histogram(epsilon=1, delta="0.001", n=1000)
     assert Histogram(epsilon=1, delta="0.001", n=999).threshold is not None

@@ -15,13 +15,13 @@ from dither.mechanisms import MetricExponential
 from dither.noise import DiscreteLaplace
 
 
-def test_c11_the_factor_two_case() -> None:
+def test_claim_c11_the_factor_two_case() -> None:
     line = MetricExponential(points=range(6), distance=lambda x, y: abs(x - y), sensitivity=1, epsilon=1)
     assert (line.factor, line.scale) == (2, Fraction(2))
     assert _largest_metric_loss(line) <= 1
 
 
-def test_c11_the_factor_one_case_is_tight() -> None:
+def test_claim_c11_the_factor_one_case_is_tight() -> None:
     circle = MetricExponential(
         points=range(9), distance=lambda x, y: min((x - y) % 9, (y - x) % 9), sensitivity=1, epsilon=1
     )
@@ -43,7 +43,7 @@ def _largest_metric_loss(mechanism: MetricExponential) -> float:
 
 
 @pytest.mark.parametrize("centre", [-3, 0, 4])
-def test_c11_the_geometric_mechanism_is_an_instance(centre: int) -> None:
+def test_claim_c11_the_geometric_mechanism_is_an_instance(centre: int) -> None:
     """On any window of the integers, the metric mechanism is the discrete Laplace law given the window: to 100 bits."""
     scale = Fraction(5, 2)
     window = range(-20, 21)
@@ -55,7 +55,7 @@ def test_c11_the_geometric_mechanism_is_an_instance(centre: int) -> None:
             assert abs(chance - law.pmf(y - centre) / inside) < ball(Fraction(1, 2**100))
 
 
-def test_c11_the_laplace_mechanism_is_the_limit() -> None:
+def test_claim_c11_the_laplace_mechanism_is_the_limit() -> None:
     """On ever finer lattices the law tends to the density e^{−|x|/α}/2α: here it is within 2 % at steps of 1/32."""
     step, alpha = Fraction(1, 32), Fraction(1)
     metric = MetricExponential(

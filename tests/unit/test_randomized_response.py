@@ -24,7 +24,7 @@ from tests.every_stream import RecordedBits, every_stream
 from tests.statistical.fit import ALARM, p_value_of_counts
 
 
-def test_c09_the_cost_of_two_answers() -> None:
+def test_claim_c09_the_cost_of_two_answers() -> None:
     for keep in ("0.01", "0.5", "0.99"):
         p = float(keep)
         mechanism = RandomizedResponse(answers=["no", "yes"], keep=keep)

@@ -64,14 +64,14 @@ def _hard(variant: Variant, cap: int, *, falls: int) -> float:
 
 
 @pytest.mark.parametrize("cap", [1, 2])
-def test_c30_the_cost_is_kept_and_nearly_reached(cap: int) -> None:
+def test_claim_c30_the_cost_is_kept_and_nearly_reached(cap: int) -> None:
     """All answers to three questions, for all neighbours of three bases, on a lattice of four steps to Δ."""
     ours = _ours(SparseVector(threshold=0, epsilon=1, max_above=cap))
     assert _largest_loss(ours, cap, 3, 1.0, (-1, 0, 1)) <= 1 + 1e-9
     assert 0.98 < _hard(ours, cap, falls=1) <= 1 + 1e-9
 
 
-def test_c30_monotone_values_need_less_noise() -> None:
+def test_claim_c30_monotone_values_need_less_noise() -> None:
     usual = SparseVector(threshold=0, epsilon=1, max_above=2)
     monotone = SparseVector(threshold=0, epsilon=1, max_above=2, monotone=True)
     assert monotone._query_noise.scale < usual._query_noise.scale
@@ -81,11 +81,11 @@ def test_c30_monotone_values_need_less_noise() -> None:
 
 
 @pytest.mark.parametrize("name", ["SVT1", "SVT2"])
-def test_c30_the_two_right_variants_keep_their_promise(name: str) -> None:
+def test_claim_c30_the_two_right_variants_keep_their_promise(name: str) -> None:
     assert _largest_loss(VARIANTS[name], 2, 3, 1.0, (-1, 0, 1)) <= 1 + 1e-9
 
 
-def test_c30_the_third_variant_tells_too_much() -> None:
+def test_claim_c30_the_third_variant_tells_too_much() -> None:
     """⊥ many times and then the value 0: the loss grows with the number of questions."""
     losses = [VARIANTS["SVT3"].loss([0] * m + [1], [1] * m + [0], [False] * m + [0.0], 1.0, 1) for m in (1, 10, 40)]
     assert losses == sorted(losses)
@@ -93,17 +93,17 @@ def test_c30_the_third_variant_tells_too_much() -> None:
 
 
 @pytest.mark.parametrize("cap", [1, 3])
-def test_c30_the_fourth_variant_costs_more_than_epsilon(cap: int) -> None:
+def test_claim_c30_the_fourth_variant_costs_more_than_epsilon(cap: int) -> None:
     below, above = 40, [True] * cap
     loss = VARIANTS["SVT4"].loss([0] * below + [0] * cap, [1] * below + [-1] * cap, [False] * below + above, 0.5, cap)
     assert 1.3 < loss <= (1 + 6 * cap) / 4 + 1e-9
 
 
-def test_c30_the_fifth_variant_has_no_privacy() -> None:
+def test_claim_c30_the_fifth_variant_has_no_privacy() -> None:
     assert VARIANTS["SVT5"].loss([0, 1], [1, 0], [False, True], 1.0, 1) == math.inf
 
 
-def test_c30_the_sixth_variant_has_no_end() -> None:
+def test_claim_c30_the_sixth_variant_has_no_end() -> None:
     losses = [
         VARIANTS["SVT6"].loss([0] * 2 * m, [1] * m + [-1] * m, [False] * m + [True] * m, 1.0, m) for m in (1, 5, 20)
     ]
