@@ -33,7 +33,7 @@ from dither.tables.engines.postgres_types import COLUMN_TYPES
 __all__ = ["PostgreSQL"]
 
 _SETTINGS: Final = {
-    "TimeZone": "UTC",
+    "TimeZone": "UTC",  # in which a time with a zone is a day
     "DateStyle": "ISO, YMD",
     "client_encoding": "UTF8",
     "standard_conforming_strings": "on",  # otherwise a backslash would end a text of the question early

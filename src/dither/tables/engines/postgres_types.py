@@ -8,9 +8,9 @@ type below it: the server describes its columns so.
 **Why none of the expressions can fail.** Casts of int2, int4, oid to int8, of float4 to float8, of money to numeric, of
 any number to text, and of uuid, name and enums to text are defined for every value. numeric has values beyond the
 doubles on both sides, so it is made tame as a numeric, by comparisons and abs, which are defined for NaN and the
-infinities too; the cast sees numbers between 1e-100 and 1e100 or 0. A time of a zone becomes one of UTC, a shift by
-nothing, and every time has a day; days that Python does not have become NULL. The result of a guard is what is cast, so
-that no order in which the planner evaluates things can pass over the guard.
+infinities too; the cast sees numbers between 1e-100 and 1e100 or 0. Questions are asked in UTC, where every time has a
+day; days that Python does not have become NULL. The result of a guard is what is cast, so that no order in which the
+planner evaluates things can pass over the guard.
 """
 
 from __future__ import annotations
@@ -77,16 +77,11 @@ def _tame_float(value: Any) -> Any:
     return tame(as_type(value, "float64"))
 
 
-def _day_in_utc(value: Any) -> Any:
-    """Whatever the zone of the session is."""
-    zoned: Any = builtin("timezone", "timestamp", ibis.literal("UTC"), value)
-    return day(zoned)
-
-
 _WHOLE: Final = ColumnType("whole", whole)
 _REAL: Final = ColumnType("real", _tame_float)
 _LONG_TEXT: Final = ColumnType("text", _short_text)
 _TEXT: Final = ColumnType("text", text)
+_TIME: Final = ColumnType("date", day, identify=text)
 
 COLUMN_TYPES: Final = {
     "int2": _WHOLE,
@@ -107,6 +102,6 @@ COLUMN_TYPES: Final = {
     "bytea": ColumnType("text", _hexadecimal),
     "bool": ColumnType("truth", truth),
     "date": ColumnType("date", day),
-    "timestamp": ColumnType("date", day, identify=text),
-    "timestamptz": ColumnType("date", _day_in_utc, identify=text),
+    "timestamp": _TIME,
+    "timestamptz": _TIME,
 }
