@@ -23,6 +23,7 @@ import numpy as np
 from dither.accounting.choices import are_mixed, worst_mix
 from dither.accounting.dominate import Spending, parts_of_all
 from dither.accounting.search import (
+    MOST_POINTS,
     Bracket,
     Group,
     Groups,
@@ -52,6 +53,8 @@ _OF_DELTA = 10.0
 """How much wider a bracket on δ may be: where ε moves by a little, δ moves by more."""
 
 _COARSER = 30.0
+_MOST_WORK = 1 << 24  # points of all lattices in one pass
+_FEWEST_POINTS = 1 << 12
 _FEW = 64
 _DOWN = 1 - 2.0**-50
 _LEAST_SEEN = 1e-300  # below, floats have no narrower bracket to offer
@@ -216,6 +219,24 @@ class Composition:
         check.nonnegative(epsilon=exact)
         found = _delta(self.groups, exact, _OF_DELTA * self.relative_width)
         return found, f"delta at epsilon={float(exact)}"
+
+    def upper_delta(self, epsilon: Number) -> float:
+        """As `delta`, without the lower end: one pass over a bounded number of points, so a little wider.
+
+        Parameters
+        ----------
+        epsilon : Number
+            Where δ is asked for, at least 0.
+
+        Returns
+        -------
+        float
+            An upper bound on δ. All lattices together have at most 2^24 points, whatever is composed.
+        """
+        exact = rational(epsilon, "epsilon")
+        check.nonnegative(epsilon=exact)
+        points = max(min(MOST_POINTS, _MOST_WORK // max(len(self.groups), 1)), _FEWEST_POINTS)
+        return _delta_in_one_pass(self.groups, exact, _OF_DELTA * self.relative_width, points)
 
     def tv(self) -> float:
         """Compute the total variation distance δ(0): the advantage of the best attacker.
@@ -565,7 +586,7 @@ def _delta_of_one(pair: Pair, epsilon: Fraction) -> Bracket:
     return Bracket(*pair.delta_bracket(epsilon))
 
 
-def _delta_in_one_pass(groups: Groups, epsilon: Fraction, relative: float) -> float:
+def _delta_in_one_pass(groups: Groups, epsilon: Fraction, relative: float, most_points: int = MOST_POINTS) -> float:
     """An upper bound on δ(ε); a choice counts as its worst pair here."""
     if not groups or _is_single(groups):
         return _delta(groups, epsilon, relative).upper
@@ -573,7 +594,7 @@ def _delta_in_one_pass(groups: Groups, epsilon: Fraction, relative: float) -> fl
         low = lower(ball(epsilon))
     ways = [each for each in _directions(groups) if not _is_beyond(each, epsilon)]
     try:
-        return max((upper_delta(each, low, relative) for each in ways), default=0.0)
+        return max((upper_delta(each, low, relative, most_points) for each in ways), default=0.0)
     except _TOO_EXTREME:
         return 1.0
 

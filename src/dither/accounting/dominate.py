@@ -42,6 +42,7 @@ Spending: TypeAlias = "events.Event | Guarantee | Pair"
 
 _FREE: Parts = ((pure(Fraction(0)), 1),)
 _LARGEST_LATTICE_VARIANCE = 10**24
+_LARGEST_THRESHOLD = 10**9  # beyond, test and answer are taken part by part: the search over distances is too long
 
 
 def parts_of_all(things: Iterable[Spending]) -> tuple[Parts, Adjacency | None]:
@@ -127,6 +128,8 @@ def _(event: events.SmoothNoise) -> Parts:
     extra, tail = event.lattice_loss or Fraction(0), event.exponent
     if tail is None:
         return ((Rescaled(event.noise, event.smoothness, event.scale, extra), 1),)
+    if not Fraction(101, 100) <= tail <= 100:  # as mechanisms have it; beyond, the search for the loss has no end
+        raise ParameterError("the cost of noise with a tail exponent below 1.01 or above 100 is not known.")
     loss = fraction_above(lambda: largest_loss(event.noise, tail, event.smoothness, event.scale).upper())
     return ((pure(loss + extra), 1),)
 
@@ -152,7 +155,9 @@ def _is_whole_distance(event: events.TestAndRelease) -> bool:
     test = event.test
     assert isinstance(test, events.LaplaceNoise | events.GaussianNoise), "the event has checked it"
     size = test.sensitivity if isinstance(test, events.LaplaceNoise) else test.sensitivity_squared
-    return test.step == size == 1 and event.threshold >= 0
+    spread = test.scale**2 if isinstance(test, events.LaplaceNoise) else test.variance
+    is_near = event.threshold <= _LARGEST_THRESHOLD and spread <= _LARGEST_THRESHOLD**2
+    return test.step == size == 1 and event.threshold >= 0 and is_near
 
 
 def _passes(event: events.TestAndRelease) -> Ball:

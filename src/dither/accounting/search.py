@@ -120,10 +120,14 @@ class Plan:
             step = self.fitted(step * max(0.9 * _SHRINKING * relative / lost, 0.1))
         return step
 
+    @property
+    def widest(self) -> float:
+        """How long the lattice has to be."""
+        return max(self.saddle.right - self.saddle.left, *(one.high - one.low for one in self.sketches))
+
     def fitted(self, step: float) -> float:
         """A step near this one that keeps the lattice below its limit and meets the atoms."""
-        widest = max(self.saddle.right - self.saddle.left, *(one.high - one.low for one in self.sketches))
-        step = max(step, widest / (0.9 * MOST_POINTS))
+        step = max(step, self.widest / (0.9 * MOST_POINTS))
         lattices = [(one.count * atoms.spacing, atoms.spacing) for one in self.sketches if (atoms := one.pair.atoms)]
         if not lattices:
             return step
@@ -205,10 +209,14 @@ def upper_epsilon(plan: Plan, delta: float, error: float) -> float:
     return max(found, 0.0)
 
 
-def upper_delta(groups: Groups, low: float, relative: float) -> float:
-    """An upper bound on δ(ε) for an ε of at least `low`, about `relative` above it; one pass."""
+def upper_delta(groups: Groups, low: float, relative: float, most_points: int = MOST_POINTS) -> float:
+    """An upper bound on δ(ε) for an ε of at least `low`, about `relative` above it; one pass.
+
+    With fewer points than that needs the bound is wider, and holds.
+    """
     plan = plan_for_epsilon(groups, low)
-    return plan.read(plan.step_for(relative / (1 + plan.saddle.tilt)), above=True).delta(low)
+    step = max(plan.step_for(relative / (1 + plan.saddle.tilt)), plan.widest / (0.9 * most_points))
+    return plan.read(plan.fitted(step), above=True).delta(low)
 
 
 def delta_bracket(groups: Groups, low: float, high: float, relative: float) -> Bracket:

@@ -12,13 +12,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from dither.accounting import compose
-from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter, pure_cost, zcdp_cost
+from dither.accounting.covering import keeps_pair, keeps_rho
+from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter
 from dither.adjacency import common
-from dither.errors import LedgerError, OverBudget, ParameterError
+from dither.errors import LedgerError, ParameterError
 from dither.events import Event, Stated, from_json, to_json
 from dither.measures import ZCDP, ApproxDP, PureDP
-from dither.measures.certified import read_above
 
 __all__ = [
     "Amounts",
@@ -121,13 +120,9 @@ def check_cost(event: Event, cost: Budget) -> None:
 def _covers(cost: Budget, event: Event) -> bool:
     """Remembered: the same question is asked again and again."""
     caps = amounts(cost)
-    try:
-        figures = [zcdp_cost(event)] if isinstance(cost, ZCDP) else [*pure_cost(event)]
-        if all(figure <= cap for figure, cap in zip(figures, caps.values(), strict=True)):
-            return True
-    except OverBudget:  # no finite sum covers it
-        pass
-    return isinstance(cost, ApproxDP) and read_above(compose([event]).delta(caps["epsilon"])) <= caps["delta"]
+    if isinstance(cost, ZCDP):
+        return keeps_rho(event, caps["rho"])
+    return keeps_pair(event, caps["epsilon"], caps["delta"])
 
 
 def write_amounts(figures: Amounts) -> dict[str, str]:

@@ -42,7 +42,10 @@ class DiscreteLaplace(Mirrored):
         shift, t = self.sensitivity, ball(self.scale)
         a = (-1 / t).exp()
         best = (-epsilon.expm1()).max(Ball(0))
-        for m in _candidates((shift - epsilon * t) / 2, 0, shift - 1):
+        candidates = _candidates((shift - epsilon * t) / 2, 0, shift - 1)
+        if _are_many(candidates):
+            return best.union(Ball(1))
+        for m in candidates:
             p = 1 - a ** (m + 1) / (1 + a)
             best = best.max(p - epsilon.exp() * a ** (shift - m) / (1 + a))
         return best
@@ -117,7 +120,10 @@ class DiscreteGaussian(Pair):
         shift = self.sensitivity
         best = (-epsilon.expm1()).max(Ball(0))
         place = epsilon * ball(self.variance) / shift - ball(Fraction(shift, 2))
-        for n in _candidates(place, -_FARTHEST, _FARTHEST):
+        candidates = _candidates(place, -_FARTHEST, _FARTHEST)
+        if _are_many(candidates):
+            return best.union(Ball(1))
+        for n in candidates:
             best = best.max(_ball_tail(self.variance, n) - epsilon.exp() * _ball_tail(self.variance, n + shift))
         return best
 
@@ -168,6 +174,7 @@ _LARGEST_SUMMED = 10**8
 _LARGEST_MU = 50  # of Δ/σ in floats
 _LARGEST_VARIANCE = 10**24
 _FARTHEST = 10**40
+_MOST_CANDIDATES = 64
 
 
 def _candidates(place: Ball, least: int, most: int) -> range:
@@ -175,6 +182,11 @@ def _candidates(place: Ball, least: int, most: int) -> range:
     low, high = _ceilings(place)
     first = min(max(low - 1, least), most)
     return range(first, min(max(high - 1, first), most) + 1)
+
+
+def _are_many(candidates: range) -> bool:
+    """Whether the place is known too roughly to look at all: then nothing is known but that δ is at most 1."""
+    return candidates.stop - candidates.start > _MOST_CANDIDATES
 
 
 def _ceilings(place: Ball) -> tuple[int, int]:
