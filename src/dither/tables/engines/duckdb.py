@@ -185,8 +185,7 @@ class DuckDB(Engine):
         listed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
         if names:
             self.backend.raw_sql(f"SET allowed_paths=[{listed}]")
-        for setting in _SEALED + _LOCKED:
-            self.backend.raw_sql(f"SET {setting}")
+        self.backend.raw_sql("; ".join(f"SET {setting}" for setting in _SEALED + _LOCKED))
 
     def catalogue(self, table: ir.Table) -> dict[str, str]:
         """The types of the relation, without their parameters: those of a DECIMAL or an ENUM change nothing."""
