@@ -101,11 +101,11 @@ def test_e63_a_text_that_is_not_utf8_is_no_key(spark: Any) -> None:
 
 def test_two_times_of_one_text_are_two_persons(spark: Any) -> None:
     """In the hour that the end of summer time repeats, two instants have one text."""
+    moments = [1730611800, 1730611800 + 3600]  # 3 November 2024 in New York, 01:30, twice
+    source = _source(spark, *(f"timestamp_seconds({moment})" for moment in moments))
     before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")  # Ibis has set it to UTC
     try:
-        moments = [1730611800, 1730611800 + 3600]  # 3 November 2024, 01:30, twice
-        source = _source(spark, *(f"timestamp_seconds({moment})" for moment in moments))
         table = BoundedTable(source.engine, source.table, Person("c", 1, 1), {})
         (row,) = opened(table.totals({"n": RowCount()}, 7))
         assert int(row["n"]) == 2
