@@ -87,7 +87,7 @@ class PostgreSQLDatabase:
         """One consistent view; writers go on."""
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
-    def written(self, *, synced: bool) -> None:
+    def written(self, connection: Connection, *, synced: bool) -> None:
         """Nothing can have come between: the server answers for its files."""
 
     def check(self, connection: Connection) -> None:

@@ -5,8 +5,10 @@ What is relied on, and why it is enough: ledger.md, "Durability".
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Engine
 
 from dither.errors import LedgerError
+from dither.ledger.files import Identity, OpenFiles, identity, is_a_mount_point, open_now
 
 __all__ = ["SQLiteFile"]
 
@@ -37,6 +40,34 @@ _CAUSES: Final = {
     sqlite3.SQLITE_READONLY: "the file or its folder cannot be written",
 }
 _Result = TypeVar("_Result")
+_OPENING = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child must not wait for a thread that it does not have
+    os.register_at_fork(before=_OPENING.acquire, after_in_parent=_OPENING.release, after_in_child=_OPENING.release)
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that is left open for good if the names of its files lead elsewhere.
+
+    Closing the last connection copies its log into the ledger, and deletes the log by its name: that of others, here.
+    """
+
+    files: OpenFiles | None = None
+
+    def close(self) -> None:
+        """Close it, unless that would harm the files of others."""
+        if self.files is None or self.files.are_in_place:
+            super().close()
+        else:
+            _leave_open(self)
+
+    def __del__(self) -> None:
+        if self.files is not None and not self.files.are_in_place:
+            _leave_open(self)
+
+
+def _leave_open(connection: _Connection) -> None:
+    """One reference that is never given back, so that Python does not close it at its end either."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 @dataclass
@@ -44,7 +75,7 @@ class SQLiteFile:
     """The file at `path`, shared by any number of processes and threads of one machine."""
 
     path: Path
-    _inode: tuple[int, int] | None = field(default=None, init=False)
+    _inode: Identity | None = field(default=None, init=False)
     _names_are_durable: bool = field(default=False, init=False)
 
     @property
@@ -60,11 +91,34 @@ class SQLiteFile:
         """As many connections as there are threads that use them at once; none is shared by two."""
         url = sql.URL.create("sqlite", database=str(self.path))
         # The driver waits a second at a time, so that Ctrl-C is heard; `_patiently` repeats.
-        engine = sql.create_engine(url, max_overflow=-1, connect_args={"timeout": 1, "isolation_level": None})
-        sql.event.listen(engine, "connect", self._connected)
+        settings = {"timeout": 1, "isolation_level": None, "factory": _Connection}
+        engine = sql.create_engine(url, max_overflow=-1, connect_args=settings)
+        sql.event.listen(engine, "do_connect", self._connected)
         return engine
 
-    def _connected(self, connection: sqlite3.Connection, _record: Any) -> None:
+    def _connected(self, dialect: Any, _record: Any, arguments: Any, named: Any) -> _Connection:
+        """A connection that knows its files. One at a time: what was opened meanwhile is its own."""
+        if is_a_mount_point(self.path):
+            raise LedgerError(
+                f"the ledger {self.name} is mounted as a single file, so that it would have a log of its own in each "
+                "place where it is mounted. Mount its folder instead."
+            )
+        with _OPENING:
+            before = open_now() or {}
+            connection: _Connection = dialect.connect(*arguments, **named)
+            try:
+                self._prepare(connection)
+                connection.files = OpenFiles.now(self.path, before)
+                self._inode = self._inode or self._identity()
+                self._check(connection)
+            except BaseException:
+                connection.close()
+                raise
+        self._names_are_durable = False  # this connection may have created the file or its log
+        return connection
+
+    def _prepare(self, connection: _Connection) -> None:
+        """Refuse what is no ledger; then open the log."""
         for setting in _SETTINGS:
             connection.execute(f"PRAGMA {setting}")
         # Looked at before anything is changed: the file may be somebody else's database.
@@ -78,8 +132,7 @@ class SQLiteFile:
             raise LedgerError(
                 f"the ledger {self.name} cannot have a write-ahead log where it lies. Put it on a local disk."
             )
-        self._inode = self._inode or self._identity()
-        self._names_are_durable = False  # this connection may have created the file or its log
+        _patiently(lambda: connection.execute("SELECT name FROM sqlite_master").fetchall())  # opens the log's index
 
     def begin_writing(self, connection: Connection, *, synced: bool) -> None:
         """Take the lock before reading, so that what is read stays true until the end of the transaction.
@@ -89,38 +142,43 @@ class SQLiteFile:
         driver: Any = connection.connection.driver_connection
         driver.execute(f"PRAGMA {_SYNCED if synced else _UNSYNCED}")
         _patiently(lambda: driver.execute("BEGIN IMMEDIATE"))
+        self._check(driver)
 
     def begin_reading(self, connection: Connection) -> None:
         """One consistent view; writers go on."""
         driver: Any = connection.connection.driver_connection
         _patiently(lambda: driver.execute("BEGIN"))
+        self._check(driver)
 
-    def written(self, *, synced: bool) -> None:
+    def written(self, connection: Connection, *, synced: bool) -> None:
         """After a commit: the names of the file and of its log are on disk too, and are still theirs.
 
         SQLite syncs the folder of a new log, but does not look whether that worked.
         """
-        if self._identity() != self._inode or not os.path.exists(f"{self.path}-wal"):
-            raise LedgerError(
-                f"the ledger {self.name} or its -wal file was moved, replaced or deleted while it was in use. "
-                "No answer was given. Put both back and start again."
-            )
+        self._check(connection.connection.driver_connection)
         if synced and not self._names_are_durable:
             _sync_folder(self.path.parent)
             self._names_are_durable = True
 
-    def _identity(self) -> tuple[int, int] | None:
+    def _check(self, connection: Any) -> None:
+        """Refuse to go on if a name leads elsewhere than when this connection opened it.
+
+        Else the next process would open another log than this one, and neither would know what the other spends.
+        """
+        if self._identity() != self._inode or not connection.files.are_in_place:
+            raise LedgerError(
+                f"the ledger {self.name}, its -wal or its -shm file was moved, replaced or deleted while it was in "
+                "use. No answer was given. Put them back and start again."
+            )
+
+    def _identity(self) -> Identity | None:
         """Which file has the name now."""
-        try:
-            found = os.stat(self.path)
-        except FileNotFoundError:
-            return None
-        if found.st_nlink != 1:
+        if (found := identity(self.path)) is not None and os.stat(self.path).st_nlink != 1:
             raise LedgerError(
                 f"the ledger {self.name} has several names (hard links), each of which would have a log of its own. "
                 "Keep one name; symbolic links are fine."
             )
-        return found.st_dev, found.st_ino
+        return found
 
     def check(self, connection: Connection) -> None:
         """Pages, types and indexes fit together."""

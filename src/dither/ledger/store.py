@@ -82,7 +82,7 @@ class Place(Protocol):
     def engine(self) -> Engine: ...
     def begin_writing(self, connection: Connection, *, synced: bool) -> None: ...
     def begin_reading(self, connection: Connection) -> None: ...
-    def written(self, *, synced: bool) -> None: ...
+    def written(self, connection: Connection, *, synced: bool) -> None: ...
     def check(self, connection: Connection) -> None: ...
     def cause(self, error: BaseException) -> str: ...
 
@@ -138,13 +138,14 @@ class Store:
         If it is not `synced`, a power cut may take it back, with all that was written after it and is not synced.
         """
         with self._speaking():
-            with self._connected() as connection, connection.begin():
-                self._place.begin_writing(connection, synced=synced)
-                is_older = self._version == OLDER
-                if is_older:  # from now on it may hold what an older dither does not know
-                    connection.execute(_format.update().where(_format.c.version == OLDER).values(version=FORMAT))
-                yield connection
-            self._place.written(synced=synced)
+            with self._connected() as connection:
+                with connection.begin():
+                    self._place.begin_writing(connection, synced=synced)
+                    is_older = self._version == OLDER
+                    if is_older:  # from now on it may hold what an older dither does not know
+                        connection.execute(_format.update().where(_format.c.version == OLDER).values(version=FORMAT))
+                    yield connection
+                self._place.written(connection, synced=synced)
             if is_older:
                 self._version = FORMAT
 
