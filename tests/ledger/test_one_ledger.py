@@ -3,13 +3,16 @@
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sqlalchemy as sql
 
-from dither.errors import LedgerError
+from dither.errors import LedgerError, OverBudget
 from dither.ledger import Ledger, files
 from tests.ledger.spender import BUDGET, EVENT
 from tests.servers import missing
@@ -202,3 +205,155 @@ def test_a_folder_may_be_mounted_twice(folder: Path, processes: ExitStack) -> No
     assert first("charge") == "done"
     assert second("charge").startswith("OverBudget")
     assert second("look") == "1"
+
+
+# ------------------------------------------------------------ schemas of PostgreSQL
+
+
+def administered(database: str, *statements: str) -> None:
+    """As the owner of the server."""
+    engine = sql.create_engine(database.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+    engine.dispose()
+
+
+@pytest.fixture
+def roles(database: str) -> tuple[str, str]:
+    """Two roles with schemas of their own, as URLs; neither may create anything in public."""
+    for name in ("ada", "bob"):
+        administered(
+            database,
+            f"DO $$ BEGIN CREATE ROLE {name} LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+            f"CREATE SCHEMA {name} AUTHORIZATION {name}",
+        )
+    administered(database, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    return database.replace("//dither@", "//ada@"), database.replace("//dither@", "//bob@")
+
+
+def test_d49_two_roles_with_schemas_of_their_own_have_one_ledger(database: str, roles: tuple[str, str]) -> None:
+    """Each would find no table where it looks, make its own, and spend the whole budget."""
+    first, second = roles
+    ledger = Ledger(first)
+    ledger.open_account("visits", BUDGET)
+    ledger.charge("visits", EVENT, BUDGET, "how many?")
+    with pytest.raises(LedgerError, match=r"has its ledger in the schema ada.*one database holds one ledger"):
+        Ledger(second)
+    administered(database, "ALTER ROLE bob IN DATABASE ledger SET search_path = bob, ada")
+    with pytest.raises(LedgerError, match=r"has its ledger in the schema ada.* grant it USAGE there"):
+        Ledger(second)
+    administered(database, "GRANT USAGE ON SCHEMA ada TO bob")
+    with pytest.raises(LedgerError, match=r"may not use the ledger .* grant SELECT and INSERT on dither_entries"):
+        Ledger(second)
+    administered(database, "GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA ada TO bob")
+    other = Ledger(second)
+    with pytest.raises(OverBudget):
+        other.charge("visits", EVENT, BUDGET, "how many?")
+    assert other.verify() == 2
+    ledger.close()
+    other.close()
+
+
+def test_d49_two_ledgers_in_one_database_are_refused(database: str, roles: tuple[str, str]) -> None:
+    """As an older dither made them."""
+    Ledger(roles[0]).close()
+    administered(
+        database,
+        "CREATE TABLE bob.dither_entries (LIKE ada.dither_entries)",
+        "CREATE TABLE bob.dither_format (LIKE ada.dither_format)",
+    )
+    for place in (database, *roles):
+        with pytest.raises(LedgerError, match=r"in the schemas ada, bob, and one database holds one ledger"):
+            Ledger(place)
+
+
+def test_d49_a_ledger_in_the_usual_schema_is_everybodys(database: str, roles: tuple[str, str]) -> None:
+    """Made by who may; found by roles that look into their own schema first."""
+    ledger = Ledger(database)
+    ledger.open_account("visits", BUDGET)
+    administered(database, "GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public TO ada, bob")
+    first, second = (Ledger(place) for place in roles)
+    first.charge("visits", EVENT, BUDGET, "how many?")
+    with pytest.raises(OverBudget):
+        second.charge("visits", EVENT, BUDGET, "how many?")
+    for each in (ledger, first, second):
+        assert each.verify() == 2
+        each.close()
+
+
+@pytest.mark.parametrize("path", ["pg_temp, public", "evil, pg_catalog, public", "evil, public", ""], ids=repr)
+def test_d49_a_hostile_search_path_changes_nothing(database: str, path: str) -> None:
+    """Tables of the session, and functions and tables of other schemas, in the place of ours."""
+    ledger = Ledger(database)
+    ledger.open_account("visits", BUDGET)
+    administered(
+        database,
+        "CREATE SCHEMA evil",
+        "CREATE FUNCTION evil.max(bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint'",
+        "CREATE FUNCTION evil.pg_advisory_xact_lock(int) RETURNS void LANGUAGE sql AS 'SELECT'",
+        "CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text LANGUAGE sql AS 'SELECT $1'",
+        "CREATE VIEW evil.pg_class AS SELECT 1 AS nothing",
+        f"ALTER ROLE dither IN DATABASE ledger SET search_path = {path or repr('')}",
+    )
+    other = Ledger(database)
+
+    def shadows(connection: Any, _record: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TEMPORARY TABLE dither_entries (LIKE public.dither_entries)")
+            cursor.execute("CREATE TEMPORARY TABLE dither_format (LIKE public.dither_format)")
+        connection.commit()
+
+    other.close()
+    sql.event.listen(other._store._engine, "connect", shadows)
+    other.charge("visits", EVENT, BUDGET, "how many?")
+    with pytest.raises(OverBudget):
+        ledger.charge("visits", EVENT, BUDGET, "how many?")
+    assert ledger.verify() == other.verify() == 2
+    ledger.close()
+    other.close()
+    administered(database, "ALTER ROLE dither IN DATABASE ledger RESET search_path")
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        "CREATE VIEW public.dither_entries AS SELECT * FROM kept",
+        "CREATE UNLOGGED TABLE public.dither_entries (LIKE kept)",
+        "CREATE TABLE public.dither_entries (LIKE kept) PARTITION BY LIST (kind)",
+    ],
+)
+def test_d49_what_is_no_ordinary_table_is_refused(database: str, instead: str) -> None:
+    """A view leads elsewhere, and an unlogged table is empty after a crash."""
+    Ledger(database).close()
+    administered(database, "ALTER TABLE dither_entries RENAME TO kept", instead)
+    with pytest.raises(LedgerError, match="not in ordinary tables"):
+        Ledger(database)
+
+
+def test_a_role_that_may_create_nothing_is_told(database: str, roles: tuple[str, str]) -> None:
+    administered(database, "DROP SCHEMA ada")
+    with pytest.raises(LedgerError, match=r"may not make a ledger .* Grant CREATE on the schema public"):
+        Ledger(roles[0])
+
+
+def test_d49_roles_that_make_a_ledger_at_once_make_one(database: str, roles: tuple[str, str]) -> None:
+    """Eight threads of two roles: what one made is seen by the others before they make theirs."""
+    made: list[str] = []
+    together = threading.Barrier(8)
+
+    def make(place: str) -> None:
+        together.wait()
+        try:
+            Ledger(place).close()
+        except LedgerError:
+            return
+        made.append(place)
+
+    threads = [threading.Thread(target=make, args=(place,)) for place in roles * 4]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(made)) == 1, "those of the other role are refused"
+    assert len(made) == 4

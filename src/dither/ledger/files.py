@@ -90,22 +90,25 @@ def is_a_mount_point(path: Path) -> bool:
     One file that is mounted twice, as containers do it, would have two logs. A folder may be mounted as often as one
     likes: the log is in it.
     """
-    there = [name for name in _names(path) if os.path.exists(name)]
-    return any(_mount(name) != _mount(path.parent) for name in there)
+    found = [_mount(name) for name in _names(path)]
+    return any(each not in (None, _mount(path.parent)) for each in found)
 
 
-def _mount(path: str | Path) -> int:
-    """The mount in which a path lies; the device where the system does not number its mounts.
+def _mount(path: str | Path) -> int | None:
+    """The mount in which a path lies, None if there is nothing; the device where the system does not number mounts.
 
     A bind mount has the device of what is mounted. O_PATH looks without opening: closing it gives up no lock.
     """
-    if not hasattr(os, "O_PATH"):
-        return os.stat(path).st_dev
-    number = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        if not hasattr(os, "O_PATH"):
+            return os.stat(path).st_dev
+        number = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
     try:
         with open(f"/proc/self/fdinfo/{number}", encoding="ascii") as lines:
             return next(int(line.split()[1]) for line in lines if line.startswith("mnt_id:"))
     except (FileNotFoundError, StopIteration):
-        return os.stat(path).st_dev
+        return os.fstat(number).st_dev
     finally:
         os.close(number)

@@ -5,7 +5,8 @@ What is relied on, and why it is enough: ledger.md, "PostgreSQL".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import sqlalchemy as sql
@@ -22,11 +23,30 @@ _WAIT_SECONDS = 120
 _CONNECT_SECONDS = 30
 
 
-@dataclass(frozen=True)
+_PINNED: Final = "pg_catalog, pg_temp"
+"""The search path of every transaction: functions and operators are the server's, whatever others define. Our tables
+are named with their schema, so that no table of a session (pg_temp) and no schema of a role stands in their place."""
+
+_USUAL: Final = "public"
+_FOUND: Final = """
+    SELECT n.nspname, c.relname, c.relkind, c.relpersistence,
+           has_table_privilege(c.oid, 'SELECT')
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relname = ANY (%(names)s) AND c.relpersistence <> 't'
+"""
+_MAY_CREATE: Final = (
+    "SELECT nspname FROM pg_catalog.pg_namespace "
+    "WHERE nspname = ANY (%(names)s) AND has_schema_privilege(oid, 'CREATE') AND has_schema_privilege(oid, 'USAGE')"
+)
+
+
+@dataclass
 class PostgreSQLDatabase:
     """The database at `url`."""
 
     url: sql.URL
+    _path: tuple[str, ...] = field(default=(), init=False)
+    """The schemas that the role looks into, as its connection says."""
 
     @property
     def name(self) -> str:
@@ -54,7 +74,7 @@ class PostgreSQLDatabase:
 
     def _connected(self, connection: Any, _record: Any) -> None:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT current_setting('fsync'), current_setting('server_encoding')")
+            cursor.execute("SELECT pg_catalog.current_setting('fsync'), pg_catalog.current_setting('server_encoding')")
             fsync, encoding = cursor.fetchone()
         connection.rollback()
         if fsync != "on":
@@ -64,6 +84,54 @@ class PostgreSQLDatabase:
             )
         if encoding != "UTF8":
             raise LedgerError(f"the database of the ledger {self.name} must have the encoding UTF8, not {encoding}.")
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_catalog.current_schemas(false)")
+            (schemas,) = cursor.fetchone()
+        connection.rollback()
+        self._path = tuple(name for name in schemas if not name.startswith("pg_"))
+
+    def schema(self, connection: Connection, names: Collection[str]) -> str:
+        """Where the tables of these names are, in whichever schema of the database; if nowhere, where they belong.
+
+        Roles with schemas of their own would else have a ledger, and a budget, each. Everybody may read the list of
+        tables, so that one is found even by a role that may not look into it.
+        """
+        found = connection.exec_driver_sql(_FOUND, {"names": list(names)}).all()
+        schemas = sorted({str(row[0]) for row in found})
+        if not schemas:
+            return self._home(connection)
+        if len(schemas) > 1:
+            raise LedgerError(
+                f"the database of the ledger {self.name} has tables of a ledger in the schemas {', '.join(schemas)}, "
+                "and one database holds one ledger. Keep the one that was charged, and rename or drop the others."
+            )
+        (schema,) = schemas
+        if schema not in (_USUAL, *self._path):
+            raise LedgerError(
+                f"the database of the ledger {self.name} has its ledger in the schema {schema}, which this role does "
+                "not look into, and one database holds one ledger. If it is the role's, put that schema on its "
+                "search_path and grant it USAGE there."
+            )
+        if any(kind != "r" or persistence != "p" for _, _, kind, persistence, _ in found):
+            raise LedgerError(f"the ledger {self.name} is not in ordinary tables. Restore it from a copy.")
+        if not all(may_read for *_, may_read in found):
+            raise LedgerError(
+                f"this role may not use the ledger {self.name} in the schema {schema}. Let the owner of its tables "
+                f"grant SELECT and INSERT on {' and '.join(sorted(names))}."
+            )
+        return schema
+
+    def _home(self, connection: Connection) -> str:
+        """Where a new ledger is made: where everybody looks, or else in the first schema of this role."""
+        asked = [_USUAL, *self._path]
+        may = set(connection.exec_driver_sql(_MAY_CREATE, {"names": asked}).scalars())
+        schema = next((name for name in asked if name in may), None)
+        if schema is None:
+            raise LedgerError(
+                f"this role may not make a ledger in {self.name}. Grant CREATE on the schema {_USUAL}, or make the "
+                "ledger with a role that may."
+            )
+        return schema
 
     def begin_writing(self, connection: Connection, *, synced: bool) -> None:
         """One writer at a time, and a commit that waits for the disk, whatever the server's default is.
@@ -76,16 +144,22 @@ class PostgreSQLDatabase:
         the first statement, before the lock is granted, and would miss it.
         """
         connection.exec_driver_sql(
-            "SELECT set_config('lock_timeout', %(wait)s, true), set_config('synchronous_commit', "
-            "CASE WHEN NOT %(synced)s THEN 'off' "
+            "SELECT pg_catalog.set_config('search_path', %(path)s, true), "
+            "pg_catalog.set_config('lock_timeout', %(wait)s, true)",
+            {"path": _PINNED, "wait": f"{int(_WAIT_SECONDS * 1000)}ms"},
+        )
+        connection.exec_driver_sql(
+            "SELECT set_config('synchronous_commit', CASE WHEN NOT %(synced)s THEN 'off' "
             "WHEN current_setting('synchronous_commit') = 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)",
-            {"wait": f"{int(_WAIT_SECONDS * 1000)}ms", "synced": synced},
+            {"synced": synced},
         )
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(lock)s)", {"lock": _LOCK})
 
     def begin_reading(self, connection: Connection) -> None:
         """One consistent view; writers go on."""
-        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        connection.exec_driver_sql(
+            f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL search_path = {_PINNED}"
+        )
 
     def written(self, connection: Connection, *, synced: bool) -> None:
         """Nothing can have come between: the server answers for its files."""

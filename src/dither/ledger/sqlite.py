@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -133,6 +133,9 @@ class SQLiteFile:
                 f"the ledger {self.name} cannot have a write-ahead log where it lies. Put it on a local disk."
             )
         _patiently(lambda: connection.execute("SELECT name FROM sqlite_master").fetchall())  # opens the log's index
+
+    def schema(self, connection: Connection, names: Collection[str]) -> None:
+        """A file has none."""
 
     def begin_writing(self, connection: Connection, *, synced: bool) -> None:
         """Take the lock before reading, so that what is read stays true until the end of the transaction.

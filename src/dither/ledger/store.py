@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -80,6 +80,7 @@ class Place(Protocol):
     def name(self) -> str: ...
     def is_there(self) -> bool: ...
     def engine(self) -> Engine: ...
+    def schema(self, connection: Connection, names: Collection[str]) -> str | None: ...
     def begin_writing(self, connection: Connection, *, synced: bool) -> None: ...
     def begin_reading(self, connection: Connection) -> None: ...
     def written(self, connection: Connection, *, synced: bool) -> None: ...
@@ -107,6 +108,7 @@ class Store:
     def __init__(self, location: str | os.PathLike[str], *, create: bool = True) -> None:
         self._place = _place(location)
         self._version: int | None = None
+        self._schema: str | None = None
         self._process = os.getpid()
         self._engine = self._place.engine()
         try:
@@ -119,17 +121,28 @@ class Store:
         """Create the tables if there are none, or refuse to."""
         if create or self._place.is_there():  # to look into a file would make it
             with self.reading() as connection:
-                self._version = _version(connection)
+                self._version = self._found(connection)
                 if self._version is not None:
                     return
         if not create:
             raise LedgerError(f"there is no ledger at {self._place.name}. Check the place; nothing was made there.")
         with self.writing() as connection:
-            self._version = _version(connection)  # another process may have been faster
+            self._version = self._found(connection)  # another process may have been faster
             if self._version is None:
-                _tables.create_all(connection)
+                _tables.create_all(self._named(connection), checkfirst=False)
                 connection.execute(_format.insert().values(version=FORMAT))
                 self._version = FORMAT
+
+    def _found(self, connection: Connection) -> int | None:
+        """The version of the ledger that is there, if one is, and where its tables are."""
+        self._schema = self._place.schema(connection, list(_tables.tables))
+        return _version(self._named(connection), self._schema)
+
+    def _named(self, connection: Connection) -> Connection:
+        """A connection whose statements name our tables with their schema."""
+        if self._schema is None:
+            return connection
+        return connection.execution_options(schema_translate_map={None: self._schema})
 
     @contextmanager
     def writing(self, *, synced: bool = True) -> Iterator[Connection]:
@@ -165,7 +178,7 @@ class Store:
         if os.getpid() != self._process:  # a connection is never shared with a child
             _INHERITED.append(self._engine)
             self._engine, self._process = self._place.engine(), os.getpid()
-        return self._engine.connect()
+        return self._named(self._engine.connect())
 
     @contextmanager
     def _speaking(self) -> Iterator[None]:
@@ -239,9 +252,9 @@ def _read(row: Any) -> Row:
     return entry, key
 
 
-def _version(connection: Connection) -> int | None:
+def _version(connection: Connection, schema: str | None) -> int | None:
     """The format of the ledger, None if there are no tables yet; parts of a ledger and newer ledgers are refused."""
-    present = set(sql.inspect(connection).get_table_names()) & set(_tables.tables)
+    present = set(sql.inspect(connection).get_table_names(schema)) & set(_tables.tables)
     if not present:
         return None
     if present != set(_tables.tables):
