@@ -38,7 +38,7 @@ def fresh_database(server_url: str, options: str = "") -> Iterator[Database]:
     """A new database on the server."""
     name = f"fresh_{next(_NUMBERS)}"
     with psycopg.connect(server_url, autocommit=True) as server:
-        server.execute(sql.SQL("CREATE DATABASE {} " + options).format(sql.Identifier(name)))  # type: ignore[arg-type]
+        server.execute(sql.SQL("CREATE DATABASE {} " + options).format(sql.Identifier(name)))
         try:
             url = server_url.rpartition("/")[0] + f"/{name}"
             with psycopg.connect(url, autocommit=True) as connection:

@@ -46,7 +46,7 @@ def server() -> Iterator[PostgresServer]:
 
 
 def _dataset(source: Any, folder: Path, **more: Any) -> dp.Dataset:
-    table = {"table": "visits"} if isinstance(source, str) else {"identity": "visits"}
+    table: dict[str, Any] = {"table": "visits"} if isinstance(source, str) else {"identity": "visits"}
     return dp.Dataset(source, unit=dp.Rows(), budget=dp.PureDP(10**8), ledger=folder / "l", **table, **more)
 
 

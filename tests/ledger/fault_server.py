@@ -68,9 +68,9 @@ def child(order: dict[str, Any], say: int) -> None:
     SHIM.faults_arm(order["folder"].encode(), order["at"], order["fault"], int(order["goes_on"]))
     steps = Steps(order["dies"], order["size"], order.get("fails", False))
     if order["dies"] == "failed":
-        Ledger.failed = lambda ledger, charge: steps.reach("failed")  # type: ignore[method-assign]
+        Ledger.failed = lambda ledger, charge: steps.reach("failed")  # type: ignore[method-assign, assignment]
     if order.get("impatient"):
-        ledger_module.WAIT_SECONDS = -1  # type: ignore[misc]
+        ledger_module.WAIT_SECONDS = -1  # type: ignore[attr-defined]
     door = None
     for key in order["keys"]:
         try:

@@ -121,7 +121,7 @@ def _written(of: int, value: Any) -> bytes:
     if of == 7:
         return bytes(value)
     if of == 8:
-        return _of_number(len(value)) + value
+        return _of_number(len(value)) + bytes(value)
     return _written_list(*value) if of in (9, 10) else _written_struct(value)
 
 
