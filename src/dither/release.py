@@ -7,7 +7,7 @@ not been asked; only `Door.release` asks it, and only after the ledger has the c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -94,10 +94,11 @@ class Door:
 
 def _drawn(exact: Sequence[ExactAggregate], draw: Callable[[Sequence[Batches]], pa.Table]) -> pa.Table | None:
     """The answer, or None if there is none. What went wrong is forgotten here: it would travel with an error."""
-    try:
-        return draw([each._open() for each in exact])
-    except Exception:
-        return None
+    with ExitStack() as opened:  # a connection is given back by the thread that holds it, also after a failure
+        try:
+            return draw([opened.enter_context(closing(each._open())) for each in exact])
+        except Exception:
+            return None
 
 
 def _written(table: pa.Table) -> bytes:

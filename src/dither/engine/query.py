@@ -33,6 +33,7 @@ from dither.tables import (
     arrow_table,
     columns_of,
     different,
+    few_steps,
     filtered,
     joined,
     kinds_of,
@@ -96,8 +97,10 @@ class Query(Shortcuts):
                 raise refused_column(name, refused[name])
 
     def _with(self, *words: str, **changes: Any) -> Query:
-        if "_table" in changes and self.origin._source.has_types:
-            no_text_is_read(changes["_table"])
+        if "_table" in changes:
+            few_steps(changes["_table"])
+            if self.origin._source.has_types:
+                no_text_is_read(changes["_table"])
         fields = {name: getattr(self, name) for name in ("origin", "_table", "keys", "public_keys", "_key_table")}
         return Query(**{**fields, **changes}, words=(*self.words, *words))
 

@@ -1,7 +1,7 @@
 """The only room that touches rows, and the only one that imports Ibis: dataset → bounded table → exact aggregate."""
 
 from dither.tables.bounded import BoundedTable, ExactAggregate
-from dither.tables.compiled import different, kinds_of, missing_column, shown, with_values
+from dither.tables.compiled import different, few_steps, kinds_of, missing_column, shown, with_values
 from dither.tables.engines.entry import refused_column
 from dither.tables.expression import Column, Expression, col, columns_of, if_else
 from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
@@ -30,6 +30,7 @@ __all__ = [
     "col",
     "columns_of",
     "different",
+    "few_steps",
     "filtered",
     "if_else",
     "is_frame",

@@ -16,7 +16,7 @@ person at a time.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,13 +48,15 @@ class ExactAggregate:
 
     _engine: Engine
     _expression: ir.Table
+    _form: int
+    """Equal for questions that differ in nothing but the salt."""
 
     def _rehearse(self) -> None:
         """Refuse it, free of charge, if the engine cannot be asked, or cannot run it on a table without rows."""
         self._engine.ready()
-        self._engine.rehearse(self._expression)
+        self._engine.rehearse(self._expression, self._form)
 
-    def _open(self) -> Iterator[pa.RecordBatch]:
+    def _open(self) -> Generator[pa.RecordBatch]:
         """Keys and whole numbers, in batches of groups. Called by `dither.release` alone, after the charge."""
         return self._engine.fetch(self._expression)
 
@@ -98,7 +100,7 @@ class BoundedTable:
         """One row per group: its keys and its `measures`."""
         each = self._reduced(measures, salt)
         sums = {name: self.engine.total(each[name]) for name in measures}
-        return self._grouped(each, sums)
+        return self._grouped(each, sums, measures)
 
     def bins(self, of: Expression, lattice: Lattice, count: int, salt: int) -> ExactAggregate:
         """One row per group and bin that is not empty: its keys, `dither_bin` and `dither_rows`.
@@ -111,12 +113,13 @@ class BoundedTable:
         # Steps have 24 bits and bins 20, so the quotient of doubles has the right whole part.
         scaled = (rows["dither_value"] * count).cast("float64") / float(lattice.width)
         binned = rows.mutate(dither_bin=clamped(scaled.floor().cast("int64"), 0, count - 1))
-        return self._asked(binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count()))
+        counted = binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count())
+        return self._asked(counted, "bins", of, lattice, count)
 
     def distinct(self, of: Expression, salt: int) -> ExactAggregate:
         """One row per group: its keys and `dither_distinct`, the number of different values."""
         rows = self._few_rows(of, salt)
-        return self._grouped(rows, {"dither_distinct": rows["dither_value"].nunique().cast("int64")})
+        return self._grouped(rows, {"dither_distinct": rows["dither_value"].nunique().cast("int64")}, "distinct", of)
 
     def tally(self, of: Expression, values: pa.Array, salt: int) -> ExactAggregate:
         """One row per group and value that occurs: its keys, `dither_value` and `dither_rows`.
@@ -125,16 +128,20 @@ class BoundedTable:
         """
         kind = kind_of(ibis.null(dt.DataType.from_pyarrow(values.type)))
         rows = self._few_rows(of, salt, lambda value: of_kind(value, kind))
-        return self._asked(rows.group_by([*self.keys, "dither_value"]).aggregate(dither_rows=rows.count()))
+        counted = rows.group_by([*self.keys, "dither_value"]).aggregate(dither_rows=rows.count())
+        return self._asked(counted, "tally", of, kind)
 
-    def _grouped(self, table: ir.Table, totals: Mapping[str, Any]) -> ExactAggregate:
+    def _grouped(self, table: ir.Table, totals: Mapping[str, Any], *said: Any) -> ExactAggregate:
         grouped = table.group_by(list(self.keys)).aggregate(**totals) if self.keys else table.aggregate(**totals)
-        return self._asked(grouped)
+        return self._asked(grouped, *said)
 
-    def _asked(self, question: ir.Table) -> ExactAggregate:
+    def _asked(self, question: ir.Table, *said: Any) -> ExactAggregate:
+        """The question, and its form: the table and what was `said` of it."""
         if self.has_types:
             no_text_is_read(question)
-        return ExactAggregate(self.engine, question)
+        known = None if self.public_keys is None else self.public_keys.op()
+        form = hash((self.rows.op(), self.unit, repr(self.keys), known, self.has_many_groups, repr(said)))
+        return ExactAggregate(self.engine, question, form)
 
     def _attributed(self, wanted: Mapping[str, Expression]) -> ir.Table:
         """Rows of a known person in a wanted group: who, the keys, and the wanted values."""

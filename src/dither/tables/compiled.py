@@ -1,7 +1,8 @@
 """Expressions in the words of the engine.
 
 Each operation becomes a column of its own, and operations of one depth are added together, so that a query grows with
-the expression and not with its repetitions: `tame` names its argument several times.
+the expression and not with its repetitions: `tame` names its argument several times. Results of arithmetic become tame
+where they are used, so that an operation takes one step.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = [
     "between",
     "clamped",
     "different",
+    "few_steps",
     "kind_of",
     "kinds_of",
     "missing_column",
@@ -39,6 +41,8 @@ _OURS: Final = "dither "
 _PREFIX: Final = f"{_OURS}part "
 ARITHMETIC_PREFIX: Final = f"{_PREFIX}of arithmetic "
 """How columns begin that hold one operation each which is named several times by the next one."""
+_MOST_STEPS: Final = 60
+"""Of 85 or more, the query is nested too deep to be written."""
 _ALL_WHOLE: Final = 2.0**53
 """Doubles of at least this magnitude are whole numbers, and not all whole numbers are among them."""
 
@@ -53,17 +57,29 @@ def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Ta
     names: dict[int, str] = {}
     levels: dict[int, list[Operation]] = {}
     for expression in expressions.values():
-        _collect(expression, levels)
+        for part in _columns_of_their_own(expression):
+            _collect(part, levels)
     staged = table
     for depth in sorted(levels):
         new = list({id(operation): operation for operation in levels[depth]}.values())  # each once, if used repeatedly
-        names |= {id(each): f"{_prefix(each)}{len(names) + index}" for index, each in enumerate(new)}
-        raw = {names[id(each)]: _operation(each, [_value(part, staged, names) for part in each.parts]) for each in new}
-        staged = staged.mutate(**raw)
-        tamed = {names[id(each)]: tame(staged[names[id(each)]]) for each in new if each.verb in ARITHMETIC}
-        staged = staged.mutate(**tamed) if tamed else staged
-    finished = staged.mutate(**{name: _value(each, staged, names) for name, each in expressions.items()})
-    return finished.drop(*names.values()) if names else finished
+        named = {id(each): f"{_prefix(each)}{len(names) + index}" for index, each in enumerate(new)}
+        staged = staged.mutate(**{named[id(each)]: _computed(each, staged, names) for each in new})
+        names |= named
+    values = {name: _value(expression, staged, names) for name, expression in expressions.items()}
+    return staged.select(**{name: staged[name] for name in table.columns} | values)
+
+
+def few_steps(table: ir.Table) -> None:
+    """Refuse a table that takes more steps than engines can be asked for: each is a SELECT inside of the next one."""
+    count, below = 0, table.op()
+    while below is not None:
+        count += 1
+        below = getattr(below, "parent", None) or getattr(below, "first", None)  # of a join
+    if count > _MOST_STEPS:
+        raise ParameterError(
+            f"a question takes at most {_MOST_STEPS} steps, and this one would take {count}. A filter takes some, and each "
+            "operation on the result of another. Say more in one with_columns, or compute columns in the source."
+        )
 
 
 def kind_of(value: ir.Value) -> str:
@@ -182,13 +198,24 @@ def _collect(expression: Expression, levels: dict[int, list[Operation]]) -> int:
     return depth
 
 
+def _columns_of_their_own(expression: Expression) -> tuple[Expression, ...]:
+    """What the last step, which makes the value itself, finds in columns: what it names several times, and the parts
+    of what it names once."""
+    if not isinstance(expression, Operation):
+        return ()
+    return (expression,) if expression.verb in ARITHMETIC else expression.parts
+
+
 def _prefix(operation: Operation) -> str:
     return ARITHMETIC_PREFIX if operation.verb in ARITHMETIC else _PREFIX
 
 
 def _value(expression: Expression, table: ir.Table, names: Mapping[int, str]) -> Any:
     if isinstance(expression, Operation):
-        return table[names[id(expression)]]
+        name = names.get(id(expression))
+        if name is None:
+            return _computed(expression, table, names)
+        return tame(table[name]) if expression.verb in ARITHMETIC else table[name]
     if isinstance(expression, Literal):
         value = expression.value
         of = {bool: "boolean", int: "int64", float: "float64", str: "string", date: "date"}[type(value)]
@@ -198,6 +225,10 @@ def _value(expression: Expression, table: ir.Table, names: Mapping[int, str]) ->
     if expression.name not in table.columns:
         raise missing_column(expression.name, shown(table))
     return table[expression.name]
+
+
+def _computed(operation: Operation, table: ir.Table, names: Mapping[int, str]) -> Any:
+    return _operation(operation, [_value(part, table, names) for part in operation.parts])
 
 
 def _operation(operation: Operation, parts: list[Any]) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from inspect import Parameter, Signature
 from threading import Lock, RLock
 from typing import Any, ClassVar
@@ -97,20 +99,25 @@ class Engine(ABC):
         """The result of a SQL query, of the types of `schema` or of such as can be cast to them."""
 
     def _compiled(self, expression: ir.Table) -> str:
-        """SQL with one SELECT per step: fused, a value that is named four times would be written out four times."""
-        with _COMPILING:
+        """SQL with one SELECT per step: fused, a value that is named four times would be written out four times.
+
+        In a thread of its own: how deep a query may be nested then depends on the query alone, and not on how deep the
+        calls of whoever asks are. A question that was rehearsed is not too deep after it was charged.
+        """
+        with _COMPILING, ThreadPoolExecutor(1) as fresh:
             fused, ibis.options.sql.fuse_selects = ibis.options.sql.fuse_selects, False
             try:
-                return self._sql(expression)
+                return fresh.submit(self._sql, expression).result()
             finally:
                 ibis.options.sql.fuse_selects = fused
 
     def _sql(self, expression: ir.Table) -> str:
         return str(self.backend.compile(expression))
 
-    def fetch(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
+    def fetch(self, expression: ir.Table) -> Generator[pa.RecordBatch]:
         """The rows of an expression in batches, of the same types on every engine; an empty batch if there are none.
 
+        The connection is held until the last batch, or until the generator is closed, by the same thread.
         An error of the engine is told without its words, also not as the cause: they may be data.
         """
         schema = _schema(expression)
@@ -131,11 +138,14 @@ class Engine(ABC):
         if empty:
             yield pa.RecordBatch.from_pylist([], schema=schema)
 
-    def rehearse(self, expression: ir.Table) -> None:
+    def rehearse(self, expression: ir.Table, form: int | None = None) -> None:
         """Run a question on tables of the same types without rows, before it is charged; refused if that fails.
 
-        Types and names decide alone, as there are no rows: the refusal is free and tells nothing of the data.
+        Types and names decide alone, as there are no rows: the refusal is free and tells nothing of the data. Questions
+        of one `form`, which differ in nothing but the salt, are rehearsed once.
         """
+        if form in self._rehearsed:
+            return
         failed = ""
         try:
             with self.lock:
@@ -150,13 +160,22 @@ class Engine(ABC):
                 f"{self.name} cannot run this question, not even on a table without rows ({failed}), so nothing was "
                 "charged. Ask it in fewer steps."
             )
+        if form is not None:
+            self._rehearsed.add(form)
+
+    @cached_property
+    def _rehearsed(self) -> set[int | None]:
+        return set()
+
+    @cached_property
+    def _twins(self) -> dict[Any, Any]:
+        return {}
 
     def _twin(self, leaf: Any) -> Any:
         """A relation of the same columns and types without rows, made once."""
-        twins = vars(self).setdefault("_twins", {})
-        if leaf not in twins:
-            twins[leaf] = self._without_rows(leaf.to_expr()).op()
-        return twins[leaf]
+        if leaf not in self._twins:
+            self._twins[leaf] = self._without_rows(leaf.to_expr()).op()
+        return self._twins[leaf]
 
     def _without_rows(self, table: ir.Table) -> ir.Table:
         """The table without its rows. An engine that would leave out all work on it says otherwise."""
