@@ -77,8 +77,8 @@ def few_steps(table: ir.Table) -> None:
         below = getattr(below, "parent", None) or getattr(below, "first", None)  # of a join
     if count > _MOST_STEPS:
         raise ParameterError(
-            f"a question takes at most {_MOST_STEPS} steps, and this one would take {count}. A filter takes some, and each "
-            "operation on the result of another. Say more in one with_columns, or compute columns in the source."
+            f"a question takes at most {_MOST_STEPS} steps, and this one would take {count}. A filter takes some, and "
+            "each operation on the result of another. Say more in one with_columns, or compute columns in the source."
         )
 
 

@@ -48,8 +48,10 @@ def _wide(value: Any) -> Any:
 def _decimal(value: Any) -> Any:
     """A decimal of no more digits than its type has, else NULL. Files may hold others, and casts fail on some."""
     of = value.type()
-    most = ibis.literal(Decimal((0, (9,) * of.precision, -of.scale)), type=of)
-    return value.between(-most, most).ifelse(value, ibis.null(of))
+    digits = str(Decimal((0, (9,) * of.precision, -of.scale)))
+    # Written as texts: of a number with 38 digits behind the point DuckDB makes a double, which is 1.
+    least, most = (ibis.literal(sign + digits).cast(of) for sign in ("-", ""))
+    return value.between(least, most).ifelse(value, ibis.null(of))
 
 
 def _hexadecimal(value: Any) -> Any:
@@ -71,6 +73,12 @@ def _moment(value: Any) -> Any:
     return text(_day(value).notnull().ifelse(value, ibis.null(value.type())))
 
 
+def _small(value: Any) -> Any:
+    """An integer of 32 bits, which is sorted and joined a fifth faster; what leaves the engine has 64 (`fetch`)."""
+    return as_type(value, "int32")
+
+
+_SMALL = ColumnType("whole", _small)
 _WHOLE = ColumnType("whole", whole)
 _WIDE = ColumnType("real", _wide, identify=text)
 _REAL = ColumnType("real", tame)
@@ -83,12 +91,12 @@ class DuckDB(Engine):
 
     name = "DuckDB"
     column_types: ClassVar[Mapping[str, ColumnType]] = {
-        "TINYINT": _WHOLE,
-        "SMALLINT": _WHOLE,
-        "INTEGER": _WHOLE,
+        "TINYINT": _SMALL,
+        "SMALLINT": _SMALL,
+        "INTEGER": _SMALL,
         "BIGINT": _WHOLE,
-        "UTINYINT": _WHOLE,
-        "USMALLINT": _WHOLE,
+        "UTINYINT": _SMALL,
+        "USMALLINT": _SMALL,
         "UINTEGER": _WHOLE,
         "UBIGINT": _WIDE,
         "HUGEINT": _WIDE,

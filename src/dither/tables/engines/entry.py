@@ -1,10 +1,10 @@
 """The sealed entry: how a column of each type comes in, and that others do not.
 
 Each engine lists the types of its own catalogue, and for each the expression by which a column of that type enters. The
-expression is total: whatever is stored, it gives a value of the one type of its kind (a 64-bit integer, a double, a
-text, a truth value, a day) or NULL, and the engine cannot fail on it. **So no row decides whether a question fails**:
-what comes after works on these five types alone, and is total on them. A column of a type that is not listed does not
-enter: its type is never guessed.
+expression is total: whatever is stored, it gives a value of the one type of its kind (an integer of at most 64 bits, a
+double, a text, a truth value, a day) or NULL, and the engine cannot fail on it. **So no row decides whether a question
+fails**: what comes after works on these five types alone, and is total on them. A column of a type that is not listed
+does not enter: its type is never guessed.
 
 Real numbers are tame when they enter, on every engine alike: NaN is NULL, magnitudes below 1e-100 are 0, those above
 1e100 are 1e100, infinite ones among them. Then no product, sum or quotient of two of them overflows or underflows, on
@@ -58,7 +58,9 @@ class ColumnType:
     kind: str
     """What it is in expressions: whole, real, text, truth or date."""
     enter: Callable[[Any], Any]
-    """The column as a 64-bit integer, a double, a text, a truth value or a day; NULL where a value is none of these."""
+    """The column as an integer of at most 64 bits, a double, a text, a truth value or a day; NULL where it is none.
+
+    Integers are only compared, grouped and hashed as such: arithmetic is that of doubles."""
     identify: Callable[[Any], Any] | None = None
     """How it tells persons apart, where `enter` makes one value of several: two persons must not become one, as the
     limits would then hold for both together. None where the entered value does; a double never does."""
