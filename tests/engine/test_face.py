@@ -203,7 +203,11 @@ def test_a_plan_needs_no_data(visits: pa.Table, tmp_path: Path) -> None:
     assert said.splitlines()[0].split() == ["column", "noise", "share", "error", "(95", "%)"]
     assert "of 1,000 rows" in said
     assert "costs PureDP(epsilon=1" in said
+    with pytest.raises(ParameterError, match="nothing was charged"):
+        question.release(epsilon=1)
     assert data.spent["epsilon"] == 0
+    engine: Any = data.origin._source.engine
+    engine.ready = lambda: None  # as if the file had gone after that look
     with pytest.raises(EngineError, match="stays charged"):
         question.release(epsilon=1)
     assert data.spent["epsilon"] == 1  # D52: no refund once data was touched
