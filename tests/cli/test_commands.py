@@ -94,8 +94,8 @@ def test_the_same_key_gives_the_same_answer_once_paid(folder: Path) -> None:
 
 def test_a_repeated_answer_says_that_nothing_was_spent(folder: Path) -> None:
     first, second = (run("release", "dither.toml", "by_city", "--key", "monthly").out for _ in range(2))
-    assert "\nSpent epsilon 0.5; left epsilon 0.5 of epsilon 1.\nWritten down as entry 2 of the ledger.\n" in first
-    assert "paid for already, epsilon 0.5 in entry 2 of the ledger, and is repeated.\nNothing was spent now" in second
+    assert "\nSpent epsilon 0.5; left epsilon 0.5 of epsilon 1.\nRecorded as entry 2 of the ledger.\n" in first
+    assert "charged before, epsilon 0.5 in entry 2 of the ledger, and is repeated.\nNothing was spent now" in second
     assert "Nothing was spent now; left epsilon 0.5 of epsilon 1.\n" in second
     assert "Spent" not in second
     assert "Spent epsilon 0.25" in run("release", "dither.toml", "middle", "--key", "another").out

@@ -36,7 +36,9 @@ def command(
     questions: Annotated[
         list[str] | None, typer.Argument(metavar="QUESTION", help="Questions of the description; all unless given.")
     ] = None,
-    zoo: Annotated[bool, typer.Option("--zoo", help="All broken mechanisms that are known, and right ones.")] = False,
+    zoo: Annotated[
+        bool, typer.Option("--zoo", help="Attack all known broken mechanisms, and correct ones beside them.")
+    ] = False,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -73,8 +75,8 @@ def command(
 ) -> None:
     """Try to prove a mechanism or a project wrong, by its answers.
 
-    It is run on pairs of inputs that differ by one record. Events that tell the two apart are searched on some runs and
-    tested on others. A violation is proved, up to alpha; that none is found proves nothing. Your own function
+    It is run on pairs of inputs that differ by one record. Events that distinguish the two are searched on some runs
+    and tested on others. A violation is proved, up to alpha; that none is found proves nothing. Your own function
     takes one input and answers at random; --neighbours says what its inputs are. Ends with 1 on a violation.
 
     Of a dither.toml every question is asked of neighbouring tables that are made up from what the file says: no data is
@@ -92,7 +94,7 @@ def command(
         raise typer.BadParameter("give either a TARGET or --zoo.")
     if zoo:
         if any(flag is not None for flag in (epsilon, delta, neighbours, samples, pairs, plot)):
-            raise typer.BadParameter("--zoo takes --alpha and --json alone: every target of it says the rest itself.")
+            raise typer.BadParameter("--zoo takes --alpha and --json alone: each of its targets sets the rest.")
         _zoo(alpha, json)
         return
     assert target is not None
@@ -108,7 +110,7 @@ def command(
 
 def _check_flags(is_project: bool, questions: list[str] | None, pairs: int | None, *of_a_mechanism: str | None) -> None:
     if is_project and any(flag is not None for flag in of_a_mechanism):
-        raise typer.BadParameter("--epsilon, --delta and --neighbours are said by the description. Change them there.")
+        raise typer.BadParameter("--epsilon, --delta and --neighbours are set by the description. Change them there.")
     if (questions or pairs is not None) and not is_project:
         raise typer.BadParameter("QUESTION and --pairs go with a dither.toml. Leave them out for a mechanism.")
 
@@ -189,7 +191,7 @@ def _in_words(verdict: Verdict) -> str:
     after = (
         "A claim that is true is called violated with probability at most alpha."
         if verdict.violated
-        else "That nothing was found is no proof of privacy: other inputs or events may tell more."
+        else "That nothing was found is no proof of privacy: other inputs or events may reveal more."
     )
     return f"{verdict}\n{after}"
 

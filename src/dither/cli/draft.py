@@ -66,7 +66,7 @@ class Draft:
 
     def _data(self, place: str, table: str | None, file: str) -> list[str]:
         return [
-            "# A dataset, whom it protects, what may be spent, and what is asked.",
+            "# A dataset, its privacy unit, its privacy budget, and the questions.",
             f"#   dither plan {file}       what each question would cost, and its error; nothing is spent",
             f"#   dither release {file} {self._first}     the private answer",
             "",
@@ -94,15 +94,15 @@ class Draft:
     def _unit(self) -> list[str]:
         if self.person is None:
             return [
-                "[unit]  # who is protected: each row is somebody of their own",
+                "[unit]  # the privacy unit: each row is another person",
                 f"rows = {_quoted(self.change)}  # replace if the number of rows is public",
                 "",
             ]
         return [
-            "[unit]  # who is protected: all rows of one person together",
+            "[unit]  # the privacy unit: all rows of one person together",
             f"person = {_quoted(self.person)}",
-            f"max_groups = {self.max_groups}  # so many groups of a person count, chosen by chance",
-            f"max_rows_per_group = {self.max_rows_per_group}  # and of their rows in each",
+            f"max_groups = {self.max_groups}  # contribution bound: so many groups of a person count, chosen at random",
+            f"max_rows_per_group = {self.max_rows_per_group}  # contribution bound: so many rows in each group",
             "",
         ]
 
@@ -123,11 +123,11 @@ class Draft:
         figures = amounts(self.budget)
         no_delta = "delta" in figures and not figures["delta"]
         return [
-            "[budget]  # what may be spent in all; it is given once, with the first release",
+            "[budget]  # the privacy budget of all questions together; it is given once, with the first release",
             *(f"{name} = {_number(figure)}" for name, figure in figures.items() if figure),
-            *(["# delta = 1e-6  # for groups that are found in the data"] if no_delta else []),
+            *(["# delta = 1e-6  # for groups that are found in the data (partition selection)"] if no_delta else []),
             f"failures_allowed = {self.failures_allowed}  # questions that may fail before you have to look and resume",
-            f"ledger = {_quoted(ledger)}  # where it is written down; protect it as you protect the data",
+            f"ledger = {_quoted(ledger)}  # the record of what was spent; protect it as you protect the data",
             "",
         ]
 
@@ -160,7 +160,11 @@ class Draft:
             lines += ["", "[questions.groups]", f"group_by = {_quoted(written_column(group))}", f"keys = [{keys}]"]
             lines += [f"agg = {{ {what} = {_quoted(verb)} }}", price]
         else:
-            lines += ['# where = "age >= 18"', '# group_by = "city"', '# keys = ["Paris", "Lyon"]  # public groups']
+            lines += [
+                '# where = "age >= 18"',
+                '# group_by = "city"',
+                '# keys = ["Paris", "Lyon"]  # public keys (key set)',
+            ]
         return [*lines, ""]
 
 

@@ -23,14 +23,12 @@ _ASIDE = 10
 
 
 def command(
-    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The epsilon of the promise.")] = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The epsilon of the guarantee.")] = None,
     delta: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="With epsilon: the delta of the promise; 0 unless given.")
+        str | None, typer.Option(metavar="NUMBER", help="With epsilon: the delta of the guarantee; 0 unless given.")
     ] = None,
-    rho: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Zero-concentrated privacy, instead of epsilon.")
-    ] = None,
-    mu: Annotated[str | None, typer.Option(metavar="NUMBER", help="Gaussian privacy, instead of epsilon.")] = None,
+    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="Zero-concentrated DP, instead of epsilon.")] = None,
+    mu: Annotated[str | None, typer.Option(metavar="NUMBER", help="Gaussian DP, instead of epsilon.")] = None,
     prior: Annotated[
         str, typer.Option(metavar="NUMBER", help="How sure the attacker is beforehand, as a probability.")
     ] = "0.5",
@@ -90,7 +88,7 @@ def _promise(epsilon: str | None, delta: str | None, rho: str | None, mu: str | 
     from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP
 
     if [epsilon, rho, mu].count(None) != 2 or (delta is not None and epsilon is None):
-        raise ParameterError("say one thing to explain: --epsilon (with --delta or without), --rho, or --mu.")
+        raise ParameterError("give one guarantee to explain: --epsilon (with --delta or without), --rho, or --mu.")
     if rho is not None:
         return ZCDP(rho)
     if mu is not None:

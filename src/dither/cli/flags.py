@@ -51,7 +51,7 @@ def _with_price(description: Description, given: Mapping[str, Any]) -> Descripti
     """The file's questions, with the price that the flags say."""
     for name in given:
         if name not in (*_PRICE, *_NOT_OF_THE_QUESTION):
-            raise ParameterError(f"--{name.replace('_', '-')} is said in the description. Change it there.")
+            raise ParameterError(f"--{name.replace('_', '-')} is set in the description. Change it there.")
     if not description.questions:
         raise ParameterError("the description asks no question. Add one: [questions.visits] with agg and epsilon.")
     new = {name: value for name, value in given.items() if name in _PRICE}
@@ -68,8 +68,8 @@ def _unit(given: Mapping[str, Any]) -> TableUnit:
     person, rows = given.get("person"), given.get("rows")
     if (person is None) == (rows is None):
         raise ParameterError(
-            "say who is protected: --person and the column that tells persons apart, or --rows add-remove if each row "
-            "is somebody of their own."
+            "state the privacy unit: --person and the column that identifies a person, or --rows add-remove if "
+            "each row is another person."
         )
     limits = {name: given[name] for name in ("max_groups", "max_rows_per_group") if name in given}
     if person is not None:
@@ -138,7 +138,7 @@ def _keys(columns: Sequence[str], texts: Sequence[str]) -> Any:
     if not texts:
         return None
     if not columns:
-        raise ParameterError("--keys are those of groups. Say --group-by too, or use --where.")
+        raise ParameterError("--keys are the keys of groups. Give --group-by too, or use --where.")
     found: dict[str, list[Any]] = {}
     for text in texts:
         name, is_named, rest = text.partition("=")

@@ -39,7 +39,7 @@ def command(
     """Describe a dataset in a commented dither.toml.
 
     Only the names and types of the columns are looked at, unless you say --public; a CSV file has no types, so its
-    first lines tell whether a column holds numbers, dates or texts. What the flags do not say is asked: who is
+    first lines show whether a column holds numbers, dates or texts. What the flags do not say is asked: who is
     protected, between which bounds numbers lie, and what may be spent. An empty line takes what stands in brackets;
     where the answers end before the questions do, nothing is written.
 

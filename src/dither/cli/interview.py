@@ -25,8 +25,8 @@ from dither.tables.public import PublicColumn, public_columns
 __all__ = ["drafted"]
 
 _LIMITS = {
-    "max_groups": "How many groups of a person count",
-    "max_rows_per_group": "How many of their rows in each",
+    "max_groups": "Contribution bound: how many groups of a person count",
+    "max_rows_per_group": "Contribution bound: how many of their rows in each",
 }
 _ADDED_UP = "Columns with numbers to add up or average, separated by commas; an empty line for none"
 
@@ -71,13 +71,13 @@ def _looked_at(
 def _protected(person: str | None, rows: str | None, columns: Mapping[str, str]) -> tuple[str | None, str]:
     """The column of persons, or None and what may happen to a row."""
     if person is not None and rows is not None:
-        raise ParameterError("--person and --rows exclude each other. Say who is protected.")
+        raise ParameterError("--person and --rows exclude each other. Choose one privacy unit.")
     if rows is not None and rows not in CHANGES:
         raise ParameterError(f"--rows must be one of {', '.join(CHANGES)}.")
     if person is None and rows is None:
         listed = ", ".join(f"{printable(name)} ({kind})" for name, kind in columns.items())
         typer.echo(f"Columns: {listed}.", err=True)
-        who = _needed("The column that tells persons apart ('rows' if each row is one)", "--person or --rows")
+        who = _needed("The column that identifies a person ('rows' if each row is one)", "--person or --rows")
         person, rows = (None, "add-remove") if who == "rows" and "rows" not in columns else (who, None)
     if person is not None and person not in columns:
         raise missing_column(person, list(columns))

@@ -31,18 +31,20 @@ def command(
         typer.Argument(metavar="FILE", help="The ledger, a file or a URL postgresql://..., or a description of data."),
     ],
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read everything anew: hashes, links, sums and caps.")
+        bool, typer.Option("--verify", help="Check everything again: hashes, links, sums and budgets.")
     ] = False,
     anchor: Annotated[
         str | None,
-        typer.Option(metavar="ANCHOR", help="An anchor that was kept elsewhere, to be found again; implies --verify."),
+        typer.Option(
+            metavar="ANCHOR", help="An anchor that was kept elsewhere; the ledger must contain it; implies --verify."
+        ),
     ] = None,
     export: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all entries to a file, .csv or .json.")
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="For the owner: forgive what failed, so that questions are taken again."),
+        typer.Option("--resume", help="For the owner: accept the failures, so that questions are taken again."),
     ] = False,
     account: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which dataset to resume, if several have failures.")
@@ -54,8 +56,9 @@ def command(
     The anchor of the newest entry is shown too. Keep it where those who can write the ledger cannot: with it, --anchor
     notices a ledger that was cut off or replaced by an old copy. Ends with 1 if the ledger is not what was written.
 
-    Whether a question fails after its charge may tell about a row, so a dataset takes no more questions after a few
-    failures; a process that was killed counts as one. Find out why they failed, then --resume; that is written down.
+    Whether a question fails after its charge may reveal something about a row, so a dataset takes no more questions
+    after a few failures; a process that was killed counts as one. Find out why they failed, then --resume, which is
+    recorded.
 
     \b
     Example:
@@ -65,7 +68,7 @@ def command(
       dither ledger visits.ledger --resume
     """
     if account is not None and not resume:
-        raise ParameterError("--account goes with --resume: it says which dataset takes questions again.")
+        raise ParameterError("--account goes with --resume: it names the dataset that takes questions again.")
     if place.endswith(".toml"):
         place = _named_in(Path(place))
     if not is_there(place):
@@ -180,13 +183,13 @@ def _row(entry: Entry, outcome: str | None) -> dict[str, Any]:
 
 
 def _print(accounts: list[dict[str, Any]], rows: list[dict[str, Any]], anchor: str, checked: int | None) -> None:
-    columns = ("dataset", "budget", "spent", "left", "releases", "failed", "who is protected")
+    columns = ("dataset", "budget", "spent", "left", "releases", "failed", "privacy unit")
     lines = [
         [each["account"], *(_words(each[name]) for name in ("budget", "spent", "remaining")), str(each["releases"]),
          _failed(each["failures"]), each["protects"]]
         for each in accounts
     ]  # fmt: skip
-    print_table(columns, lines, right=("releases",), prose=("who is protected",))
+    print_table(columns, lines, right=("releases",), prose=("privacy unit",))
     typer.echo()
     charges = [
         [str(row["number"]), row["at"][:16].replace("T", " "), row["by"], _words(row.get("cost", {})),

@@ -45,18 +45,22 @@ SOURCE: TypeAlias = Annotated[
 TABLE: TypeAlias = Annotated[_Text, typer.Option(metavar="NAME", help="The table, if FILE is a database URL.")]
 
 # Who is protected.
-PERSON: TypeAlias = Annotated[_Text, typer.Option(metavar="COLUMN", help="The column that tells persons apart.")]
+PERSON: TypeAlias = Annotated[
+    _Text, typer.Option(metavar="COLUMN", help="The privacy unit: the column that identifies a person.")
+]
 ROWS: TypeAlias = Annotated[
     _Text,
     typer.Option(
-        metavar="CHANGE", help="Each row is somebody of their own: add-remove, or replace if their number is public."
+        metavar="CHANGE",
+        help="The privacy unit is one row: add-remove, or replace if the number of rows is public.",
     ),
 ]
 MAX_GROUPS: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", help="How many groups of a person count; 1 unless given.")
+    int | None, typer.Option(metavar="N", help="Contribution bound: groups of a person that count; 1 unless given.")
 ]
 MAX_ROWS: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", help="How many rows of a person count in each group; 1 unless given.")
+    int | None,
+    typer.Option(metavar="N", help="Contribution bound: rows of a person that count in each group; 1 unless given."),
 ]
 
 # What is asked.
@@ -64,33 +68,35 @@ BOUNDS: TypeAlias = Annotated[
     _Texts,
     typer.Option(
         metavar="COLUMN=LOW,HIGH",
-        help="The bounds of a column for all aggregates that do not say their own: 'cost=0,200'.",
+        help="Values of a column are clamped to these bounds, where an aggregate states none: 'cost=0,200'.",
     ),
 ]
 
 # The price.
-EPSILON: TypeAlias = Annotated[_Text, typer.Option(metavar="NUMBER", help="The price of this question.")]
+EPSILON: TypeAlias = Annotated[
+    _Text, typer.Option(metavar="NUMBER", help="The privacy budget that this question spends.")
+]
 DELTA: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="With epsilon: for groups that are found, or Gaussian noise.")
+    _Text, typer.Option(metavar="NUMBER", help="With epsilon: for partition selection, or Gaussian noise.")
 ]
 RHO: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="The price as zero-concentrated privacy, instead of epsilon.")
+    _Text, typer.Option(metavar="NUMBER", help="The budget as zero-concentrated DP, instead of epsilon.")
 ]
 
 # The budget.
 BUDGET_EPSILON: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="What may be spent in all. It is given once.")
+    _Text, typer.Option(metavar="NUMBER", help="The privacy budget of the dataset. It is given once.")
 ]
-BUDGET_DELTA: TypeAlias = Annotated[_Text, typer.Option(metavar="NUMBER", help="The delta that may be spent in all.")]
+BUDGET_DELTA: TypeAlias = Annotated[_Text, typer.Option(metavar="NUMBER", help="The delta of the privacy budget.")]
 BUDGET_RHO: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="The rho that may be spent in all, instead of epsilon.")
+    _Text, typer.Option(metavar="NUMBER", help="The privacy budget as rho, instead of epsilon.")
 ]
 FAILURES_ALLOWED: TypeAlias = Annotated[
     int | None,
-    typer.Option(metavar="NUMBER", help="How many questions may fail before the owner has to look. It is given once."),
+    typer.Option(metavar="NUMBER", help="How many questions may fail before the owner must resume. It is given once."),
 ]
 LEDGER: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="PLACE", help="Where it is written down what was spent: a file, or a URL.")
+    _Text, typer.Option(metavar="PLACE", help="The record of what was spent: a file, or a URL.")
 ]
 
 _QUESTION: Mapping[str, Any] = {
@@ -119,7 +125,7 @@ _QUESTION: Mapping[str, Any] = {
     "keys": Annotated[
         _Texts,
         typer.Option(
-            metavar="KEY,KEY", help="The public groups: Paris,Lyon; city=Paris,Lyon if there are several columns."
+            metavar="KEY,KEY", help="The public keys (key set): Paris,Lyon; city=Paris,Lyon for several columns."
         ),
     ],
     "agg": Annotated[
@@ -132,7 +138,7 @@ _QUESTION: Mapping[str, Any] = {
     "number": Annotated[
         _Texts,
         typer.Option(
-            metavar="COLUMN", help="A column of texts whose numbers count, all else in it is missing; may be repeated."
+            metavar="COLUMN", help="A text column to read as numbers; other values are missing; may be repeated."
         ),
     ],
     "epsilon": EPSILON,
@@ -140,12 +146,12 @@ _QUESTION: Mapping[str, Any] = {
     "rho": RHO,
     "noise": Annotated[_Text, typer.Option(metavar="KIND", help="laplace or gaussian; the better one unless given.")],
     "weight": Annotated[
-        _Texts, typer.Option(metavar="NAME=NUMBER", help="A column's part of the price: visits=2; 1 unless given.")
+        _Texts, typer.Option(metavar="NAME=NUMBER", help="A column's share of the budget: visits=2; 1 unless given.")
     ],
     "level": Annotated[_Text, typer.Option(metavar="NUMBER", help="The level of the intervals; 0.95 unless given.")],
     "population": Annotated[
         bool | None,
-        typer.Option("--population", help="Intervals of means hold the mean of the population of the rows."),
+        typer.Option("--population", help="Intervals of means are for the mean of the population."),
     ],
     "ledger": LEDGER,
     "table": TABLE,

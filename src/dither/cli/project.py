@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["audited"]
 
 _FREE = "No data was read and nothing was charged: the tables are made up from what the description says."
-_NO_PROOF = "That nothing was found is no proof of privacy: other tables or events may tell more."
+_NO_PROOF = "That nothing was found is no proof of privacy: other tables or events may reveal more."
 
 
 def audited(

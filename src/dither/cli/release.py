@@ -31,7 +31,10 @@ def command(
     budget_rho: options.BUDGET_RHO = None,
     failures_allowed: options.FAILURES_ALLOWED = None,
     key: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The same key and question again: the same answer, paid once.")
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Idempotency key: the same key and question give the same answer, charged once."
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The answer as .csv, .parquet or .json.")] = None,
     certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="What it cost, for `dither verify`.")] = None,
@@ -93,11 +96,11 @@ def _print(release: TableRelease, account: Account, is_repeated: bool) -> None:
         )
     cost, left = figures(plan.cost), f"left {figures(account.remaining)} of {figures(account.budget)}"
     if is_repeated:
-        typer.echo(f"\nThis answer is paid for already, {cost} in entry {number} of the ledger, and is repeated.")
+        typer.echo(f"\nThis answer was charged before, {cost} in entry {number} of the ledger, and is repeated.")
         typer.echo(f"Nothing was spent now; {left}.")
     else:
         typer.echo(f"\nSpent {cost}; {left}.")
-        typer.echo(f"Written down as entry {number} of the ledger.")
+        typer.echo(f"Recorded as entry {number} of the ledger.")
 
 
 def _as_dict(release: TableRelease, account: Account, is_repeated: bool) -> dict[str, Any]:

@@ -23,7 +23,7 @@ _USUAL_CONFIDENCE = "0.95"
 def command(
     queries: Annotated[int | None, typer.Option(metavar="N", help="How many counting queries are asked.")] = None,
     n: Annotated[int | None, typer.Option("--n", metavar="N", help="How many records there are.")] = None,
-    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="What may be spent.")] = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The privacy budget.")] = None,
     accuracy: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="The largest error of any answer, as a share of n: 0.01.")
     ] = None,

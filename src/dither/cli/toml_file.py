@@ -110,8 +110,8 @@ def _unit(section: Section) -> TableUnit:
     person, rows = section.get("person", str), section.get("rows", str)
     if (person is None) == (rows is None):
         raise ParameterError(
-            "[unit] says who is protected: person = 'the column that tells persons apart', "
-            "or rows = 'add-remove' if each row is somebody of their own."
+            "[unit] states the privacy unit: person = 'the column that identifies a person', "
+            "or rows = 'add-remove' if each row is another person."
         )
     if person is None:
         section.only(("rows",))

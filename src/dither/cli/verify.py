@@ -30,8 +30,8 @@ def command(
 ) -> None:
     """Check a certificate, with the ledger if it is at hand.
 
-    Its cost is computed again, and the ledger is asked whether it says the same. That an answer belongs to it, no
-    certificate shows: it says what was done, and not what came out.
+    Its cost is computed again, and compared with the ledger. A certificate states what was done, not what came out:
+    it does not show that an answer belongs to it.
 
     Ends with 0 if it is accepted, 1 if it is refused (and says which part is wrong), 2 for bad usage.
 

@@ -82,7 +82,9 @@ def _table(folder: Path, people: int, console: Console) -> tuple[Path, Path]:
 
 def _open(data: dp.Dataset, console: Console) -> None:
     _heading(console, "Who is protected, and what may be spent")
-    _say(console, "Each patient, with all visits: at most 3 hospitals count, and 30 visits to each.")
+    _say(
+        console, "The privacy unit is each patient, with all visits: at most 3 hospitals count, and 30 visits to each."
+    )
     _say(console, f"The budget is ε = {data.remaining['epsilon']} for everything that will ever be asked of this file.")
 
 
@@ -130,7 +132,7 @@ def _refused(data: dp.Dataset, console: Console) -> str:
     try:
         data.count(epsilon=1)
     except OverBudget as refusal:
-        _say(console, f"data.count(epsilon=1) is refused before it is asked: {refusal}")
+        _say(console, f"data.count(epsilon=1) is refused before any data is read: {refusal}")
         return str(refusal)
     raise AssertionError("a question beyond the budget was answered")
 
