@@ -315,6 +315,60 @@ def test_a_ledger_that_was_changed_ends_with_1(folder: Path) -> None:
     assert run("ledger", "visits.ledger", "--verify").code == 1
 
 
+def failed(account: str, times: int = 1) -> None:
+    """Questions of an account that were charged and never answered."""
+    ledger = Ledger("visits.ledger")
+    ledger.open_account(account, dp.PureDP(1), parts=[account])
+    ledger.open_account(account, dp.PureDP(1), parts=[account, f"more of {account}"])
+    event, cost = dp.events.LaplaceNoise(Fraction(10)), dp.PureDP("0.1")
+    for _ in range(times):
+        ledger.failed(ledger.charge(account, event, cost, "how many?", awaits_outcome=True))
+    ledger.close()
+
+
+def test_the_owner_resumes_after_failures(folder: Path) -> None:
+    failed("visits", 3)
+    assert "3 of 3" in run("ledger", "visits.ledger").out
+    shown = json.loads(run("ledger", "visits.ledger", "--json").out)
+    assert shown["accounts"][0]["failures"] == {"failed": 3, "pending": 0, "allowed": 3, "resumes": 0}
+    assert [entry["outcome"] for entry in shown["entries"] if entry["kind"] == "charge"] == ["failed"] * 3
+    assert [entry["kind"] for entry in shown["entries"]][:2] == ["budget", "source"]
+    done = run("ledger", "visits.ledger", "--resume", "--verify")
+    assert "Resumed: 3 failed or without an outcome no longer count." in done.out
+    assert "3 failures lifted" in run("ledger", "visits.ledger").out
+    assert "Nothing to resume" in run("ledger", "visits.ledger", "--resume").out
+    failed("visits")
+    failed("sales")
+    several = run("ledger", "visits.ledger", "--resume")
+    assert several.code == 2
+    assert "several datasets have failures. Name one with --account: visits, sales." in several.err
+    resumed = json.loads(run("ledger", "visits.ledger", "--resume", "--account", "sales", "--json").out)
+    assert resumed["lifted"] == 1
+    assert [each["failures"]["resumes"] for each in resumed["accounts"]] == [1, 1]
+    assert run("ledger", "visits.ledger", "--resume", "--account", "nobody").code == 2
+    assert run("ledger", "visits.ledger", "--account", "sales").code == 2
+
+
+def test_the_owner_says_how_many_may_fail(folder: Path) -> None:
+    text = (folder / "dither.toml").read_text(encoding="utf-8")
+    (folder / "dither.toml").write_text(
+        text.replace("[budget]\n", "[budget]\nfailures_allowed = 5\n"), encoding="utf-8"
+    )
+    assert run("release", "dither.toml", "by_city").code == 0
+    shown = json.loads(run("ledger", "visits.ledger", "--json").out)
+    assert shown["accounts"][0]["failures"]["allowed"] == 5
+    (folder / "dither.toml").write_text(
+        text.replace("[budget]\n", "[budget]\nfailures_allowed = 4\n"), encoding="utf-8"
+    )
+    other = run("release", "dither.toml", "by_city")
+    assert (other.code, "allowed 5 failures in this ledger" in other.err) == (2, True)
+    (folder / "dither.toml").write_text(
+        text.replace("[budget]\n", "[budget]\nfailures_allowed = 0\n"), encoding="utf-8"
+    )
+    wrong = run("plan", "dither.toml", "by_city")
+    assert (wrong.code, "failures_allowed must be a whole number from 1" in wrong.err) == (2, True)
+
+
 def test_what_others_wrote_cannot_command_the_terminal(folder: Path) -> None:
     ledger = Ledger("visits.ledger")
     ledger.open_account("visits", dp.PureDP(1))

@@ -21,8 +21,7 @@ import pyarrow as pa
 
 import dither as dp
 from dither.errors import DitherError
-from dither.ledger import Ledger, sqlite
-from dither.ledger import ledger as ledger_module
+from dither.ledger import Ledger, failures, sqlite
 from dither.release import Door
 
 SHIM = ctypes.CDLL(None)
@@ -68,17 +67,19 @@ def child(order: dict[str, Any], say: int) -> None:
     SHIM.faults_arm(order["folder"].encode(), order["at"], order["fault"], int(order["goes_on"]))
     steps = Steps(order["dies"], order["size"], order.get("fails", False))
     if order["dies"] == "failed":
-        Ledger.failed = lambda ledger, charge: steps.reach("failed")  # type: ignore[method-assign, assignment]
+        setattr(Ledger, "failed", lambda ledger, charge: steps.reach("failed"))  # noqa: B010
     if order.get("impatient"):
-        ledger_module.WAIT_SECONDS = -1  # type: ignore[attr-defined]
+        failures.WAIT_SECONDS = -1  # type: ignore[misc]
     door = None
     for key in order["keys"]:
         try:
             door = door or opened(order["folder"])
             steps.reach("opened the ledger")
-            table, _ = door.release(EVENT, COST, "how many?", [steps], steps.draw, key=key)  # type: ignore[list-item]
+            own = None if key.startswith("plain") else key
+            table, _ = door.release(EVENT, COST, "how many?", [steps], steps.draw, key=own)  # type: ignore[list-item]
             steps.reach("kept")
         except DitherError as error:
+            SHIM.faults_note(f"{key} failed".encode())
             os.write(say, f"error {type(error).__name__} {error}\n".encode())
         else:
             said = f"{key} {table['noisy'][0].as_py()}"

@@ -63,7 +63,7 @@ def door(ledger: Ledger) -> Door:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for the outcomes of others."""
-    monkeypatch.setattr("dither.ledger.ledger.WAIT_SECONDS", -1)
+    monkeypatch.setattr("dither.ledger.failures.WAIT_SECONDS", -1)
 
 
 def test_e67_after_the_failures_allowed_every_question_is_refused_and_free(door: Door) -> None:
@@ -313,6 +313,18 @@ class Attempts(RuleBasedStateMachine):
 @pytest.mark.usefixtures("impatient")
 def test_failures_agree_with_an_account_kept_by_hand() -> None:
     run_state_machine_as_test(Attempts, settings=settings(max_examples=25, stateful_step_count=20))
+
+
+def test_a_dataset_says_how_many_failed(folder: Path) -> None:
+    (folder / "visits.csv").write_text("user,cost\n1,2\n", encoding="utf-8")
+    place: Any = {"unit": dp.Rows(), "ledger": folder / "test.ledger"}
+    with dp.Dataset(folder / "visits.csv", budget=dp.PureDP(1), failures_allowed=7, **place) as data:
+        data.count(epsilon="0.1")
+        assert data.failures == Failures(7, asked=1, answered=1)
+    with dp.Dataset(folder / "visits.csv", **place) as data:
+        assert data.failures.allowed == 7
+    with pytest.raises(LedgerConflict, match="failures_allowed=3"):
+        dp.Dataset(folder / "visits.csv", failures_allowed=3, **place)
 
 
 # ------------------------------------------------------------ a ledger of before

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dither import PureDP
 from dither.errors import LedgerError
 from dither.ledger import Ledger
 from dither.release import _read
@@ -72,6 +73,48 @@ def test_d50_a_power_cut_that_loses_some_of_what_was_not_synced(
     calls = traced(server, folder)
     assert lost(folder, calls, lambda: chance.choice((0, 0, 1, 1, 1, 0.5, 0.875))) == []
     record_property("power cuts", len(calls))
+
+
+PLAIN = ("plain1", "plain2", "plain3")
+
+
+def uncounted(server: Server, folder: Path, *, fails: bool, keep: Callable[[], float], **settings: object) -> list[int]:
+    """Cuts after which the ledger holds fewer charges, or fewer that count as failures, than were seen before."""
+    (folder / "live").mkdir()
+    server.run(folder / "live", keys=PLAIN, trace=str(folder / "trace"), fails=fails, **settings)  # type: ignore[arg-type]
+    disk, said, missing = Disk(folder / "live"), 0, []
+    for number, call in enumerate(operations((folder / "trace").read_bytes())):
+        disk.run(call)
+        said += call.what == "n"
+        image = folder / f"image{number}"
+        image.mkdir()
+        for name, content in disk.after_a_power_cut(keep).items():
+            (image / name).write_bytes(content)
+        ledger = Ledger(image / "test.ledger")
+        ledger.verify()
+        ledger.open_account("visits", PureDP(1000))
+        account = ledger.account("visits")
+        ledger.close()
+        if account.charges < said or account.failures.unanswered < said * fails:
+            missing.append(number)
+    assert said == len(PLAIN)
+    return missing
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["answers", "failures"])
+@pytest.mark.parametrize("keeps", [(0,), (0, 0, 1, 1, 1, 0.5, 0.875)], ids=["nothing", "some"])
+def test_e67_a_power_cut_forgets_no_charge_and_no_failure(
+    server: Server, folder: Path, fails: bool, keeps: tuple[float, ...]
+) -> None:
+    """Without a key: that it was answered is not synced, so it may be forgotten; what counts is not."""
+    chance = random.Random(8)
+    assert uncounted(server, folder, fails=fails, keep=lambda: chance.choice(keeps)) == []
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["answers", "failures"])
+def test_a_ledger_that_forgets_charges_or_failures_would_be_noticed(server: Server, folder: Path, fails: bool) -> None:
+    """The negative control."""
+    assert uncounted(server, folder, fails=fails, keep=lambda: 0, unsynced=True) != []
 
 
 @pytest.mark.nightly

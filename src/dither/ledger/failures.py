@@ -16,7 +16,7 @@ from typing import Any, Final
 from dither.errors import LedgerError, ParameterError, TooManyFailures
 from dither.ledger.entry import Entry
 
-__all__ = ["ANSWERED", "FAILED", "FAILURES_ALLOWED", "Failures", "check_allowance", "wait_for_room"]
+__all__ = ["ANSWERED", "FAILED", "FAILURES_ALLOWED", "Failures", "check_allowance", "patience_ends", "wait_for_room"]
 
 FAILURES_ALLOWED: Final = 3
 """What an account is allowed if nothing else is said: also one that was opened before failures were counted."""
@@ -111,6 +111,11 @@ def check_allowance(allowed: Any) -> int:
 
 def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
+
+
+def patience_ends() -> float:
+    """When a question that comes now has waited long enough, on the monotonic clock."""
+    return time.monotonic() + WAIT_SECONDS
 
 
 def wait_for_room(state: Callable[[], Failures], deadline: float) -> None:

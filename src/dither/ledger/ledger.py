@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,9 +20,9 @@ from dither.ledger.failures import (
     ANSWERED,
     FAILED,
     FAILURES_ALLOWED,
-    WAIT_SECONDS,
     Failures,
     check_allowance,
+    patience_ends,
     wait_for_room,
 )
 from dither.ledger.store import Heads, Store
@@ -180,7 +179,7 @@ class Ledger:
         _check_name(account=account, **({} if key is None else {"key": key}))
         check_cost(event, cost)
         body = {"event": to_json(event), "cost": write_budget(cost), "question": question}
-        deadline = time.monotonic() + WAIT_SECONDS
+        deadline = patience_ends()
         while True:
             with suppress(TooManyFailures), self._store.writing() as connection:
                 heads = self._store.heads(connection, account)
