@@ -13,10 +13,11 @@ from pathlib import Path
 
 from docs.site import api
 
-__all__ = ["ROOT", "gathered", "stage"]
+__all__ = ["ROOT", "claims_linked", "gathered", "relinked", "stage"]
 
 ROOT = Path(__file__).resolve().parents[2]
 _LINK = re.compile(r"(\[[^\]]*)?(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
+_CLAIM = re.compile(r"\bC\d+\b")
 _ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 _CODE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", flags=re.MULTILINE | re.DOTALL)
 _EMPTY_END = re.compile(r"\n\n```$", flags=re.MULTILINE)  # ends a session for doctest, and is ugly to look at
@@ -49,6 +50,8 @@ def stage(source: Path) -> Path:
         else:
             shutil.copyfile(path, target)
     api.write(source / "api")
+    for page in (source / "api").glob("*.md"):
+        page.write_text(claims_linked(page.read_text(encoding="utf-8")), encoding="utf-8")
     _write_index_of_proofs(source / "proofs")
     _add_what_the_index_forgot(source)
     return source
@@ -73,6 +76,17 @@ def _links(text: str, path: Path, places: dict[Path, Path]) -> str:
         return f"{link[1] or ''}{link[2]}{place}{link[4]}"
 
     return _LINK.sub(placed, text)
+
+
+def claims_linked(text: str) -> str:
+    """A page of the reference, with each claim that a docstring names as a link to its row."""
+    known = _anchors(ROOT / "docs" / "claims.md")
+
+    def linked(found: re.Match[str]) -> str:
+        row = found[0].lower()
+        return f'<a href="../claims.html#{row}">{found[0]}</a>' if row in known else found[0]
+
+    return "".join(part if at % 2 else _CLAIM.sub(linked, part) for at, part in enumerate(_CODE.split(text)))
 
 
 @cache

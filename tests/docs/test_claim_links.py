@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.site.pages import ROOT, gathered, relinked
+from docs.site.pages import ROOT, claims_linked, gathered, relinked
 
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]+`", flags=re.MULTILINE | re.DOTALL)
 BARE = re.compile(r"(?<![\[\w])C\d+\b")
@@ -44,3 +44,8 @@ def test_on_the_site_the_link_leads_to_the_row_too() -> None:
     """Sphinx does not know anchors within a table, so the link is written in HTML."""
     here = ROOT / "docs" / "mechanisms" / "laplace.md"
     assert relinked("[C2](../claims.md#c2)", here, gathered()) == '<a href="../claims.html#c2">C2</a>'
+
+
+def test_claims_in_docstrings_are_linked_on_the_site() -> None:
+    text = "As claim C19 says, unlike `C19` or C99."
+    assert claims_linked(text) == 'As claim <a href="../claims.html#c19">C19</a> says, unlike `C19` or C99.'

@@ -221,7 +221,7 @@ class Composition:
         return found, f"delta at epsilon={float(exact)}"
 
     def upper_delta(self, epsilon: Number) -> float:
-        """As `delta`, without the lower end: one pass over a bounded number of points, so a little wider.
+        """Bound δ from above only: one pass over a bounded number of points, so a little wider than `delta`.
 
         Parameters
         ----------
