@@ -346,8 +346,8 @@ def test_a_broken_engine_is_found_and_named(
     [
         (("missing.toml",), "cannot be read"),
         (("written.toml", "nothing"), "Existing questions: counts"),
-        (("written.toml", "--epsilon", "1"), "said by the description"),
-        (("written.toml", "--neighbours", "number"), "said by the description"),
+        (("written.toml", "--epsilon", "1"), "set by the description"),
+        (("written.toml", "--neighbours", "number"), "set by the description"),
         (("written.toml", "--zoo"), "either"),
         (("Laplace", "counts"), "go with a dither.toml"),
         (("Laplace", "--pairs", "3"), "go with a dither.toml"),

@@ -36,6 +36,7 @@ from dither.ledger.budget import Budget, amounts
 from dither.measures import PureDP
 from dither.release import Batches, Door
 from dither.tables import ExactAggregate
+from dither.tables.engines.duckdb import DuckDB
 from dither.unit.contribution import TableUnit
 
 __all__ = ["Stage", "staged"]
@@ -111,9 +112,12 @@ class Stage:
 
     def release(self, side: Side) -> TableRelease:
         """One release of this table, from the file to the answer, under an account with just this much to spend."""
-        _write(side.table, self.file)
+        account, query = f"release {self._releases + 1}", self.question.query
         self._releases += 1
-        account, query = f"release {self._releases}", self.question.query
+        _write(side.table, self.file)
+        engine = query.origin._source.engine
+        assert isinstance(engine, DuckDB)  # a file's
+        engine.take_files_as_they_are()
         self.ledger.open_account(account, self.plan.cost)
         door = _Keeping(self.ledger, account)
         self._kept[side], self._seen = door.kept, None

@@ -140,6 +140,10 @@ class DuckDB(Engine):
         self.ready()
         return table
 
+    def take_files_as_they_are(self) -> None:
+        """For the audit, which writes one made-up table after the other into the file that it opened."""
+        self._files = tuple(Fingerprint.of(Path(file.path)) for file in self._files)
+
     def ready(self) -> None:
         """Refuse to go on if a file is not the one that was opened: what was looked at holds for that one only."""
         for file in self._files:
