@@ -403,3 +403,10 @@ def test_neighbouring_holdouts_are_refused_alike(outcome: Outcome) -> None:
 
     verdict = replay(check, calm, odd, charged=dp.ReusableHoldout(np.full(50, -1), calm, **options).guarantee)
     assert verdict.passed, verdict.difference
+
+
+def test_a_column_of_a_type_that_does_not_enter_is_refused_by_name() -> None:
+    sample = pa.table({"x": [1.0, 2.0], "listed": [[1], [2]]})
+    with pytest.raises(ParameterError, match=r"column 'listed' has the type BIGINT\[\], which does not enter"):
+        expressions.as_function(sample, dp.col("listed") == 1)
+    assert list(expressions.as_function(sample, dp.col("x") > 1)(sample)) == [0, 1]

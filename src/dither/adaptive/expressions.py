@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
-from dither.tables import Expression, arrow_table, open_source, with_values
+from dither.tables import Expression, arrow_table, columns_of, open_source, with_values
 
 __all__ = ["as_function"]
 
@@ -42,4 +42,5 @@ def as_function(data: Any, query: Any) -> Callable[[Any], NDArray[Any]]:
 
 def _column(data: Any, query: Expression) -> Any:
     source = open_source(arrow_table(data), identity="oracle")
+    source.check(*columns_of(query))
     return with_values(source.table, {_NAME: query})[_NAME]

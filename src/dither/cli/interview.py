@@ -62,7 +62,7 @@ def _looked_at(
         with working("looking at the columns"):
             seen = public_columns(opened) if public else {}
             kinds = text_kinds(opened, opened.columns)
-            types = {name: str(opened.table.schema()[name]) for name in opened.columns}
+            types = {name: str(opened.table.schema()[name]) for name in opened.columns} | dict(opened.refused)
             return {name: kinds.get(name, of) for name, of in types.items()}, kinds, seen
     finally:
         opened.engine.backend.disconnect()

@@ -126,7 +126,8 @@ class Spark(Engine):
 
     @property
     def _connection(self) -> Any:
-        return self.session
+        """One for all sessions, as the loggers are (`_unlogged`): one question that ends would let another speak."""
+        return PySparkLogger
 
     def _without_rows(self, table: ir.Table) -> ir.Table:
         """A table of its own, from an RDD: what is asked of an empty relation is left out before it is planned."""
