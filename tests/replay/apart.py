@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import ibis.expr.operations as ops
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -68,8 +69,9 @@ def replayed(first: Caught, second: Caught, world: int, charged: Guarantee) -> R
 
 
 def _name(data: Any) -> str:
-    """How the table of the dataset is written in queries."""
-    before, _, name = data.origin._source.engine._compiled(data._table).partition(" FROM ")
+    """How the table of the dataset is written in queries, below its sealed entry."""
+    (stored,) = data._table.op().find(ops.PhysicalTable)
+    before, _, name = data.origin._source.engine._compiled(stored.to_expr()).partition(" FROM ")
     assert before == "SELECT *", "a table of the engine itself"
     return str(name)
 
