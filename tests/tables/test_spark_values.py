@@ -62,7 +62,7 @@ def _source(spark: Any, *values: str) -> Any:
 def test_each_type_is_listed_or_refused(spark: Any) -> None:
     from dither.tables.engines.spark import Spark
 
-    assert set(Spark.column_types) == set(_ENTER) | {"char", "varchar"}  # which Spark shows as strings
+    assert set(Spark.column_types) == set(_ENTER)
     for name, value in _REFUSED.items():
         with pytest.raises(ParameterError, match=f"column 'c' has the type {name}, which does not enter"):
             _source(spark, value).check("c")  # at once where Ibis has no word for the type

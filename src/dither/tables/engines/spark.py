@@ -60,8 +60,6 @@ class Spark(Engine):
         "float": _REAL,
         "double": _REAL,
         "string": _TEXT,
-        "char": _TEXT,
-        "varchar": _TEXT,
         "binary": ColumnType("text", _hexadecimal),
         "boolean": ColumnType("truth", truth),
         "date": ColumnType("date", day),
