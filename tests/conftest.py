@@ -41,6 +41,7 @@ COUNTED = {
     "flipped bits": "bits were flipped in a ledger; each was noticed or changed no entry",
     "ledger steps": "steps of ledgers beside accounts kept by hand; all agreed",
     "replayed pairs": "neighbouring inputs were replayed; no call differed by more than was paid for",
+    "hostile rows": "questions with and without a hostile row; the same outcome, and no more moved than was declared",
     "questions": "random questions on random tables; the engine agreed with the reference",
 }
 """What tests count with `record_property`, and what the count says."""

@@ -11,9 +11,11 @@ from dither.engine.groups import Groups
 from dither.engine.needs import Need, Whole
 from dither.tables import BoundedTable
 
-__all__ = ["exact_numbers", "needs_of"]
+__all__ = ["exact_batches", "exact_numbers", "needs_of", "numbers_of"]
 
 _SALT = 12345
+
+Batches = dict[str, list[pa.RecordBatch]]
 
 
 def needs_of(aggregates: Mapping[str, Any]) -> dict[str, Need]:
@@ -21,12 +23,31 @@ def needs_of(aggregates: Mapping[str, Any]) -> dict[str, Need]:
     return {key: need for aggregate in aggregates.values() for key, need in aggregate.needs.items()}
 
 
-def exact_numbers(bounded: BoundedTable, needs: Mapping[str, Need], groups: pa.Table) -> dict[str, Any]:
-    """What each need is in each of the groups, before any noise; measures by one question, as in a release."""
+def exact_batches(bounded: BoundedTable, needs: Mapping[str, Need]) -> Batches:
+    """What the engine answers to each need, before any noise; measures by one question, as in a release."""
+    wholes = {name: need.measure for name, need in _wholes(needs).items()}
+    pooled = list(bounded.totals(wholes, _SALT)._open()) if wholes else []
+    return {
+        key: pooled if isinstance(need, Whole) else list(need.ask(bounded, _SALT)._open())
+        for key, need in needs.items()
+    }
+
+
+def numbers_of(batches: Batches, needs: Mapping[str, Need], groups: pa.Table) -> dict[str, Any]:
+    """What each need is in each of the groups."""
     known = Groups(groups)
-    wholes = {f"m{at}": key for at, (key, need) in enumerate(needs.items()) if isinstance(need, Whole)}
-    measures = {name: needs[key].measure for name, key in wholes.items()}  # type: ignore[attr-defined]
-    batches = list(bounded.totals(measures, _SALT)._open())
-    numbers = {key: known.vector(batches, name) for name, key in wholes.items()}
-    others = {key: need for key, need in needs.items() if key not in numbers}
-    return numbers | {key: need.collect(need.ask(bounded, _SALT)._open(), known) for key, need in others.items()}
+    names = dict(zip((key for key, need in needs.items() if isinstance(need, Whole)), _wholes(needs), strict=True))
+    return {
+        key: known.vector(batches[key], names[key]) if key in names else need.collect(batches[key], known)
+        for key, need in needs.items()
+    }
+
+
+def exact_numbers(bounded: BoundedTable, needs: Mapping[str, Need], groups: pa.Table) -> dict[str, Any]:
+    """What each need is in each of the groups, before any noise."""
+    return numbers_of(exact_batches(bounded, needs), needs, groups)
+
+
+def _wholes(needs: Mapping[str, Need]) -> dict[str, Whole]:
+    """The measures under names of columns."""
+    return {f"m{at}": need for at, need in enumerate(needs.values()) if isinstance(need, Whole)}

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import itertools
 import random
-from fractions import Fraction
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.engine.common import Best
 from dither.engine.needs import Neighbour
-from dither.engine.ranks import Binned, Extreme, Ranks
 from dither.tables import BoundedTable, Column
 from dither.tables.engines.duckdb import DuckDB
 from tests.engine.exact import exact_numbers, needs_of
+from tests.engine.sensitivity import check
 
 WORLDS, CITIES = 16, "abc"
 GROUPS = pa.table(
@@ -105,59 +101,6 @@ def check_all(key: str, neighbour: Neighbour, before: dict[str, Any], after: dic
     for world in range(WORLDS):
         here = slice(world * size, (world + 1) * size)
         check(NEEDS[key], neighbour, before[key][here], after[key][here])
-
-
-def check(need: Any, neighbour: Neighbour, before: Any, after: Any) -> None:
-    if isinstance(need, Ranks):
-        check_scores(need, neighbour, before, after)
-    elif isinstance(need, Best):
-        check_votes(neighbour, before - after)
-    else:
-        check_moves(need, neighbour, before - after)
-
-
-def check_moves(need: Any, neighbour: Neighbour, moved: Any) -> None:
-    laplace, gaussian = need.pure(neighbour, Fraction(1)).event, need.concentrated(neighbour, Fraction(1)).event
-    assert sum(abs(int(x)) for x in moved.ravel()) <= laplace.sensitivity
-    assert sum(int(x) ** 2 for x in moved.ravel()) <= gaussian.sensitivity_squared
-    assert np.count_nonzero(moved) <= gaussian.dimension
-
-
-def check_votes(neighbour: Neighbour, moved: Any) -> None:
-    assert np.abs(moved).max(initial=0) <= neighbour.rows
-    assert np.count_nonzero(np.abs(moved).max(axis=1)) <= neighbour.groups
-    if not neighbour.replaces:
-        assert (moved >= 0).all()
-
-
-def check_scores(need: Ranks, neighbour: Neighbour, before: list[Binned], after: list[Binned]) -> None:
-    """Naive scores, place by place: what the groups lose together is what they were made for."""
-    slopes = {None: 1} if isinstance(need.asked, Extreme) else {q: max(q, 1 - q) for q in need.asked}
-    for q, slope in slopes.items():
-        changes = [
-            max(abs(score(old, y, q) - score(new, y, q)) for y in places(old, new))
-            for old, new in zip(before, after, strict=True)
-        ]
-        assert sum(changes) <= slope * neighbour.rows * neighbour.groups
-        if not neighbour.replaces:
-            assert max(changes) <= slope * neighbour.rows
-
-
-def places(*groups: Binned) -> list[float]:
-    edges = sorted({0.0, 100.0, *(edge for rows in groups for edge in (*rows.starts.tolist(), *rows.ends.tolist()))})
-    return [(low + high) / 2 for low, high in pairwise(edges)]
-
-
-def score(rows: Binned, y: float, q: Fraction | None) -> Fraction:
-    bins: list[tuple[float, float, int]] = list(
-        zip(rows.starts.tolist(), rows.ends.tolist(), rows.counts.tolist(), strict=True)
-    )
-    total = sum(count for _, _, count in bins)
-    above = sum(count for start, _, count in bins if start > y)
-    below = sum(count for _, end, count in bins if end <= y)
-    if q is None:
-        return Fraction(-max(0, above - 7, below - (total - 7)))
-    return -max(Fraction(0), above - (1 - q) * total, below - q * total)
 
 
 @pytest.mark.parametrize("key", NEEDS)

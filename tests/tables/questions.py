@@ -199,6 +199,7 @@ _SAID: dict[str, Any] = {
     "month": lambda a: a.month(),
     "day": lambda a: a.day(),
     "weekday": lambda a: a.weekday(),
+    "coalesce": lambda a, b: a.coalesce(b),
 }
 
 

@@ -1,0 +1,312 @@
+"""Every operator that a question may use, said of one column: rows prepared and grouped (`Shape`), then measured.
+
+Operators of one shape are asked together, as one release would. What does not go with the kind of a column is refused
+when the question is built, with or without the hostile row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+
+import dither as dp
+from dither.engine.aggregate import Aggregate
+from dither.engine.query import Query
+from tests.tables.questions import expression
+
+__all__ = ["CITIES", "MOST_WORLDS", "OPERATORS", "SHAPES", "Operator", "Shape", "verbs_of", "world_name"]
+
+CITIES = "abcd"
+MOST_WORLDS = 140
+"""The most worlds that one table has: they are told apart by bins where only numbers are left."""
+
+_X = ("column", "x")
+"""Stands for the column that is asked about."""
+_DAY = date(2024, 2, 29)
+_LITERALS: dict[str, Any] = {"number": 3, "text": "Paris", "day": _DAY, "truth": True}
+_BOUNDS: dict[str, tuple[Any, Any]] = {
+    "ordinary": (-100, 100),
+    "huge": (0, "1e40"),
+    "largest": (-1e100, 1e100),
+    "tiny": (0, "1e-90"),
+    "negative": ("-1e6", -1),
+    "narrow": ("0.1", "0.3"),
+}
+_PUBLIC: dict[str, list[Any]] = {
+    "texts": ["a", "A", "Paris", "PARIS", "", "1", "a ", "00000000-0000-0000-0000-000000000000"],
+    "wholes": [1, 3, 0, -1, 127, 255, 2**31 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)],
+    "days": [_DAY, date(1, 1, 1), date(9999, 12, 31), date(1969, 12, 31)],
+    "truths": [True, False],
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How rows are prepared and grouped before they are measured."""
+
+    prepare: Callable[[Query, str, Sequence[int]], Query]
+    """A query with groups, of a dataset, a column and the worlds that are in it."""
+    words: tuple[Any, ...] = ()
+    """The expressions in it, for the registry of verbs."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One aggregate of a column, in one shape."""
+
+    shape: str
+    aggregate: Callable[[str], Aggregate]
+    functions: tuple[str, ...] = ()
+    """The names of the aggregates of `dither` that are asked."""
+    words: tuple[Any, ...] = ()
+    kinds: frozenset[str] = frozenset()
+    """The kinds of columns that it goes with; of others it is refused."""
+
+
+def world_name(world: int) -> str:
+    """The key of a world: a text, as a file of separated values has it."""
+    return f"w{world:03}"
+
+
+def verbs_of(words: Any) -> Iterator[str]:
+    """The verbs of an expression of nested tuples."""
+    verb, *parts = words
+    if verb in ("column", "value"):
+        return
+    yield verb
+    for part in parts:
+        yield from verbs_of(part)
+
+
+def _of(words: Any, column: str) -> Any:
+    """The expression, said of a column."""
+
+    def put(each: Any) -> Any:
+        if each == _X:
+            return ("column", column)
+        return each if each[0] in ("column", "value") else (each[0], *map(put, each[1:]))
+
+    return expression(put(words))
+
+
+def _cities(query: Query, worlds: Sequence[int]) -> Query:
+    keys = {"world": [world_name(world) for world in worlds], "city": list(CITIES)}
+    return query.group_by("world", "city", keys=keys)
+
+
+def _where(words: Any) -> Shape:
+    return Shape(lambda query, name, worlds: _cities(query.where(_of(words, name)), worlds), (words,))
+
+
+def _with(words: Any) -> Shape:
+    return Shape(lambda query, name, worlds: _cities(query.with_columns(y=_of(words, name)), worlds), (words,))
+
+
+def _public(values: list[Any]) -> Shape:
+    def prepare(query: Query, name: str, worlds: Sequence[int]) -> Query:
+        return query.group_by("world", name, keys={"world": [world_name(world) for world in worlds], name: values})
+
+    return Shape(prepare)
+
+
+def _bins(edges: Sequence[Any]) -> Shape:
+    def prepare(query: Query, name: str, worlds: Sequence[int]) -> Query:
+        return query.group_by("world", dp.bins(name, edges), keys=[world_name(world) for world in worlds])
+
+    return Shape(prepare)
+
+
+def _joined(values: list[Any]) -> Shape:
+    def prepare(query: Query, name: str, worlds: Sequence[int]) -> Query:
+        known = pa.table({name: values, "extra": range(len(values))})
+        return _cities(query.join(known, on=name), worlds)
+
+    return Shape(prepare)
+
+
+def _per_person(aggregate: Callable[[str], Aggregate]) -> Shape:
+    """The world of a person is what all their rows have, found as a number of theirs."""
+
+    def prepare(query: Query, name: str, worlds: Sequence[int]) -> Query:
+        each = query.per_person(v=aggregate(name), w=dp.max("w", (0, MOST_WORLDS)))
+        return each.group_by(dp.bins("w", range(min(worlds), max(worlds) + 3)))
+
+    return Shape(prepare)
+
+
+_CONDITIONS: dict[str, Any] = {
+    **{f"{verb} a {kind}": (verb, _X, ("value", value)) for kind, value in _LITERALS.items() for verb in ("==", "!=")},
+    **{f"{verb} a {kind}": (verb, _X, ("value", _LITERALS[kind]))
+       for kind in ("number", "day") for verb in ("<", "<=", ">", ">=")},
+    "== 2^53 + 1": ("==", _X, ("value", 2**53 + 1)),
+    "< 1e100": ("<", _X, ("value", 1e100)),
+    "> 1e-90": (">", _X, ("value", 1e-90)),
+    "== itself": ("==", _X, _X),
+    "is_null": ("is_null", _X),
+    **{f"is_in {kind}": ("is_in", _X, *(("value", value) for value in values)) for kind, values in _PUBLIC.items()
+       if kind != "wholes"},
+    "is_in wholes": ("is_in", _X, ("value", 0), ("value", 2**53 + 1), ("value", 2**63 - 1)),
+    "and": ("and", ("is_null", _X), ("==", _X, _X)),
+    "or": ("or", ("not", ("is_null", _X)), ("==", _X, _X)),
+    "not": ("not", _X),
+}  # fmt: skip
+_NUMBERS: dict[str, Any] = {
+    "+": ("+", _X, ("value", 1)),
+    "+ itself": ("+", _X, _X),
+    "-": ("-", _X, _X),
+    "*": ("*", _X, _X),
+    "* 1e100": ("*", _X, ("value", 1e100)),
+    "* 1e-90": ("*", _X, ("value", 1e-90)),
+    "/": ("/", ("value", 1), _X),
+    "/ itself": ("/", _X, _X),
+    "/ 1e-90": ("/", _X, ("value", 1e-90)),
+    "negative": ("negative", _X),
+    "abs": ("abs", _X),
+    "floor": ("floor", _X),
+    "cube": ("*", ("*", _X, _X), _X),
+    **{verb: (verb, _X) for verb in ("year", "month", "day", "weekday")},
+    "if_else": ("if_else", ("is_null", _X), ("value", 5), _X),
+    "coalesce": ("coalesce", _X, ("value", 5)),
+}
+_VALUES: dict[str, Any] = {
+    **{f"if_else a {kind}": ("if_else", ("==", _X, _X), _X, ("value", value)) for kind, value in _LITERALS.items()},
+    **{f"coalesce a {kind}": ("coalesce", _X, ("value", value)) for kind, value in _LITERALS.items()},
+}
+_EDGES: dict[str, list[Any]] = {"numbers": [-100, 0, 3, 10, 1e90], "days": [date(1, 1, 1), _DAY, date(9999, 12, 31)]}
+_WITHIN = {
+    "count": lambda name: dp.count(),
+    "sum": lambda name: dp.sum(name, (-100, 100)),
+    "huge sum": lambda name: dp.sum(name, (0, "1e40")),
+    "mean": lambda name: dp.mean(name, (-100, 100)),
+    "min": lambda name: dp.min(name, (0, "1e40")),
+    "max": lambda name: dp.max(name, (-100, 100)),
+}
+
+SHAPES: Mapping[str, Shape] = {
+    "all": Shape(lambda query, name, worlds: _cities(query, worlds)),
+    **{f"where {name}": _where(words) for name, words in _CONDITIONS.items()},
+    "with +": _with(_NUMBERS["+"]),
+    "with coalesce": _with(_NUMBERS["coalesce"]),
+    "found": Shape(lambda query, name, worlds: query.group_by("world", name)),
+    "found with city": Shape(lambda query, name, worlds: query.group_by("world", name, "city")),
+    **{f"public {kind}": _public(values) for kind, values in _PUBLIC.items()},
+    **{f"bins of {kind}": _bins(edges) for kind, edges in _EDGES.items()},
+    **{f"join {kind}": _joined(values) for kind, values in _PUBLIC.items()},
+    **{f"per person {name}": _per_person(aggregate) for name, aggregate in _WITHIN.items()},
+}
+
+
+def _measured(kind: str, words: Any) -> Callable[[str], Aggregate]:
+    if kind == "sum":
+        return lambda name: dp.sum(_of(words, name), (-100, 100))
+    return lambda name: dp.count_distinct(_of(words, name))
+
+
+def _aggregates() -> dict[str, Operator]:
+    """All aggregates of the column itself."""
+    made: dict[str, Operator] = {
+        "count": Operator("all", lambda name: dp.count(), ("count",)),
+        "count_people": Operator("all", lambda name: dp.count_people(), ("count_people",)),
+        "count_distinct": Operator("all", dp.count_distinct, ("count_distinct",)),
+        "histogram of numbers": Operator("all", lambda name: dp.histogram(name, _EDGES["numbers"]), ("histogram",)),
+        "histogram of days": Operator("all", lambda name: dp.histogram(name, _EDGES["days"]), ("histogram",)),
+        "top": Operator("all", lambda name: dp.top(name, 2), ("top",)),
+    }
+    for kind, values in _PUBLIC.items():
+        known = [value for value in values if value != -(2**63)]  # no literal of an expression
+        made[f"top of {kind}"] = Operator("all", lambda name, known=known: dp.top(name, 2, known), ("top",))  # type: ignore[misc]
+    bounded: dict[str, Callable[[str, Any], Aggregate]] = {
+        "sum": dp.sum,
+        "mean": dp.mean,
+        "variance": dp.variance,
+        "std": dp.std,
+        "median": dp.median,
+        "quantile": lambda name, bounds: dp.quantile(name, ["0.25", "0.9"], bounds),
+        "min": dp.min,
+        "max": dp.max,
+    }
+    for verb, aggregate in bounded.items():
+        for kind, bounds in _BOUNDS.items():
+            if kind in ("ordinary", "huge", "tiny") or verb in ("sum", "mean"):
+                ask = lambda name, aggregate=aggregate, bounds=bounds: aggregate(name, bounds)  # noqa: E731
+                made[f"{verb}, {kind} bounds"] = Operator("all", ask, (verb,))
+    return made
+
+
+def _in_shapes() -> dict[str, Operator]:
+    """What is asked where rows were prepared or grouped by the column."""
+    made: dict[str, Operator] = {}
+    for shape in SHAPES:
+        if shape == "all":
+            continue
+        made[f"{shape}: count"] = Operator(shape, lambda name: dp.count())
+        made[f"{shape}: people"] = Operator(shape, lambda name: dp.count_people())
+        if shape.startswith("where"):
+            made[f"{shape}: sum"] = Operator(shape, lambda name: dp.sum(name, (0, "1e40")))
+        if shape.startswith("with "):
+            made[f"{shape}: mean"] = Operator(shape, lambda name: dp.mean("y", (0, 100)))
+        if shape.startswith("join"):
+            made[f"{shape}: sum"] = Operator(shape, lambda name: dp.sum("extra", (0, 100)))
+        if shape.startswith("per person"):
+            made[f"{shape}: sum"] = Operator(shape, lambda name: dp.sum("v", (0, 100)))
+            made[f"{shape}: median"] = Operator(shape, lambda name: dp.median("v", (0, 100)))
+    return made
+
+
+_NUMERIC = frozenset({"whole", "real", "truth"})
+_ORDERED = frozenset({"whole", "real"})
+_KINDS = {
+    "number": _ORDERED,
+    "numbers": _ORDERED,
+    "wholes": frozenset({"whole"}),
+    "text": frozenset({"text"}),
+    "texts": frozenset({"text"}),
+    "day": frozenset({"date"}),
+    "days": frozenset({"date"}),
+    "truth": frozenset({"truth"}),
+    "truths": frozenset({"truth"}),
+}
+"""By the last word of an operator's name, or of its shape's."""
+_ANY = frozenset({"whole", "real", "text", "truth", "date"})
+_NEED_NUMBERS = ("sum", "mean", "variance", "std", "median", "quantile", "min", "max", "with +")
+_NEED_ORDER = ("2^53 + 1", "1e100", "1e-90", "sum of if_else", "sum of coalesce", "with coalesce")
+
+
+def _goes_with(name: str, operator: Operator) -> frozenset[str]:
+    """The kinds of columns that an operator goes with, by its name."""
+    said, _, measure = name.partition(": ")
+    found = _ORDERED if said.endswith("is_in wholes") else _KINDS.get(said.split(" ")[-1], _ANY)
+    if any(verb in said for verb in ("year", "month", "weekday")) or said == "sum of day":
+        found &= _KINDS["day"]
+    elif said.endswith("condition not") or said == "where not":
+        found &= _KINDS["truth"]
+    elif said.startswith(_NEED_ORDER) or (said.endswith(_NEED_ORDER) and "*" not in said and "/" not in said):
+        found &= _ORDERED
+    elif said.startswith(_NEED_NUMBERS) and not said.startswith("sum of condition"):
+        found &= _NUMERIC
+    if said.startswith("found") or said == "top":
+        found -= {"real"}
+    if said.startswith("per person") and not said.endswith("count"):
+        found &= _NUMERIC
+    if said.startswith("where") and measure == "sum":
+        found &= _NUMERIC
+    return found
+
+
+def _known() -> dict[str, Operator]:
+    made = _aggregates()
+    conditions = {f"condition {name}": words for name, words in _CONDITIONS.items()}
+    for name, words in (_NUMBERS | conditions).items():
+        made[f"sum of {name}"] = Operator("all", _measured("sum", words), words=(words,))
+    for name, words in _VALUES.items():
+        made[f"different {name}"] = Operator("all", _measured("distinct", words), words=(words,))
+    made |= _in_shapes()
+    known = {name: replace(operator, kinds=_goes_with(name, operator)) for name, operator in made.items()}
+    return {name: operator for name, operator in known.items() if operator.kinds}
+
+
+OPERATORS: Mapping[str, Operator] = _known()
