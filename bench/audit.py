@@ -11,10 +11,10 @@ from bench.peers import audited
 from bench.progress import say
 from bench.row import Row, less_is_better, more_is_better, none_allowed
 from dither.audit import Verdict, attack, support
-from dither.audit.ours import CONTROLS
-from dither.audit.target import Target
+from dither.audit.attack.ours import CONTROLS
+from dither.audit.attack.target import Target
 from dither.audit.zoo import SPECIMENS, Specimen, additive, sparse_vectors
-from dither.measures import PureDP
+from dither.guarantees import PureDP
 from dither.mechanisms import Laplace
 
 CAUGHT_BY_STATDP = 7

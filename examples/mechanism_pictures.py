@@ -13,7 +13,7 @@ import dither as dp
 from dither.mechanisms.selection import NoiseName
 from dither.noise import DiscreteLaplace
 from dither.plots.style import new_axes, save, strokes
-from dither.unit import Median
+from dither.sensitivity import Median
 
 SCORES = (0, 2, 4, 5, 7, 8)
 NOISES: tuple[NoiseName, ...] = ("exponential", "laplace", "gumbel")

@@ -21,7 +21,7 @@ from dither.estimators.ranks import Base, _scored, quantile_sensitivity, quantil
 from dither.estimators.unbounded import _SCALES, _Steps, _tested
 from dither.plots import competing
 from dither.plots.style import save
-from dither.unit import Median, distance_to_sensitivity, smooth_sensitivity
+from dither.sensitivity import Median, distance_to_sensitivity, smooth_sensitivity
 
 BOUNDS, DELTA = (0.0, 1e6), "1e-6"
 HALF = Fraction(1, 2)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.plots.style import new_axes, save, strokes
-from dither.unit import Median, local_sensitivity, smooth_sensitivity
+from dither.sensitivity import Median, local_sensitivity, smooth_sensitivity
 
 BOUNDS = (0, 1_000_000)
 INCOMES = [12_000 + 30_000 * (i / 200) / (1 - i / 200) ** 0.5 for i in range(200)]

@@ -8,7 +8,7 @@ import pydp.algorithms.numerical_mechanisms as pydp  # type: ignore[import-not-f
 from diffprivlib import mechanisms  # type: ignore[import-not-found,import-untyped,unused-ignore]
 from numpy.typing import NDArray
 
-from dither.audit.target import Target
+from dither.audit.attack.target import Target
 
 opendp.enable_features("contrib")
 

@@ -11,7 +11,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dither import accounting, adaptive, adjacency, audit, events, measures, mechanisms, plots, unit
+    from dither import (
+        accounting,
+        adaptive,
+        adjacency,
+        audit,
+        events,
+        guarantees,
+        mechanisms,
+        pairs,
+        plots,
+        sensitivity,
+        unit,
+        workloads,
+    )
     from dither.accounting import compose
     from dither.adaptive import Oracle, ReusableHoldout
     from dither.engine import (
@@ -35,7 +48,7 @@ if TYPE_CHECKING:
         variance,
     )
     from dither.estimators import plan, stats
-    from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
+    from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
     from dither.mechanisms import (
         Exponential,
         Gaussian,
@@ -53,16 +66,17 @@ if TYPE_CHECKING:
         Staircase,
         TopK,
     )
-    from dither.unit import Person, Rows, Workload
+    from dither.unit import Person, Rows
+    from dither.workloads import Workload
 
 __version__ = "0.1.0.dev0"
 
 # Public name → the room it lives in; a room stands for itself.
 _HOMES = {
-    "ApproxDP": "measures",
+    "ApproxDP": "guarantees",
     "Exponential": "mechanisms",
     "Gaussian": "mechanisms",
-    "GaussianDP": "measures",
+    "GaussianDP": "guarantees",
     "Histogram": "mechanisms",
     "Laplace": "mechanisms",
     "MatrixMechanism": "mechanisms",
@@ -71,21 +85,21 @@ _HOMES = {
     "NoisyMax": "mechanisms",
     "Oracle": "adaptive",
     "ProposeTestRelease": "mechanisms",
-    "PureDP": "measures",
+    "PureDP": "guarantees",
     "RandomizedResponse": "mechanisms",
     "Release": "mechanisms",
-    "RenyiDP": "measures",
+    "RenyiDP": "guarantees",
     "ReusableHoldout": "adaptive",
     "SmoothSensitivity": "mechanisms",
     "SparseVector": "mechanisms",
     "Staircase": "mechanisms",
-    "TVStable": "measures",
+    "TVStable": "guarantees",
     "TopK": "mechanisms",
-    "ZCDP": "measures",
+    "ZCDP": "guarantees",
     "Dataset": "engine",
     "Person": "unit",
     "Rows": "unit",
-    "Workload": "unit",
+    "Workload": "workloads",
     "bins": "engine",
     "check_certificate": "engine",
     "col": "engine",
@@ -111,10 +125,13 @@ _HOMES = {
     "adjacency": None,
     "audit": None,
     "events": None,
-    "measures": None,
+    "guarantees": None,
     "mechanisms": None,
+    "pairs": None,
     "plots": None,
+    "sensitivity": None,
     "unit": None,
+    "workloads": None,
 }
 
 __all__ = [
@@ -157,23 +174,26 @@ __all__ = [
     "count_distinct",
     "count_people",
     "events",
+    "guarantees",
     "histogram",
     "if_else",
     "max",
     "mean",
-    "measures",
     "mechanisms",
     "median",
     "min",
+    "pairs",
     "plan",
     "plots",
     "quantile",
+    "sensitivity",
     "stats",
     "std",
     "sum",
     "top",
     "unit",
     "variance",
+    "workloads",
 ]
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import dither as dp
 from dither.adaptive import expressions
 from dither.adaptive.sample import Sample
-from dither.audit.rerun import Replayed, replay
+from dither.audit.replay import Replayed, replay
 from dither.errors import OverBudget, ParameterError
 from dither.noise import entropy
 from tests.contract.entropy_use import nothing_drawn

@@ -32,10 +32,13 @@ COVERED = (
     "dither.errors",
     "dither.estimators",
     "dither.estimators.stats",
-    "dither.measures",
+    "dither.guarantees",
     "dither.mechanisms",
+    "dither.pairs",
     "dither.plots",
+    "dither.sensitivity",
     "dither.unit",
+    "dither.workloads",
 )
 
 # What `import dither as dp` gives from modules that are not covered yet.

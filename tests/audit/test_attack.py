@@ -23,10 +23,10 @@ import pytest
 
 import dither as dp
 from dither.audit import attack, support
-from dither.audit.curve import Allowed, epsilon_at_least
-from dither.audit.neighbours import FAMILIES, candidates
-from dither.audit.outcomes import as_rows, lowest_bits
-from dither.audit.target import Target
+from dither.audit.attack.curve import Allowed, epsilon_at_least
+from dither.audit.attack.neighbours import FAMILIES, candidates
+from dither.audit.attack.outcomes import as_rows, lowest_bits
+from dither.audit.attack.target import Target
 from dither.audit.zoo.additive import gaussian_float, laplace_float
 from dither.errors import ParameterError
 from dither.noise import DiscreteLaplace, entropy

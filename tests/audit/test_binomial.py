@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dither.audit.binomial import at_least, at_most
+from dither.audit.attack.binomial import at_least, at_most
 from dither.errors import ParameterError
 
 MISSES = st.sampled_from([Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**6), Fraction(1, 10**11)])

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dither.audit import attack
-from dither.audit.curve import Allowed
-from dither.audit.events import propose
-from dither.audit.outcomes import as_rows
-from dither.audit.readings import Entries
-from dither.audit.relations import relations
-from dither.audit.target import Target
-from dither.measures import PureDP
+from dither.audit.attack.curve import Allowed
+from dither.audit.attack.events import propose
+from dither.audit.attack.outcomes import as_rows
+from dither.audit.attack.readings import Entries
+from dither.audit.attack.relations import relations
+from dither.audit.attack.target import Target
+from dither.guarantees import PureDP
 from tests.audit.leaks import LEAKS, Leak, _mask, _noise, _unit
 from tests.statistical.fit import ALARM
 

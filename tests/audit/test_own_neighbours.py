@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.audit import attack
-from dither.audit.ours import CONTROLS, Control
-from dither.audit.own_neighbours import neighbours_of
+from dither.audit.attack.ours import CONTROLS, Control
+from dither.audit.attack.own_neighbours import neighbours_of
 from dither.errors import ParameterError
-from dither.unit import Triangles
+from dither.sensitivity import Triangles
 from tests.statistical.fit import ALARM
 
 SENSITIVITIES = st.fractions(min_value=Fraction(1, 1000), max_value=1000, max_denominator=1000)

@@ -23,7 +23,7 @@ from dither.cli.conditions import condition
 from dither.cli.description import Asked
 from dither.engine import Bins
 from dither.noise import entropy
-from dither.unit.contribution import TableUnit
+from dither.unit import TableUnit
 
 BOUNDS = {"cost": (0, 200)}
 

@@ -15,13 +15,13 @@ from scipy.stats import binom
 
 import dither as dp
 from dither.audit import attack
-from dither.audit.curve import Allowed
-from dither.audit.events import best, hits, judged_again, propose
-from dither.audit.hunt import _fewer, _sides, proved
-from dither.audit.outlook import Outlook
-from dither.audit.readings import Cells, Entries, Reading, distinct, table
-from dither.audit.scores import scores
-from dither.audit.target import Target
+from dither.audit.attack.curve import Allowed
+from dither.audit.attack.events import best, hits, judged_again, propose
+from dither.audit.attack.hunt import _fewer, _sides, proved
+from dither.audit.attack.outlook import Outlook
+from dither.audit.attack.readings import Cells, Entries, Reading, distinct, table
+from dither.audit.attack.scores import scores
+from dither.audit.attack.target import Target
 from dither.noise import entropy
 
 NUMBERS = st.one_of(st.sampled_from([0.0, -0.0, 1.0, math.nan, math.inf, -math.inf]), st.floats(-9, 9, width=16))

@@ -10,7 +10,7 @@ import pytest
 from flint import arb, ctx
 
 from dither.errors import ParameterError
-from dither.measures import (
+from dither.guarantees import (
     ZCDP,
     ApproxDP,
     GaussianDP,
@@ -137,7 +137,7 @@ def test_gaussian_is_never_pure() -> None:
 
 def test_randomized_response_keeps_p_else_flips_a_coin() -> None:
     """C9: ln(1 + 2p/(1−p)) is what two finite distributions give, and no less."""
-    from dither.measures import multiplicative_distance
+    from dither.guarantees import multiplicative_distance
 
     for keep in (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)):
         true = keep + (1 - keep) / 2
@@ -149,7 +149,7 @@ def test_randomized_response_keeps_p_else_flips_a_coin() -> None:
 
 def test_name_and_shame_is_one_over_n() -> None:
     """C26: publishing one record of n at random is (0, 1/n)-DP and no better, whatever ε is."""
-    from dither.measures import hockey_stick
+    from dither.guarantees import hockey_stick
 
     n = 50
     first = {f"record {index}": Fraction(1, n) for index in range(n)}

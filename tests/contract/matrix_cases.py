@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dither.mechanisms import MatrixMechanism
-from dither.unit import Workload
+from dither.workloads import Workload
 from tests.contract.additive_cases import BAD_NUMBERS, BAD_PROBABILITIES, BAD_VALUES, builds
 from tests.contract.batches import rule_batch
 from tests.contract.mechanism_case import Case, ErrorLaw

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from dither.mechanisms import ProposeTestRelease
-from dither.unit import Median
+from dither.sensitivity import Median
 from tests.contract.batches import additive_batch
 from tests.contract.mechanism_case import Case, ErrorLaw
 from tests.oracle.lattice_sums import masses

@@ -15,7 +15,7 @@ from scipy.integrate import quad
 
 from dither.mechanisms import SmoothSensitivity
 from dither.mechanisms.mechanism import Mechanism
-from dither.unit import Median
+from dither.sensitivity import Median
 from tests.contract.mechanism_case import Case, ErrorLaw, Errors
 from tests.oracle import rescaled
 

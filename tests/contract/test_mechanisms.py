@@ -21,7 +21,7 @@ from scipy.special import bdtr, bdtrc
 from dither.accounting import compose
 from dither.errors import ParameterError
 from dither.events import from_json, to_json
-from dither.measures import Guarantee
+from dither.guarantees import Guarantee
 from dither.mechanisms import Mechanism, Release
 from tests.contract.batches import Batch
 from tests.contract.entropy_use import nothing_drawn

@@ -24,7 +24,7 @@ from dither.events import LaplaceNoise
 from dither.ledger import Ledger
 from dither.ledger.entry import named_parts
 from dither.release import Door
-from dither.unit.contribution import Rows
+from dither.unit import Rows
 from tests.ledger.faults import quick_folder
 
 EVENT, COST = LaplaceNoise(Fraction(4)), dp.PureDP("0.25")

@@ -24,7 +24,7 @@ MUTATIONS = [
     ),
     # Tails of single pairs
     *several(
-        "measures/pairs.py",
+        "pairs/pair.py",
         _TAILS + _PAIRS,
         ("POSITION_ERROR = 2.0**-50", "POSITION_ERROR = 2.0**-60"),
         ("ERFCX_ERROR = 2.0**-48", "ERFCX_ERROR = 2.0**-53"),
@@ -55,7 +55,7 @@ MUTATIONS = [
         ),
     ),
     *several(
-        "measures/lattice_pairs.py",
+        "pairs/lattice.py",
         _TAILS + _PAIRS,
         ("POSITION_ERROR * (16 + 4 * top)", "POSITION_ERROR * 2.0**-8"),
         ("POSITION_ERROR * (16 + 4 * top)", "POSITION_ERROR * 16"),
@@ -68,7 +68,7 @@ MUTATIONS = [
         ("max(self.scale, 2 / (Fraction(step) * steps))", "2 / (Fraction(step) * (steps + 1))"),
     ),
     *several(
-        "measures/finite_pairs.py",
+        "pairs/finite.py",
         _TAILS + _PAIRS,
         ("POSITION_ERROR * (8 + 2 * np.abs(np.clip(losses, -800, 800)))", "0.0"),
         ("(8 + 2 * np.abs(np.clip(losses, -800, 800)))", "8"),
@@ -77,7 +77,7 @@ MUTATIONS = [
     ),
     # Moments
     *several(
-        "measures/moment_pairs.py",
+        "pairs/moments.py",
         _TAILS + _PAIRS + ("tests/unit/test_accounting_errors.py",),
         ("_ROUNDING = 2.0**-36", "_ROUNDING = 0.0"),
         ("slack = _ROUNDING * (1 + sum(np.abs(part) for part in parts))", "slack = _ROUNDING * 1"),
@@ -90,7 +90,7 @@ MUTATIONS = [
     ),
     # Samples and other mixtures
     *several(
-        "measures/subsampled_pairs.py",
+        "pairs/subsampled.py",
         _TAILS + _PAIRS,
         (
             "        error = POSITION_ERROR * (16 + 4 * np.abs(losses))\n        error[first:]",
@@ -194,7 +194,7 @@ MUTATIONS = [
     ),
     # Conversions between guarantees
     *several(
-        "measures/certified.py",
+        "exact/certified.py",
         _CERTIFIED + _GUARANTEES,
         ("        number = upper(value)\n", "        number = -upper(-value)\n"),
         ("not ball(Fraction(repr(number))) >= value", "False"),
@@ -208,7 +208,7 @@ MUTATIONS = [
         ),
     ),
     *several(
-        "measures/conversions.py",
+        "guarantees/conversions.py",
         ("tests/unit/test_accounting_safe_sides.py", "tests/claims/test_conversions.py"),
         (
             "fraction_above(lambda: concentrated(epsilon))",

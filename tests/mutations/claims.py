@@ -20,7 +20,7 @@ MUTATIONS = [
         ("mechanisms/calibration.py", "/ ball(epsilon)) ** 2 / 2", "/ ball(epsilon)) ** 2 / 3"),
         ("mechanisms/calibration.py", "epsilon <= 1 and delta", "epsilon <= 9 and delta"),
         ("mechanisms/calibration.py", "(epsilon < 1, ", "(epsilon < 17, "),
-        ("measures/conversions.py", "ZCDP(guarantee.mu_squared / 2,", "ZCDP(guarantee.mu_squared / 3,"),
+        ("guarantees/conversions.py", "ZCDP(guarantee.mu_squared / 2,", "ZCDP(guarantee.mu_squared / 3,"),
         # C2, C11, C29: scales and probabilities of noise
         ("noise/discrete_laplace.py", "ball(1 / (2 * self.scale)).coth()", "ball(1 / (3 * self.scale)).coth()"),
         ("noise/geometric.py", "return self._exponent(i).exp()", "return (self._exponent(i) * 1.01).exp()"),
@@ -31,13 +31,13 @@ MUTATIONS = [
             "largest_mu_squared(amount, self.delta) / largest_mu_squared",
         ),
         # D2, D3, C1, C7: profiles
-        ("measures/pairs.py", "inside = -((epsilon - top) / 2).expm1()", "inside = -(epsilon - top).expm1()"),
-        ("measures/pairs.py", "q = ((epsilon / mu + mu / 2) / root)", "q = ((epsilon / mu + mu / 3) / root)"),
-        ("measures/gaussian.py", "first = normal_cdf(mu / 2 - loss / mu)", "first = normal_cdf(mu / 3 - loss / mu)"),
-        ("measures/finite.py", "if not _is_at_most(a, b, epsilon)]", "if a > b]"),
+        ("pairs/pair.py", "inside = -((epsilon - top) / 2).expm1()", "inside = -(epsilon - top).expm1()"),
+        ("pairs/pair.py", "q = ((epsilon / mu + mu / 2) / root)", "q = ((epsilon / mu + mu / 3) / root)"),
+        ("guarantees/gaussian.py", "first = normal_cdf(mu / 2 - loss / mu)", "first = normal_cdf(mu / 3 - loss / mu)"),
+        ("guarantees/finite.py", "if not _is_at_most(a, b, epsilon)]", "if a > b]"),
         # C23, C27: total variation and the trade-off curve
-        ("measures/approximate.py", "/ (1 + ball(-self._loss).exp())", "/ (2 + ball(-self._loss).exp())"),
-        ("measures/approximate.py", "ball(-self._loss).exp() * ball(rest)", "ball(self._loss).exp() * ball(rest)"),
+        ("guarantees/approximate.py", "/ (1 + ball(-self._loss).exp())", "/ (2 + ball(-self._loss).exp())"),
+        ("guarantees/approximate.py", "ball(-self._loss).exp() * ball(rest)", "ball(self._loss).exp() * ball(rest)"),
         # D5, C10, C26: who is protected
         ("adjacency.py", "if other != first:", "if other is not None and other != first:"),
         ("adjacency.py", 'known is not None and known.change == "replace"', "known is None"),
@@ -53,22 +53,22 @@ MUTATIONS = [
         ("mechanisms/additive.py", "not exact * int(n) < 1 and", "not exact * int(n) < 2 and"),
         # D6: sensitivities of a dataset
         (
-            "unit/replaced.py",
+            "sensitivity/replaced.py",
             "high = low + steps + self.last - self.first + 1",
             "high = low + steps + self.last - self.first",
         ),
-        ("unit/replaced.py", "discount[len(below) - 1 - row + column]", "discount[len(below) - 1 - row]"),
+        ("sensitivity/replaced.py", "discount[len(below) - 1 - row + column]", "discount[len(below) - 1 - row]"),
         # C17, C18: global and smooth sensitivity
         (
-            "unit/records.py",
+            "sensitivity/records.py",
             "np.array(bounds[1]), np.array(bounds[0])",
             "np.array(bounds[1] * 0.99), np.array(bounds[0])",
         ),
-        ("unit/order.py", "math.ceil(probability * size)", "math.floor(probability * size)"),
-        ("unit/search.py", "upper((-step * t).exp())", "upper((-step * t * 1.01).exp())"),
-        ("unit/search.py", "found * (1 + SMOOTH_EXCESS / 2)", "found * (1 - SMOOTH_EXCESS / 2)"),
-        ("unit/added.py", "+ np.maximum(needed[above] - below, 0)", "+ 0 * above"),
-        ("unit/added.py", "wider = np.minimum(needed + 1, size)", "wider = needed"),
+        ("sensitivity/order_statistics.py", "math.ceil(probability * size)", "math.floor(probability * size)"),
+        ("sensitivity/search.py", "upper((-step * t).exp())", "upper((-step * t * 1.01).exp())"),
+        ("sensitivity/search.py", "found * (1 + SMOOTH_EXCESS / 2)", "found * (1 - SMOOTH_EXCESS / 2)"),
+        ("sensitivity/added.py", "+ np.maximum(needed[above] - below, 0)", "+ 0 * above"),
+        ("sensitivity/added.py", "wider = np.minimum(needed + 1, size)", "wider = needed"),
         # C9, C11, C12, C14, C16: selection
         ("mechanisms/metric.py", "for row in self.distances}) == 1 else 2", "for row in self.distances}) == 1 else 1"),
         ("mechanisms/metric.py", "ball(-distance / self.scale).exp()", "ball(-distance / self.scale / 2).exp()"),
@@ -96,7 +96,7 @@ MUTATIONS = [
             "1 + ball(2 / delta).log() / ball(half)",
             "ball(1 / (20 * delta)).log() / ball(half)",
         ),
-        ("measures/tested_pairs.py", "return min(Fraction(upper(self.passes(0))), Fraction(1))", "return Fraction(0)"),
+        ("pairs/tested.py", "return min(Fraction(upper(self.passes(0))), Fraction(1))", "return Fraction(0)"),
         ("mechanisms/tested_calibration.py", "if not half < 1:", "if not half < 3:"),
         # C19: smooth sensitivity
         (
@@ -117,9 +117,9 @@ MUTATIONS = [
         ),
         ("mechanisms/smooth_calibration.py", "root * (1 + ahead)", "2 * root * (1 + ahead)"),
         # C24, C25: workloads and plans
-        ("unit/queries.py", "lengths + lengths[column] - 2 * inner", "lengths + lengths[column] - inner"),
-        ("unit/ranges.py", "holding[cell:] - 2 * both[cell:]", "holding[cell:] - both[cell:]"),
-        ("unit/marginals.py", "return 2 * sum(size > 1", "return sum(size > 1"),
+        ("workloads/queries.py", "lengths + lengths[column] - 2 * inner", "lengths + lengths[column] - inner"),
+        ("workloads/ranges.py", "holding[cell:] - 2 * both[cell:]", "holding[cell:] - both[cell:]"),
+        ("workloads/marginals.py", "return 2 * sum(size > 1", "return sum(size > 1"),
         ("estimators/planning.py", "Fraction(far) / known.accuracy)", "Fraction(far) / known.accuracy / 2)"),
         ("estimators/planning.py", "sensitivity_squared=queries, epsilon", "sensitivity_squared=2 * queries, epsilon"),
         # C3, C30: composition
@@ -130,7 +130,7 @@ MUTATIONS = [
 
 # C20 again: the joint cost of test and answer, which a row sees only where it is largest.
 MUTATIONS += [
-    Mutation("measures/tested_pairs.py", before, after, ("tests/unit/test_tested_pairs.py",))
+    Mutation("pairs/tested.py", before, after, ("tests/unit/test_tested_pairs.py",))
     for before, after in [
         ("up += self.passes(last) * self.answer.profile(epsilon - gain)", "up += self.passes(last) * Ball(0)"),
         ("return up.max(down + self.passes(last - 1)", "return up.max(0 * down + self.passes(last - 1)"),

@@ -9,9 +9,9 @@ import pytest
 from flint import arb, ctx
 
 from dither.accounting import Bracket, Composition, WideBracket, of_pairs
-from dither.measures.finite_pairs import Finite
-from dither.measures.pairs import Gaussian, Laplace, Pair, TwoPoint
-from dither.measures.subsampled_pairs import poisson
+from dither.pairs.finite import FinitePair
+from dither.pairs.pair import GaussianPair, LaplacePair, Pair, TwoPointPair
+from dither.pairs.subsampled import poisson
 from tests.oracle import compositions as oracle
 from tests.oracle.points import Points, stream
 
@@ -57,7 +57,7 @@ def finite_case(points: Points) -> None:
     for _ in range(2):
         p, q = points.masses(3), points.masses(3)
         times = int(points.size(0, 0.7))
-        groups.append((Finite(tuple(p), tuple(q)), times))
+        groups.append((FinitePair(tuple(p), tuple(q)), times))
         masses.append((p, q, times))
     profiles = [oracle.finite_product(masses), oracle.finite_product([(q, p, times) for p, q, times in masses])]
     check(both_ways(groups), profiles, points.size(-12, -1))
@@ -66,7 +66,7 @@ def finite_case(points: Points) -> None:
 def response_case(points: Points) -> None:
     odds, times = 1 + points.size(-3, 1), int(points.size(0, 2.3))
     delta = points.size(-15, -1)
-    found = check(both_ways([(TwoPoint(odds=odds), times)], width=1e-4), [oracle.responses(odds, times)], delta)
+    found = check(both_ways([(TwoPointPair(odds=odds), times)], width=1e-4), [oracle.responses(odds, times)], delta)
     assert found.upper - found.lower <= 1e-4 * found.upper
 
 
@@ -74,14 +74,16 @@ def mixed_case(points: Points) -> None:
     """Laplace and Gaussian noise together: an atom at each end, and a tail."""
     largest, mu = points.size(-2, 0.5), points.size(-1.5, 0.3)
     profile = oracle.laplace_then(largest, oracle.gaussian(mu))
-    check(both_ways([(Laplace(largest), 1), (Gaussian(mu**2), 1)]), [profile], points.size(-12, -2))
+    check(both_ways([(LaplacePair(largest), 1), (GaussianPair(mu**2), 1)]), [profile], points.size(-12, -2))
 
 
 def sampled_case(points: Points) -> None:
     mu, rate, other = points.size(-0.5, 0.4), points.probability(-3), points.size(-0.7, 0.2)
     rest = oracle.gaussian(other)
     profiles = [oracle.sampled_gaussian_then(mu, rate, rest, add=add) for add in (False, True)]
-    check(both_ways([(poisson(Gaussian(mu**2), rate), 1), (Gaussian(other**2), 1)]), profiles, points.size(-9, -2))
+    check(
+        both_ways([(poisson(GaussianPair(mu**2), rate), 1), (GaussianPair(other**2), 1)]), profiles, points.size(-9, -2)
+    )
 
 
 CASES = {"finite": finite_case, "responses": response_case, "mixed": mixed_case, "sampled": sampled_case}

@@ -13,8 +13,8 @@ from dither.accounting.composition import forget
 from dither.accounting.law import from_above, from_below
 from dither.accounting.search import Group, plan_for_delta
 from dither.events import Event, LaplaceNoise
-from dither.measures import PureDP
-from dither.measures.pairs import Laplace, Pair
+from dither.guarantees import PureDP
+from dither.pairs.pair import LaplacePair, Pair
 
 UNIT = Fraction(1, 10_000)
 
@@ -60,7 +60,7 @@ def test_hundreds_of_different_events_are_narrow(monkeypatch: pytest.MonkeyPatch
 
 
 def test_different_events_of_different_kinds() -> None:
-    done = [Laplace(Fraction(1, 50 + i)) for i in range(60)]
+    done = [LaplacePair(Fraction(1, 50 + i)) for i in range(60)]
     responses = compose([*different(60), *(PureDP(Fraction(1, 60 + i)) for i in range(60))], relative_width=1e-3)
     lower, upper = responses.bracket(1e-8)
     assert 0 < upper - lower <= 1e-3 * upper
@@ -69,7 +69,7 @@ def test_different_events_of_different_kinds() -> None:
 
 
 def laws(count: int) -> list[tuple[Pair, int]]:
-    return [(Laplace(Fraction(1, 20) + Fraction(i, 4000)), 1 + i % 2) for i in range(count)]
+    return [(LaplacePair(Fraction(1, 20) + Fraction(i, 4000)), 1 + i % 2) for i in range(count)]
 
 
 @pytest.mark.parametrize("above", [True, False])

@@ -9,23 +9,23 @@ from flint import arb, ctx
 from scipy.special import erfcx
 
 from dither.exact import Ball, ball, precision
-from dither.measures.finite_pairs import Finite
-from dither.measures.heavy_pairs import PowerLaw, StudentT
-from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
-from dither.measures.moment_pairs import Concentrated, Renyi
-from dither.measures.one_sided_pairs import Gumbel
-from dither.measures.pairs import (
+from dither.pairs.finite import FinitePair
+from dither.pairs.heavy_tailed import PowerLawPair, StudentTPair
+from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.moments import ConcentratedPair, RenyiPair
+from dither.pairs.one_sided import GumbelPair
+from dither.pairs.pair import (
     ERFCX_ERROR,
-    BoundedRange,
-    Gaussian,
-    Laplace,
+    BoundedRangePair,
+    GaussianPair,
+    LaplacePair,
     Pair,
-    TwoPoint,
+    TwoPointPair,
     approximate,
     pure,
 )
-from dither.measures.staircase_pairs import Staircase
-from dither.measures.subsampled_pairs import FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst
+from dither.pairs.staircase import StaircasePair
+from dither.pairs.subsampled import FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair
 from tests.oracle import compositions as oracle
 from tests.oracle.points import Points, stream
 
@@ -33,77 +33,79 @@ Maker = Callable[[Points], Pair]
 
 
 WRAPPERS: dict[str, Callable[[Pair, Fraction], Pair]] = {
-    "removed": PoissonRemove,
-    "added": PoissonAdd,
-    "fixed size": FixedSize,
-    "mixed": lambda base, rate: Mixture((rate, 1 - rate), (base, Laplace(Fraction(1)))),
-    "worst": lambda base, rate: Worst(base, approximate(Fraction(1, 2), rate / 4)),
+    "removed": PoissonRemovePair,
+    "added": PoissonAddPair,
+    "fixed size": FixedSizePair,
+    "mixed": lambda base, rate: MixturePair((rate, 1 - rate), (base, LaplacePair(Fraction(1)))),
+    "worst": lambda base, rate: WorstPair(base, approximate(Fraction(1, 2), rate / 4)),
 }
 
 
 def _mixture(points: Points) -> Pair:
     share = points.probability(-3)
-    return Mixture((share, 1 - share), (Laplace(points.size(-2, 1)), Gaussian(points.size(-3, 1))))
+    return MixturePair((share, 1 - share), (LaplacePair(points.size(-2, 1)), GaussianPair(points.size(-3, 1))))
 
 
 def _worst(points: Points) -> Pair:
-    base = PoissonRemove(Laplace(points.size(-2, 1)), points.probability(-3))
-    return Worst(base, base.swapped())
+    base = PoissonRemovePair(LaplacePair(points.size(-2, 1)), points.probability(-3))
+    return WorstPair(base, base.swapped())
 
 
 def _uneven_worst(points: Points) -> Pair:
     """The probability of an infinite loss differs."""
-    pair = Finite(tuple(points.masses(4)), tuple(points.masses(4)))
-    return Worst(pair, approximate(points.size(-2, 0.5), points.size(-6, -1)))
+    pair = FinitePair(tuple(points.masses(4)), tuple(points.masses(4)))
+    return WorstPair(pair, approximate(points.size(-2, 0.5), points.size(-6, -1)))
 
 
 def _moments(base: str, points: Points) -> Pair:
     """A base of which only bounds are known: the tails are those of an example, the dots lie above all."""
     if base == "zCDP":
-        return Concentrated(points.size(-4, 1))
-    return Renyi(tuple((order, points.size(-3, 1)) for order in (1 + points.size(-2, 1), 1 + points.size(0, 2))))
+        return ConcentratedPair(points.size(-4, 1))
+    return RenyiPair(tuple((order, points.size(-3, 1)) for order in (1 + points.size(-2, 1), 1 + points.size(0, 2))))
 
 
 def _wrapped(base: str, wrapper: str) -> Maker:
     def make(points: Points) -> Pair:
         inside, rate = _moments(base, points), points.probability(-3)
         if wrapper == "mixed":
-            return Mixture((rate, 1 - rate), (inside, Laplace(points.size(-2, 1))))
+            return MixturePair((rate, 1 - rate), (inside, LaplacePair(points.size(-2, 1))))
         if wrapper == "worst":
-            return Worst(inside, approximate(points.size(-2, 0.5), points.size(-6, -1)))
+            return WorstPair(inside, approximate(points.size(-2, 0.5), points.size(-6, -1)))
         return WRAPPERS[wrapper](inside, rate)
 
     return make
 
 
 MAKERS: dict[str, Maker] = {
-    "Gaussian": lambda points: Gaussian(points.size(-6, 2.5)),
-    "Laplace": lambda points: Laplace(points.size(-5, 1.5)),
+    "Gaussian": lambda points: GaussianPair(points.size(-6, 2.5)),
+    "Laplace": lambda points: LaplacePair(points.size(-5, 1.5)),
     "pure": lambda points: pure(points.size(-5, 1.5)),
-    "response": lambda points: TwoPoint(odds=1 + points.size(-6, 3)),
+    "response": lambda points: TwoPointPair(odds=1 + points.size(-6, 3)),
     "approximate": lambda points: approximate(points.size(-3, 1), points.size(-12, -0.1)),
-    "bounded range": lambda points: BoundedRange(points.size(-4, 1.5)),
-    "discrete Laplace": lambda points: DiscreteLaplace(points.size(-1, 3), int(points.size(0, 1.5))),
-    "discrete Gaussian": lambda points: DiscreteGaussian(points.size(-1, 4), int(points.size(0, 1))),
-    "wide discrete Gaussian": lambda points: DiscreteGaussian(points.size(8, 12), int(points.size(0, 3))),
-    "staircase": lambda points: Staircase(points.size(-3, 1.3), 2 * points.probability(-6)),
-    "power law": lambda points: PowerLaw(points.size(-1, 2), 1 + points.size(-1, 1), int(points.size(0, 1.5))),
-    "Student t": lambda points: StudentT(points.size(-1, 2), points.size(-1, 1), int(points.size(0, 1.5))),
-    "wide Student t": lambda points: StudentT(points.size(6, 15), points.size(-1, 1), int(points.size(4, 15))),
+    "bounded range": lambda points: BoundedRangePair(points.size(-4, 1.5)),
+    "discrete Laplace": lambda points: DiscreteLaplacePair(points.size(-1, 3), int(points.size(0, 1.5))),
+    "discrete Gaussian": lambda points: DiscreteGaussianPair(points.size(-1, 4), int(points.size(0, 1))),
+    "wide discrete Gaussian": lambda points: DiscreteGaussianPair(points.size(8, 12), int(points.size(0, 3))),
+    "staircase": lambda points: StaircasePair(points.size(-3, 1.3), 2 * points.probability(-6)),
+    "power law": lambda points: PowerLawPair(points.size(-1, 2), 1 + points.size(-1, 1), int(points.size(0, 1.5))),
+    "Student t": lambda points: StudentTPair(points.size(-1, 2), points.size(-1, 1), int(points.size(0, 1.5))),
+    "wide Student t": lambda points: StudentTPair(points.size(6, 15), points.size(-1, 1), int(points.size(4, 15))),
     # (Below scale 1 a move of 30 costs more than e^30, where the bound may be the trivial one.)
-    "Gumbel": lambda points: Gumbel(points.size(0, 4), int(points.size(0, 1.5))),
-    "Gumbel, swapped": lambda points: Gumbel(points.size(-1, 12), int(points.size(0, 1.5)), is_swapped=True),
-    "finite": lambda points: Finite(tuple(points.masses(4)), tuple(points.masses(4))),
-    "sampled Gaussian": lambda points: PoissonRemove(Gaussian(points.size(-3, 1.5)), points.probability(-5)),
-    "sampled Gaussian, added": lambda points: PoissonAdd(Gaussian(points.size(-3, 1.5)), points.probability(-5)),
-    "sampled Laplace": lambda points: PoissonRemove(Laplace(points.size(-3, 1)), points.probability(-5)),
-    "sampled Laplace, added": lambda points: PoissonAdd(Laplace(points.size(-3, 1)), points.probability(-5)),
-    "sampled leak": lambda points: PoissonAdd(
+    "Gumbel": lambda points: GumbelPair(points.size(0, 4), int(points.size(0, 1.5))),
+    "Gumbel, swapped": lambda points: GumbelPair(points.size(-1, 12), int(points.size(0, 1.5)), is_swapped=True),
+    "finite": lambda points: FinitePair(tuple(points.masses(4)), tuple(points.masses(4))),
+    "sampled Gaussian": lambda points: PoissonRemovePair(GaussianPair(points.size(-3, 1.5)), points.probability(-5)),
+    "sampled Gaussian, added": lambda points: PoissonAddPair(
+        GaussianPair(points.size(-3, 1.5)), points.probability(-5)
+    ),
+    "sampled Laplace": lambda points: PoissonRemovePair(LaplacePair(points.size(-3, 1)), points.probability(-5)),
+    "sampled Laplace, added": lambda points: PoissonAddPair(LaplacePair(points.size(-3, 1)), points.probability(-5)),
+    "sampled leak": lambda points: PoissonAddPair(
         approximate(points.size(-2, 1), points.size(-6, -1)), points.probability(-3)
     ),
-    "fixed size": lambda points: FixedSize(Gaussian(points.size(-3, 1.5)), points.probability(-5)),
-    "fixed size Laplace": lambda points: FixedSize(Laplace(points.size(-3, 1)), points.probability(-5)),
-    "fixed size leak": lambda points: FixedSize(
+    "fixed size": lambda points: FixedSizePair(GaussianPair(points.size(-3, 1.5)), points.probability(-5)),
+    "fixed size Laplace": lambda points: FixedSizePair(LaplacePair(points.size(-3, 1)), points.probability(-5)),
+    "fixed size leak": lambda points: FixedSizePair(
         approximate(points.size(-2, 1), 1 - points.size(-14, -1)), 1 - points.size(-14, -1)
     ),
     "mixture": _mixture,
@@ -194,7 +196,7 @@ def test_pairs_at_many_random_points(name: str) -> None:
 def test_a_sampled_gaussian_is_what_its_threshold_says(add: bool) -> None:
     for points in stream(f"sampled {add}", 30):
         mu, rate, epsilon = points.size(-1, 0.5), points.probability(-3), points.size(-3, 0.5)
-        pair = PoissonAdd(Gaussian(mu**2), rate) if add else PoissonRemove(Gaussian(mu**2), rate)
+        pair = PoissonAddPair(GaussianPair(mu**2), rate) if add else PoissonRemovePair(GaussianPair(mu**2), rate)
         with ctx.workprec(300):
             truth = oracle.sampled_gaussian(mu, rate, add=add)(oracle.real(epsilon))
         low, high = pair.delta_bracket(epsilon)
@@ -221,10 +223,12 @@ def test_moments_bound_every_mechanism_that_keeps_them(base: str, wrapper: str) 
         size, rate = points.size(-1.5, 0.7), points.probability(-3)
         orders = [1 + points.size(-1, 2) for _ in range(3)]
         rho = size**2 / 2
-        moments = Concentrated(rho) if base == "zCDP" else Renyi(tuple((order, order * rho) for order in orders))
+        moments = (
+            ConcentratedPair(rho) if base == "zCDP" else RenyiPair(tuple((order, order * rho) for order in orders))
+        )
         bound = wrap(moments, rate)
         assert not bound.is_exact
-        for kept in (pure(size), Gaussian(size**2)):
+        for kept in (pure(size), GaussianPair(size**2)):
             truth = wrap(kept, rate)
             assert truth.is_exact
             losses = np.unique([*losses_of(truth, points), 0.0, 0.9 * min(truth.support[1], float(size))])
@@ -256,10 +260,11 @@ def test_swapping_mirrors_the_profile() -> None:
 
 def test_the_zcdp_bound_contains_its_gaussian() -> None:
     for points in stream("zcdp", 20):
-        pair = Concentrated(points.size(-4, 1))
+        pair = ConcentratedPair(points.size(-4, 1))
         losses = np.linspace(-5, 20, 40)
         assert np.all(
-            pair.dots(losses) >= Gaussian(2 * pair.rho).tails(losses).p - Gaussian(2 * pair.rho).tails(losses).scaled_q
+            pair.dots(losses)
+            >= GaussianPair(2 * pair.rho).tails(losses).p - GaussianPair(2 * pair.rho).tails(losses).scaled_q
         )
         low, high = pair.bracket(points.size(-12, -1))
         assert low <= high
@@ -275,5 +280,5 @@ def test_erfcx_is_as_good_as_assumed() -> None:
 
 def test_no_tail_is_zero_by_accident() -> None:
     """Underflow is not privacy: far out, the certified δ stays positive."""
-    assert 0 < Gaussian(Fraction(1)).delta(30.0) < 1e-150
-    assert 0 < Gaussian(Fraction(1, 10**6)).delta(10.0) <= 5e-324
+    assert 0 < GaussianPair(Fraction(1)).delta(30.0) < 1e-150
+    assert 0 < GaussianPair(Fraction(1, 10**6)).delta(10.0) <= 5e-324

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither.errors import ParameterError
-from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP, TVStable, best_guess, largest_posterior
+from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, TVStable, best_guess, largest_posterior
 
 PRIORS = [Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(4, 5), Fraction(999, 1000)]
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
+from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
 from tests.oracle import closed_forms as oracle
 from tests.oracle.finite import BITS, real
 from tests.oracle.points import Points, stream

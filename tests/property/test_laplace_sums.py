@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dither.mechanisms import MatrixMechanism
 from dither.mechanisms.laplace_sums import from_lengths, from_rows
-from dither.unit import Workload
+from dither.workloads import Workload
 
 MISSES = [Fraction(9, 10), Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**6), Fraction(1, 10**30)]
 OUTWARDS = 1 + 1e-9

@@ -15,12 +15,13 @@ from dither.errors import ParameterError
 from dither.events import Repeated, StaircaseNoise
 from dither.exact import Ball, ball, precision
 from dither.exact.sums import tail_sum
-from dither.measures import ProfileOf, PureDP
-from dither.measures.heavy_pairs import BETAINC_ERROR, HeavyTailed, PowerLaw, StudentT, _peak
-from dither.measures.one_sided_pairs import Geometric, Gumbel
-from dither.measures.pairs import Pair, pure
-from dither.measures.staircase_pairs import Staircase
+from dither.guarantees import PureDP
 from dither.mechanisms import Staircase as StaircaseMechanism
+from dither.pairs import ProfileOf
+from dither.pairs.heavy_tailed import BETAINC_ERROR, HeavyTailedPair, PowerLawPair, StudentTPair, _peak
+from dither.pairs.one_sided import GeometricPair, GumbelPair
+from dither.pairs.pair import Pair, pure
+from dither.pairs.staircase import StaircasePair
 from tests.oracle import laws as oracle
 from tests.oracle import shifted
 from tests.oracle.points import stream
@@ -53,7 +54,7 @@ def check(pair: Pair, law: noise.Law, shift: int, epsilon: Fraction) -> None:
 @given(st.integers(1, 6), st.data())
 def test_staircase(width: int, data: st.DataObject) -> None:
     step, epsilon = data.draw(st.integers(1, width)), data.draw(decimals("0.4", "8"))
-    pair = Staircase(epsilon, Fraction(2 * step - 1, width))
+    pair = StaircasePair(epsilon, Fraction(2 * step - 1, width))
     check(pair, noise.Staircase(width, epsilon, step), width, epsilon * data.draw(decimals("0.01", "1.1")))
 
 
@@ -65,37 +66,37 @@ def test_a_smaller_change_costs_less(width: int, data: st.DataObject) -> None:
     largest = data.draw(decimals("0.4", "4"))
     epsilon = largest * data.draw(decimals("0.01", "0.99"))
     less = shifted.profile(noise.Staircase(width, largest, step), shift, epsilon)
-    assert not less > arb(Staircase(largest, Fraction(2 * step - 1, width)).delta(epsilon))
+    assert not less > arb(StaircasePair(largest, Fraction(2 * step - 1, width)).delta(epsilon))
 
 
 @POINTS
 @given(decimals("0.1", "30"), decimals("1.1", "9"), st.integers(1, 9), decimals("0.01", "1.05"))
 def test_power_law(scale: Fraction, gamma: Fraction, shift: int, share: Fraction) -> None:
-    pair = PowerLaw(scale, gamma, shift)
+    pair = PowerLawPair(scale, gamma, shift)
     check(pair, noise.PowerLaw(scale, gamma), shift, share * Fraction(pair.support[1]).limit_denominator(10**6))
 
 
 @POINTS
 @given(decimals("0.1", "30"), decimals("0.1", "9"), st.integers(1, 9), decimals("0.01", "1.05"))
 def test_student_t(scale: Fraction, degrees: Fraction, shift: int, share: Fraction) -> None:
-    pair = StudentT(scale, degrees, shift)
+    pair = StudentTPair(scale, degrees, shift)
     check(pair, noise.StudentT(scale, degrees), shift, share * Fraction(pair.support[1]).limit_denominator(10**6))
 
 
 @POINTS
 @given(decimals("0.2", "4"), st.integers(1, 4), decimals("0.001", "5"))
 def test_gumbel(scale: Fraction, shift: int, epsilon: Fraction) -> None:
-    check(Gumbel(scale, shift), noise.Gumbel(scale), shift, epsilon)
+    check(GumbelPair(scale, shift), noise.Gumbel(scale), shift, epsilon)
 
 
 @POINTS
 @given(decimals("0.2", "8"), st.integers(1, 4), decimals("0.001", "5"))
 def test_geometric(scale: Fraction, shift: int, epsilon: Fraction) -> None:
-    check(Geometric(shift / scale), noise.Geometric(scale), shift, epsilon)
+    check(GeometricPair(shift / scale), noise.Geometric(scale), shift, epsilon)
 
 
 def test_geometric_noise_gives_something_away() -> None:
-    pair = Geometric(Fraction(1, 2))
+    pair = GeometricPair(Fraction(1, 2))
     leak = -math.expm1(-0.5)
     assert float(pair.infinity) == pytest.approx(leak, rel=1e-15)
     assert Fraction(leak) * (1 + Fraction(1, 2**50)) > pair.infinity
@@ -112,28 +113,31 @@ def test_geometric_noise_gives_something_away() -> None:
 
 def test_geometric_losses_add_up() -> None:
     """Two releases leak 1 − b², whatever else is released; and in the other direction their losses are added."""
-    half, third = Geometric(Fraction(1, 2)), Geometric(Fraction(1, 3))
+    half, third = GeometricPair(Fraction(1, 2)), GeometricPair(Fraction(1, 3))
     both = compose([half, third, half])
     assert both.delta(0) == pytest.approx(-math.expm1(-4 / 3), rel=1e-15)
-    assert both.groups[0].pair == Geometric(Fraction(4, 3))
+    assert both.groups[0].pair == GeometricPair(Fraction(4, 3))
     response = pure(Fraction(1, 10))
     low, high = compose([half, half, response], relative_width=1e-2).delta_bracket(1)
     assert low <= -math.expm1(-1) <= high <= low * 1.1
 
 
-HEAVY: list[tuple[HeavyTailed, noise.Law]] = [
-    (PowerLaw(Fraction(10), Fraction(4), 3), noise.PowerLaw(10, 4)),
-    (PowerLaw(Fraction(1, 8), Fraction(7, 5)), noise.PowerLaw("0.125", "1.4")),
-    (StudentT(Fraction(50), Fraction(5, 2), 7), noise.StudentT(50, "2.5")),
-    (StudentT(Fraction(100), Fraction(60)), noise.StudentT(100, 60)),
-    (StudentT(Fraction(10**7), Fraction(3), 10**6), noise.StudentT(10**7, 3)),
-    (PowerLaw(Fraction(10**8), Fraction(9, 4), 10**8), noise.PowerLaw(10**8, "2.25")),
+HEAVY: list[tuple[HeavyTailedPair, noise.Law]] = [
+    (PowerLawPair(Fraction(10), Fraction(4), 3), noise.PowerLaw(10, 4)),
+    (PowerLawPair(Fraction(1, 8), Fraction(7, 5)), noise.PowerLaw("0.125", "1.4")),
+    (StudentTPair(Fraction(50), Fraction(5, 2), 7), noise.StudentT(50, "2.5")),
+    (StudentTPair(Fraction(100), Fraction(60)), noise.StudentT(100, 60)),
+    (StudentTPair(Fraction(10**7), Fraction(3), 10**6), noise.StudentT(10**7, 3)),
+    (PowerLawPair(Fraction(10**8), Fraction(9, 4), 10**8), noise.PowerLaw(10**8, "2.25")),
 ]
-NARROW = (PowerLaw(Fraction(1, 10), Fraction(9), 30), noise.PowerLaw("0.1", 9))  # 10^-19 of it is beyond half the shift
+NARROW = (
+    PowerLawPair(Fraction(1, 10), Fraction(9), 30),
+    noise.PowerLaw("0.1", 9),
+)  # 10^-19 of it is beyond half the shift
 
 
 @pytest.mark.parametrize(("pair", "law"), HEAVY, ids=str)
-def test_total_variation_is_the_middle_of_the_law(pair: HeavyTailed, law: noise.Law) -> None:
+def test_total_variation_is_the_middle_of_the_law(pair: HeavyTailedPair, law: noise.Law) -> None:
     half = pair.sensitivity // 2
     with precision(128):
         truth = law.tail(-half - 1) - law.tail(pair.sensitivity - half - 1)
@@ -142,7 +146,7 @@ def test_total_variation_is_the_middle_of_the_law(pair: HeavyTailed, law: noise.
 
 
 @pytest.mark.parametrize("pair", [pair for pair, _ in HEAVY], ids=str)
-def test_float_sums_are_as_good_as_assumed(pair: HeavyTailed) -> None:
+def test_float_sums_are_as_good_as_assumed(pair: HeavyTailedPair) -> None:
     """From 1 to 10^15 times the scale, against Euler and Maclaurin in balls; the midpoint rule adds next to nothing."""
     table, stated = pair._table
     assert stated < 1.5 * BETAINC_ERROR * float(1 + pair._alpha * pair._beta)
@@ -156,7 +160,7 @@ def test_float_sums_are_as_good_as_assumed(pair: HeavyTailed) -> None:
 
 
 @pytest.mark.parametrize(("pair", "law"), [*HEAVY[:3], NARROW], ids=str)
-def test_tails_are_two_masses_of_one_test(pair: HeavyTailed, law: noise.Law) -> None:
+def test_tails_are_two_masses_of_one_test(pair: HeavyTailedPair, law: noise.Law) -> None:
     """P and Q of {L > ℓ}, each within the stated error of its sum over the integers; if ℓ < 0 both tails are inside."""
     top, shift = pair.support[1], pair.sensitivity
     losses = top * np.array([-0.9, -0.5, -0.11, 0.11, 0.4, 0.7, 0.97])
@@ -182,7 +186,7 @@ def test_tails_are_two_masses_of_one_test(pair: HeavyTailed, law: noise.Law) -> 
 def test_the_largest_loss_is_never_lost() -> None:
     """Just below the largest loss there is an atom left, however the floats round."""
     for points in stream("largest loss", 12):
-        pair = PowerLaw(points.size(-1, 6), 1 + points.size(-1, 1), int(points.size(0, 3)))
+        pair = PowerLawPair(points.size(-1, 6), 1 + points.size(-1, 1), int(points.size(0, 3)))
         top = pair.support[1]
         losses = top * (1 - 2.0 ** -np.arange(49.0, 53.0))
         with precision(300):
@@ -193,7 +197,7 @@ def test_the_largest_loss_is_never_lost() -> None:
 
 
 def test_profiles_around_zero_and_at_undecidable_points() -> None:
-    pair = PowerLaw(Fraction(10), Fraction(4), 4)
+    pair = PowerLawPair(Fraction(10), Fraction(4), 4)
     with precision(200):
         blurred = pair.profile(Ball(0, 1e-20))
         assert blurred.rad() < 1e-19
@@ -211,7 +215,7 @@ def test_profiles_around_zero_and_at_undecidable_points() -> None:
         assert abs(before - pair.profile(pair.loss(3))) < 1e-29
 
 
-def top_of(pair: HeavyTailed) -> Fraction:
+def top_of(pair: HeavyTailedPair) -> Fraction:
     """The largest loss, to 60 digits, rounded down."""
     with precision(400):
         before, after = _peak(pair, 400)
@@ -221,20 +225,20 @@ def top_of(pair: HeavyTailed) -> Fraction:
 
 def test_a_flat_top_is_still_bracketed() -> None:
     """y(y + 1) = c² has the whole solution 1 for c² = 2: no ball can say on which side of it the peak lies."""
-    pair = StudentT(Fraction(1), Fraction(2))
+    pair = StudentTPair(Fraction(1), Fraction(2))
     law = noise.StudentT(1, 2)
     top = Fraction(pair.support[1])
     for share in (Fraction(1, 2), Fraction(99, 100), 1 - Fraction(1, 10**9)):
         check(pair, law, 1, top * share)
     assert pair.delta(top) == 0.0
-    wide = StudentT(Fraction(2) ** 70, Fraction(3), 2**69)
+    wide = StudentTPair(Fraction(2) ** 70, Fraction(3), 2**69)
     for share in (Fraction(k, 10**24) for k in (1, 3, 10, 10**3, 10**5, 10**7)):
         with precision(400):
             truth = wide.profile(ball(top_of(wide) * (1 - share)))
         with precision(64):
             assert wide.profile(ball(top_of(wide) * (1 - share))).contains(truth)
-    wide = StudentT(Fraction(2) ** 150, Fraction(3), 2**149)
-    narrow = StudentT(Fraction(2) ** 30, Fraction(3), 2**29)
+    wide = StudentTPair(Fraction(2) ** 150, Fraction(3), 2**149)
+    narrow = StudentTPair(Fraction(2) ** 30, Fraction(3), 2**29)
     for share in (Fraction(0), Fraction(1, 2), Fraction(99, 100)):
         epsilon = share * Fraction(narrow.support[1])
         low, high = wide.delta_bracket(epsilon)
@@ -245,16 +249,16 @@ def test_a_flat_top_is_still_bracketed() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: PowerLaw(Fraction(1), Fraction(1)), "gamma must be greater than 1"),
-        (lambda: PowerLaw(Fraction(1), Fraction(1001, 1000)), "gamma must be greater than 1 by"),
-        (lambda: PowerLaw(Fraction(0), Fraction(2)), "scale must be greater than 0"),
-        (lambda: PowerLaw(Fraction(2) ** 201, Fraction(2)), "scale must lie between"),
-        (lambda: StudentT(Fraction(1), Fraction(0)), "degrees must be greater than 0"),
-        (lambda: StudentT(Fraction(1), Fraction(1), 0), "sensitivity must be at least 1"),
-        (lambda: Gumbel(Fraction(1, 501)), "sensitivity/scale must be at most 500"),
-        (lambda: Geometric(Fraction(-1)), "largest must be greater than 0"),
-        (lambda: Staircase(Fraction(1), Fraction(3)), "top must be at most 2"),
-        (lambda: Staircase(Fraction(0), Fraction(1)), "largest must be greater than 0"),
+        (lambda: PowerLawPair(Fraction(1), Fraction(1)), "gamma must be greater than 1"),
+        (lambda: PowerLawPair(Fraction(1), Fraction(1001, 1000)), "gamma must be greater than 1 by"),
+        (lambda: PowerLawPair(Fraction(0), Fraction(2)), "scale must be greater than 0"),
+        (lambda: PowerLawPair(Fraction(2) ** 201, Fraction(2)), "scale must lie between"),
+        (lambda: StudentTPair(Fraction(1), Fraction(0)), "degrees must be greater than 0"),
+        (lambda: StudentTPair(Fraction(1), Fraction(1), 0), "sensitivity must be at least 1"),
+        (lambda: GumbelPair(Fraction(1, 501)), "sensitivity/scale must be at most 500"),
+        (lambda: GeometricPair(Fraction(-1)), "largest must be greater than 0"),
+        (lambda: StaircasePair(Fraction(1), Fraction(3)), "top must be at most 2"),
+        (lambda: StaircasePair(Fraction(0), Fraction(1)), "largest must be greater than 0"),
     ],
     ids=[
         "no sum",
@@ -311,7 +315,7 @@ def test_composed_staircases_are_sums_of_three_losses() -> None:
                     )
                     if gap < 0:
                         truth += mass * -gap.expm1()
-        low, high = compose([(Staircase(epsilon, top))] * 6).delta_bracket(target)
+        low, high = compose([(StaircasePair(epsilon, top))] * 6).delta_bracket(target)
         assert low <= float(truth) * (1 + 1e-12) + 1e-300
         assert float(truth) <= high * (1 + 1e-12)
         assert high - low <= 2e-3 * high
@@ -346,7 +350,7 @@ def test_randomized_response_is_the_worst_staircase() -> None:
     for points in stream("worst staircase", 40):
         epsilon, top = points.size(-3, 1), 2 * points.probability(-3)
         at = epsilon * points.probability(-2)
-        assert Staircase(epsilon, top).delta_bracket(at)[0] <= pure(epsilon).delta_bracket(at)[1]
+        assert StaircasePair(epsilon, top).delta_bracket(at)[0] <= pure(epsilon).delta_bracket(at)[1]
         nearer = 1 + (top - 1) * points.probability(-2)
-        assert Staircase(epsilon, top).delta_bracket(at)[0] <= Staircase(epsilon, nearer).delta_bracket(at)[1]
-    assert Staircase(Fraction(2), Fraction(1)).delta_bracket(1) == pure(Fraction(2)).delta_bracket(1)
+        assert StaircasePair(epsilon, top).delta_bracket(at)[0] <= StaircasePair(epsilon, nearer).delta_bracket(at)[1]
+    assert StaircasePair(Fraction(2), Fraction(1)).delta_bracket(1) == pure(Fraction(2)).delta_bracket(1)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
-from dither.unit import (
+from dither.sensitivity import (
     SMOOTH_EXCESS,
     Median,
     Quantile,

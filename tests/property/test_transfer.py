@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dither.adaptive.routes import GaussianNoise
 from dither.adaptive.transfer import by_total_variation, expected_shortfall, gap, gap_at, printed
-from dither.measures import GaussianDP, PureDP
+from dither.guarantees import GaussianDP, PureDP
 from tests.oracle.lattice_sums import gaussian_profile
 from tests.oracle.transfers import World, best_attack, largest_noise, shortfall
 

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pytest
 
 import dither.release as door
-from dither.audit.rerun import Replayed, replay
-from dither.audit.rerun.calls import Recorder, Stream
-from dither.measures import Guarantee
+from dither.audit.replay import Replayed, replay
+from dither.audit.replay.calls import Recorder, Stream
+from dither.guarantees import Guarantee
 from dither.noise._replay import recording
 from dither.tables import ExactAggregate
 from dither.tables.engines.engine import _schema

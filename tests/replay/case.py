@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from dither.audit.rerun.run import Recording
+from dither.audit.replay.run import Recording
 from tests.replay.drawing import Choices, Strategy, alike, integers
 
 __all__ = ["PAIRS", "Case", "Run"]

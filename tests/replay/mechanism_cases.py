@@ -15,7 +15,7 @@ import dither as dp
 from dither.adaptive.mean import QueryMean
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.mechanisms import Mechanism
-from dither.unit import Median
+from dither.sensitivity import Median
 from tests.replay import drawing as st
 from tests.replay.case import Case, Run
 from tests.replay.drawing import Draw
@@ -283,7 +283,7 @@ class Session:
     """All answers of a session, and what it says they cost."""
 
     answers: list[Any]
-    guarantee: dp.measures.Guarantee
+    guarantee: dp.guarantees.Guarantee
 
 
 @st.composite

@@ -17,14 +17,14 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.audit.rerun import replay
+from dither.audit.replay import replay
 from dither.engine.needs import Neighbour, Whole
 from dither.errors import EntropyError, ParameterError
 from dither.estimators.answer import Estimate
 from dither.mechanisms import Release
 from dither.noise import DiscreteLaplace, UniformBelow, entropy, tape
-from dither.unit import Median, distance_to_sensitivity
-from dither.unit.stepwise import Stepwise
+from dither.sensitivity import Median, distance_to_sensitivity
+from dither.sensitivity.stepwise import Stepwise
 
 ONE = dp.Laplace(sensitivity=1, epsilon=1)
 MORE, LESS = [1.0, 9.5, 3.0, 10.0], [1.0, 9.5, 3.0]
@@ -488,7 +488,7 @@ def test_a_smaller_bound_in_the_engine_would_be_seen() -> None:
     assert isinstance(need, Whole)
     full = Neighbour(2, 1, dp.Person("user", max_groups=2).adjacency)
     for neighbour, is_enough in ((full, True), (Neighbour(1, 1, full.adjacency), False)):
-        noise = need.pure(neighbour, dp.measures.PureDP(1).stated_epsilon)
+        noise = need.pure(neighbour, dp.guarantees.PureDP(1).stated_epsilon)
         assert replay(noise.draw, np.array([4, 7]), np.array([3, 6])).passed == is_enough
 
 

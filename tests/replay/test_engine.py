@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.audit.rerun import Replayed, replay
+from dither.audit.replay import Replayed, replay
 from dither.ledger.budget import amounts, read_budget
 from tests.replay.apart import caught, replayed
 from tests.replay.case import PAIRS

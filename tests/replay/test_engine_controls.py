@@ -12,15 +12,15 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.audit.rerun import replay
-from dither.audit.rerun.calls import Recorder, Stream
+from dither.audit.replay import replay
+from dither.audit.replay.calls import Recorder, Stream
 from dither.engine import common, drawing
 from dither.errors import DitherError, EngineError, OverBudget, ParameterError
 from dither.noise._replay import recording
 from dither.tables import BoundedTable, Lattice, RowCount, Sum, reshaped
 from dither.tables.compiled import between
 from dither.tables.engines.duckdb import DuckDB
-from dither.unit.contribution import Rows
+from dither.unit import Rows
 from tests.replay.apart import caught, replayed
 from tests.replay.engine_cases import APART, CASES, PLACES
 from tests.replay.tables import UNITS, neighbours

@@ -23,8 +23,8 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.audit.rerun import replay
-from dither.audit.rerun.portrait import input_portrait, portrait
+from dither.audit.replay import replay
+from dither.audit.replay.portrait import input_portrait, portrait
 from dither.errors import ParameterError
 from dither.ledger import Entry
 from dither.ledger.entry import canonical

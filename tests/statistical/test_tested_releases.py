@@ -16,7 +16,7 @@ from scipy.special import bdtr, bdtrc, betaincinv
 
 from dither.audit.zoo import tested_releases as zoo
 from dither.mechanisms import NoAnswer, ProposeTestRelease, SmoothSensitivity
-from dither.unit import Median, distance_to_sensitivity
+from dither.sensitivity import Median, distance_to_sensitivity
 from tests.statistical.fit import ALARM
 
 EPSILON, DELTA = 2.0, 1e-6  # promised by all of them

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dither.tables import BoundedTable, Column, Expression, Lattice, Measure, Sum, with_values
 from dither.tables.engines import Engine
-from dither.unit.contribution import Rows, TableUnit
+from dither.unit import Rows, TableUnit
 
 __all__ = ["asked", "opened", "summed"]
 

@@ -28,7 +28,7 @@ from dither.tables import (
 )
 from dither.tables.engines import Engine
 from dither.tables.expression import literal
-from dither.unit.contribution import Person, Rows
+from dither.unit import Person, Rows
 from tests.oracle.tables import BoundedRows, Steps, evaluate
 
 __all__ = ["SCHEMA", "Question", "answers", "expected", "expression", "questions"]

@@ -30,7 +30,7 @@ from dither.tables import (
 )
 from dither.tables.engines.duckdb import DuckDB
 from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, OTHERS
-from dither.unit.contribution import Person, Rows
+from dither.unit import Person, Rows
 from tests.tables.asking import asked, opened, summed
 
 _UNIT = Lattice(Fraction(1), 0, 1)

@@ -20,7 +20,7 @@ from dither.errors import ParameterError
 from dither.tables import BoundedTable, Column, Lattice, People, Source, Sum, col, open_source
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import DuckDB
-from dither.unit.contribution import Person
+from dither.unit import Person
 from tests.tables.asking import asked, opened
 
 _ENGINES = Path(__file__).parents[2] / "docs" / "engines.md"

@@ -16,7 +16,7 @@ from dither.errors import EngineError
 from dither.tables import BoundedTable, Column, Lattice, People, RowCount, Sum, Values, col, if_else, with_values
 from dither.tables.engines import Engine
 from dither.tables.written import written_day, written_number
-from dither.unit.contribution import Person
+from dither.unit import Person
 from tests.tables.asking import asked, opened, summed
 
 _NAN, _INF, _HUGE = float("nan"), float("inf"), 1.7976931348623157e308

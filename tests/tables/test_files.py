@@ -24,7 +24,7 @@ from dither.tables import BoundedTable, Column, RowCount, Values, open_source
 from dither.tables.engines import looked, parquet, progress
 from dither.tables.engines.fingerprint import Fingerprint
 from dither.tables.engines.paths import exact
-from dither.unit.contribution import Person, Rows
+from dither.unit import Person, Rows
 from tests.tables.asking import opened
 from tests.tables.footers import annotated, in_utc, local
 

@@ -14,7 +14,7 @@ from dither.tables import BoundedTable, Column, RowCount, Sum, col
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import DuckDB
 from dither.tables.lattice import Lattice
-from dither.unit.contribution import Person
+from dither.unit import Person
 from tests.tables.asking import opened
 
 

@@ -36,7 +36,7 @@ from dither.tables import (
     with_values,
 )
 from dither.tables.engines import encoding, quotes
-from dither.unit.contribution import Person, Rows
+from dither.unit import Person, Rows
 from tests.tables.asking import opened
 
 _ROWS = pa.table(

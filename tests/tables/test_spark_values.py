@@ -12,7 +12,7 @@ import pytest
 
 from dither.errors import ParameterError
 from dither.tables import BoundedTable, Column, Lattice, RowCount, Sum, Values, open_source
-from dither.unit.contribution import Person, Rows
+from dither.unit import Person, Rows
 from tests.tables.asking import opened
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]

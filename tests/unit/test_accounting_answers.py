@@ -19,11 +19,11 @@ from dither.accounting.textbook import advanced, basic, optimal_homogeneous
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.errors import AdjacencyMismatch, NotANumberError, OverBudget, ParameterError
 from dither.exact import Ball, ball, precision, rational
-from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
-from dither.measures.finite_pairs import Finite
-from dither.measures.inverse import root_bracket
-from dither.measures.pairs import Gaussian, Laplace, pure, response
-from dither.measures.subsampled_pairs import poisson
+from dither.exact.inverse import root_bracket
+from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
+from dither.pairs.finite import FinitePair
+from dither.pairs.pair import GaussianPair, LaplacePair, pure, response
+from dither.pairs.subsampled import poisson
 
 GAUSSIAN, LAPLACE = events.GaussianNoise.of(20), events.LaplaceNoise(Fraction(50))
 RESPONSE = events.RandomizedResponse(keep=Fraction(1, 2))
@@ -54,8 +54,8 @@ def test_the_truth_is_inside(done: list[events.Event], delta: str, low: float, h
 def test_tiny_deltas_through_the_lattice(exponent: int) -> None:
     """Gaussians split into a mixture with nothing in it, so that they are not added up in closed form."""
     delta = Fraction(1, 10**exponent)
-    truth = Gaussian(Fraction(5, 2)).bracket(delta)
-    almost = poisson(Gaussian(Fraction(1, 400)), 1 - Fraction(1, 10**12))
+    truth = GaussianPair(Fraction(5, 2)).bracket(delta)
+    almost = poisson(GaussianPair(Fraction(1, 400)), 1 - Fraction(1, 10**12))
     found = of_pairs([(almost, 1000)]).bracket(delta)
     assert found.lower <= truth[1] * (1 + 1e-6)
     assert found.upper >= truth[0] * (1 - 1e-6)
@@ -92,7 +92,12 @@ def test_what_adds_up_exactly_is_answered_without_dust() -> None:
     """0.1 + 0.1 + 0.1 is 0.3, and a stated δ does not exceed itself; what has no short name is rounded up."""
     for epsilon in (0.1, 0.3, 0.7, 2.3):
         laplace = events.LaplaceNoise(1 / rational(epsilon))
-        for thing in (PureDP(epsilon), laplace, events.Selection(2 / rational(epsilon)), Laplace(rational(epsilon))):
+        for thing in (
+            PureDP(epsilon),
+            laplace,
+            events.Selection(2 / rational(epsilon)),
+            LaplacePair(rational(epsilon)),
+        ):
             low, high = compose([thing]).bracket(0)
             assert low <= high == epsilon
     assert compose([PureDP(0.1)] * 3).bracket(0).upper == compose([PureDP(0.1)] * 3).upper_epsilon(0) == 0.3
@@ -134,7 +139,7 @@ def test_a_bracket_of_bounds_says_that_it_is_wide(bounded: Guarantee, others: li
 
 
 def test_the_tradeoff_curve_is_that_of_the_gaussian() -> None:
-    almost = poisson(Gaussian(Fraction(1, 100)), 1 - Fraction(1, 10**12))
+    almost = poisson(GaussianPair(Fraction(1, 100)), 1 - Fraction(1, 10**12))
     for alpha in (0.01, 0.1, 0.5):
         truth = GaussianDP(1).beta(alpha)
         assert truth * (1 - 1e-3) <= of_pairs([(almost, 100)]).beta(alpha) <= truth + 1e-9
@@ -170,7 +175,7 @@ def test_bad_lists_are_refused() -> None:
 @pytest.mark.parametrize("rate", [Fraction(-1, 2), Fraction(3, 2)])
 def test_bad_sampling_rates_are_refused(rate: Fraction) -> None:
     with pytest.raises(ParameterError, match="rate"):
-        poisson(Gaussian(Fraction(1)), rate)
+        poisson(GaussianPair(Fraction(1)), rate)
     with pytest.raises(ParameterError, match="rate"):
         gaussian_scale(epsilon=1, delta="1e-6", sampling_rate=rate)
 
@@ -182,7 +187,9 @@ def test_two_adjacencies_are_refused() -> None:
 
 
 def test_a_bracket_that_stays_wide_is_not_silent() -> None:
-    odd = Finite((Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)), (Fraction(3, 10), Fraction(1, 3), Fraction(11, 30)))
+    odd = FinitePair(
+        (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)), (Fraction(3, 10), Fraction(1, 3), Fraction(11, 30))
+    )
     with pytest.warns(WideBracket):
         found = of_pairs([(odd, 30)], relative_width=1e-12).bracket("1e-3")
     assert found.lower < found.upper
@@ -318,7 +325,7 @@ def test_textbook_bounds_refuse_bad_input() -> None:
 @pytest.mark.parametrize("mu_squared", ["1e-14", "1e-9", "1/900", "1/9", "1", "400", "1e9"])
 @pytest.mark.parametrize("delta", ["1e-40", "1e-6", "0.01", "0.4"])
 def test_gaussian_answers_are_proved_to_the_last_digits(mu_squared: str, delta: str) -> None:
-    pair, goal = Gaussian(Fraction(mu_squared)), Fraction(delta)
+    pair, goal = GaussianPair(Fraction(mu_squared)), Fraction(delta)
     low, high = pair.bracket(goal)
     assert high - low <= 1e-15 * high
     with precision(512):
@@ -328,7 +335,7 @@ def test_gaussian_answers_are_proved_to_the_last_digits(mu_squared: str, delta: 
 
 @pytest.mark.parametrize("near", [None, 1e-9, 0.3, 1.4479880214, 7.0, math.inf, math.nan])
 def test_a_guess_does_not_change_the_answer(near: float | None) -> None:
-    pair = Gaussian(Fraction(1, 9))
+    pair = GaussianPair(Fraction(1, 9))
     with precision(128):
         low, high = root_bracket(pair.profile, Fraction(1, 10**6), math.inf, near)
     assert low <= 1.4479880214201537 <= high <= low * (1 + 1e-14)
@@ -337,4 +344,4 @@ def test_a_guess_does_not_change_the_answer(near: float | None) -> None:
 def test_the_response_of_two_answers_is_a_pair() -> None:
     assert compose([RESPONSE]).bracket(0).upper == pytest.approx(math.log(3))
     assert response(Fraction(3, 4)) == response(Fraction(75, 100))
-    assert Laplace(Fraction(1, 50)).epsilon(0) == pytest.approx(0.02)
+    assert LaplacePair(Fraction(1, 50)).epsilon(0) == pytest.approx(0.02)

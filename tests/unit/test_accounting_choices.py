@@ -9,13 +9,13 @@ import dither as dp
 from dither.accounting import Bracket, WideBracket, choices, compose, of_pairs
 from dither.accounting.filters import RenyiFilter, ZCDPFilter, zcdp_cost
 from dither.events import Either, Event, FixedSizeSampled, GaussianNoise, LaplaceNoise, PoissonSampled, Repeated, Stated
-from dither.measures import ProfileOf
-from dither.measures.choice_pairs import Choice
-from dither.measures.pairs import Gaussian, Laplace, approximate, pure
-from dither.measures.subsampled_pairs import Worst
+from dither.pairs import ProfileOf
+from dither.pairs.choice import ChoicePair
+from dither.pairs.pair import GaussianPair, LaplacePair, approximate, pure
+from dither.pairs.subsampled import WorstPair
 
 DELTA = Fraction(1, 10**6)
-GAUSSIAN, RESPONSE = Gaussian(Fraction(1)), pure(Fraction(3, 2))
+GAUSSIAN, RESPONSE = GaussianPair(Fraction(1)), pure(Fraction(3, 2))
 MECHANISMS = [
     dp.Gaussian(sensitivity=1, epsilon=1, delta=1e-6),
     dp.Gaussian(sensitivity=1, epsilon="0.1", delta=1e-9),
@@ -71,16 +71,16 @@ def test_many_releases_of_a_mechanism_cost_what_the_dearest_mix_does(sigma: Any,
 
 
 def test_two_different_choices_cover_all_their_uses() -> None:
-    first = Choice(Laplace(Fraction(1)), Gaussian(Fraction(1, 4)))
-    second = Choice(approximate(Fraction(1, 2), Fraction(1, 10**7)), Gaussian(Fraction(1, 9)))
-    whole = [(first, 3), (second, 2), (Laplace(Fraction(1, 2)), 1)]
+    first = ChoicePair(LaplacePair(Fraction(1)), GaussianPair(Fraction(1, 4)))
+    second = ChoicePair(approximate(Fraction(1, 2), Fraction(1, 10**7)), GaussianPair(Fraction(1, 9)))
+    whole = [(first, 3), (second, 2), (LaplacePair(Fraction(1, 2)), 1)]
     found = of_pairs(whole).bracket(DELTA)
     uses = [
         of_pairs(
             [
                 *((pair, n) for pair, n in ((first.first, i), (first.second, 3 - i)) if n),
                 *((pair, n) for pair, n in ((second.first, j), (second.second, 2 - j)) if n),
-                (Laplace(Fraction(1, 2)), 1),
+                (LaplacePair(Fraction(1, 2)), 1),
             ]
         ).bracket(DELTA)
         for i in range(4)
@@ -94,12 +94,12 @@ def test_two_different_choices_cover_all_their_uses() -> None:
 @pytest.mark.filterwarnings("ignore::dither.accounting.WideBracket")
 def test_blocks_that_are_not_halved_still_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without halving, the bound is that of the worst pair, which costs more than every mix."""
-    whole = of_pairs([(Choice(GAUSSIAN, RESPONSE), 12)])
+    whole = of_pairs([(ChoicePair(GAUSSIAN, RESPONSE), 12)])
     narrow = whole.bracket("1e-5")
     monkeypatch.setattr(choices, "_MOST_STEPS", 0)
     dp.accounting.composition.forget()
     wide = whole.bracket("1e-5")
-    worst = of_pairs([(Worst(GAUSSIAN, RESPONSE), 12)]).bracket("1e-5")
+    worst = of_pairs([(WorstPair(GAUSSIAN, RESPONSE), 12)]).bracket("1e-5")
     assert wide.lower <= narrow.lower < narrow.upper < wide.upper
     assert worst.lower <= wide.upper <= worst.upper * 1.001
     dp.accounting.composition.forget()
@@ -134,9 +134,9 @@ def test_on_a_sample_it_is_one_of_two_sampled(sampled: Any) -> None:
 
 def test_a_profile_is_no_choice() -> None:
     """A promise of the larger of two profiles may be kept by what is neither: the product of the worst pairs counts."""
-    choice = Choice(GAUSSIAN, RESPONSE)
+    choice = ChoicePair(GAUSSIAN, RESPONSE)
     promised, known = compose([ProfileOf(choice)] * 4), of_pairs([(choice, 4)])
-    assert promised.groups == of_pairs([(Worst(GAUSSIAN, RESPONSE), 4)]).groups
+    assert promised.groups == of_pairs([(WorstPair(GAUSSIAN, RESPONSE), 4)]).groups
     assert promised.upper_epsilon("1e-5") > known.upper_epsilon("1e-5") * 1.01
 
 

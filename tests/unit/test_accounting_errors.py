@@ -20,8 +20,8 @@ from dither.accounting.reading import Reading, read_above, read_below
 from dither.accounting.saddle import Saddle
 from dither.accounting.tilted import Composed, compose_laws
 from dither.exact import Ball, ball, lower, precision, upper
-from dither.measures.moment_pairs import _ball_bound, _bounds
-from dither.measures.pairs import POSITION_ERROR, FloatArray, Gaussian, Laplace, Pair, Tails, approximate
+from dither.pairs.moments import _ball_bound, _bounds
+from dither.pairs.pair import POSITION_ERROR, FloatArray, GaussianPair, LaplacePair, Pair, Tails, approximate
 
 EPSILONS = np.linspace(-1.5, 3.0, 61)
 
@@ -61,7 +61,7 @@ def profile_of(law: Law, epsilon: float) -> float:
     return math.fsum(law.weights * gains) + law.infinity
 
 
-PAIRS = [Gaussian(Fraction(1, 4)), Laplace(Fraction(7, 10)), approximate(Fraction(1, 2), Fraction(1, 1000))]
+PAIRS = [GaussianPair(Fraction(1, 4)), LaplacePair(Fraction(7, 10)), approximate(Fraction(1, 2), Fraction(1, 1000))]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: type(pair).__name__)
@@ -78,7 +78,7 @@ def test_a_law_bounds_its_pair_at_every_epsilon(pair: Pair, step: float, ends: t
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_errors_of_the_tails_are_added(sign: int) -> None:
-    base = Gaussian(Fraction(1, 4))
+    base = GaussianPair(Fraction(1, 4))
     wrong = Wrong(base, 1e-3, sign)
     above, below = from_above(wrong, 0.01, -4, 4), from_below(wrong, 0.01, -4, 4)
     for epsilon in EPSILONS:
@@ -89,7 +89,7 @@ def test_errors_of_the_tails_are_added(sign: int) -> None:
 
 def test_the_lattice_meets_atoms_from_the_right_side() -> None:
     """An atom on a lattice point stays there: both laws are exact, and neither is on the wrong side by rounding."""
-    pair = Laplace(Fraction(1, 3))
+    pair = LaplacePair(Fraction(1, 3))
     above, below = from_above(pair, float(Fraction(2, 300)), -1, 1), from_below(pair, float(Fraction(2, 300)), -1, 1)
     assert above.infinity == 0
     assert above.losses[-1] >= 1 / 3 >= below.losses[-1]
@@ -98,9 +98,9 @@ def test_the_lattice_meets_atoms_from_the_right_side() -> None:
 
 
 def test_what_lies_beyond_the_lattice_is_infinite_from_above() -> None:
-    law = from_above(Gaussian(Fraction(1)), 0.01, -3.0, 1.0)
-    assert law.infinity >= truth(Gaussian(Fraction(1)), float(law.losses[-1]))[0]
-    far = from_above(Gaussian(Fraction(1)), 0.5, -3.0, 60.0)
+    law = from_above(GaussianPair(Fraction(1)), 0.01, -3.0, 1.0)
+    assert law.infinity >= truth(GaussianPair(Fraction(1)), float(law.losses[-1]))[0]
+    far = from_above(GaussianPair(Fraction(1)), 0.5, -3.0, 60.0)
     assert far.infinity > 0, "an underflow to 0 may hide something"
 
 
@@ -330,7 +330,7 @@ def float_dots(pair: Pair, law: Law, *, above: bool) -> FloatArray:
 @pytest.mark.parametrize("above", [True, False])
 def test_survivals_are_rounded_outwards(above: bool) -> None:
     """Exactly: the weights from each point on add up to at least (at most) what the dots demand."""
-    pair, step = Gaussian(Fraction(1, 4)), 0.0517
+    pair, step = GaussianPair(Fraction(1, 4)), 0.0517
     law = (from_above if above else from_below)(pair, step, -2.0, 2.0)
     survivals = np.cumsum([Fraction(float(w)) for w in law.weights[::-1]])[::-1][1:]
     with precision(200):

@@ -17,7 +17,7 @@ from dither.accounting.reading import Reading, read_above, read_below
 from dither.accounting.saddle import Saddle
 from dither.accounting.tilted import UNIT, Composed, compose_laws
 from dither.exact import Ball, precision
-from dither.measures.pairs import FloatArray, Gaussian, Pair, Tails, approximate
+from dither.pairs.pair import FloatArray, GaussianPair, Pair, Tails, approximate
 from tests.oracle.points import stream
 
 BITS = 256
@@ -50,7 +50,7 @@ class Jagged(Pair):
         raise NotImplementedError
 
     def tails(self, losses: FloatArray) -> Tails:
-        p, q, error = Gaussian(Fraction(1, 4)).tails(losses)
+        p, q, error = GaussianPair(Fraction(1, 4)).tails(losses)
         turns = 1 + self.size * (-1.0) ** (np.arange(len(losses)) // 2)
         return Tails(p * turns, q, error + self.size)
 

@@ -16,12 +16,12 @@ from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter, pu
 from dither.accounting.search import Bracket
 from dither.errors import OverBudget
 from dither.exact import Ball, ball, precision, rational
-from dither.measures import ApproxDP, PureDP
-from dither.measures.certified import read_above
-from dither.measures.conversions import to_gaussian
-from dither.measures.finite_pairs import finite
-from dither.measures.pairs import BoundedRange, Gaussian, Laplace
-from dither.measures.subsampled_pairs import poisson
+from dither.exact.certified import read_above
+from dither.guarantees import ApproxDP, PureDP
+from dither.guarantees.conversions import to_gaussian
+from dither.pairs.finite import finite
+from dither.pairs.pair import BoundedRangePair, GaussianPair, LaplacePair
+from dither.pairs.subsampled import poisson
 from tests.oracle.points import stream
 
 LAPLACE = events.LaplaceNoise(Fraction(50))
@@ -71,7 +71,7 @@ def test_beta_where_one_minus_delta_is_rounded_up_and_the_level_down(monkeypatch
 
 def test_the_worse_direction_counts() -> None:
     for points in stream("worse direction", 4):
-        group = (poisson(Laplace(points.size(-0.5, 0.5)), points.probability(-1)), 3)
+        group = (poisson(LaplacePair(points.size(-0.5, 0.5)), points.probability(-1)), 3)
         whole = of_pairs([group], relative_width=1e-3)
         assert whole.upper_epsilon("1e-4") >= whole.bracket("1e-4").lower
         for pair in (group[0], group[0].swapped()):
@@ -88,7 +88,7 @@ def test_a_direction_is_left_out_only_if_it_is_certainly_cheaper(
     monkeypatch.setattr(composition, "plan_for_delta", lambda *_: next(plans))
     monkeypatch.setattr(composition, "epsilon_bracket", lambda *_: next(answers))
     monkeypatch.setattr(composition, "upper_epsilon", lambda *_: second.upper)
-    groups: Any = of_pairs([(poisson(Laplace(Fraction(1)), Fraction(1, 2)), 2)]).groups
+    groups: Any = of_pairs([(poisson(LaplacePair(Fraction(1)), Fraction(1, 2)), 2)]).groups
     found = composition._worst_direction(groups, Fraction(1, 100), 1e-4)
     assert found == (max(first.lower, second.lower), max(first.upper, second.upper))
 
@@ -114,8 +114,8 @@ def test_both_directions_of_a_pair_are_charged() -> None:
 
 
 def test_concentrated_costs() -> None:
-    assert zcdp_cost(Gaussian(Fraction(3))) == Fraction(3, 2)
-    assert zcdp_cost(BoundedRange(Fraction(4))) == 2
+    assert zcdp_cost(GaussianPair(Fraction(3))) == Fraction(3, 2)
+    assert zcdp_cost(BoundedRangePair(Fraction(4))) == 2
     for points in stream("concentrated", 20):
         size = points.size(-2, 1)
         used = ZCDPFilter(10**3).charge(PureDP(size)).used

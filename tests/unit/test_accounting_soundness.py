@@ -23,10 +23,11 @@ from dither.events import (
     Stated,
     TestAndRelease,
 )
-from dither.measures import ZCDP, ApproxDP, ProfileOf
-from dither.measures.finite_pairs import Finite, finite
-from dither.measures.pairs import Gaussian, Laplace, Pair, TwoPoint
-from dither.measures.subsampled_pairs import fixed_size
+from dither.guarantees import ZCDP, ApproxDP
+from dither.pairs import ProfileOf
+from dither.pairs.finite import FinitePair, finite
+from dither.pairs.pair import GaussianPair, LaplacePair, Pair, TwoPointPair
+from dither.pairs.subsampled import fixed_size
 from tests.oracle import compositions as oracle
 from tests.oracle.points import stream
 
@@ -76,7 +77,7 @@ def test_more_dimensions_on_a_lattice_never_cost_less(sampling: str) -> None:
         assert upper(plane, times) >= lower(line, times)
 
 
-def check_all_orders(pair: Finite, times: int, epsilon: Fraction) -> tuple[float, arb]:
+def check_all_orders(pair: FinitePair, times: int, epsilon: Fraction) -> tuple[float, arb]:
     """δ of several releases, each of which may have its worst neighbours in its own order."""
     found = compose([ProfileOf(pair)] * times, relative_width=0.1).delta(epsilon)
     worst = arb(0)
@@ -100,7 +101,7 @@ def test_a_profile_holds_in_either_order_for_each_release() -> None:
 
 def test_mixed_orders_of_random_pairs() -> None:
     for points in stream("mixed orders", 25):
-        pair = Finite(tuple(points.masses(3)), tuple(points.masses(3)))
+        pair = FinitePair(tuple(points.masses(3)), tuple(points.masses(3)))
         for times in (1, 2, 3):
             check_all_orders(pair, times, points.size(-1.5, 0.7))
 
@@ -119,7 +120,7 @@ def test_deltas_at_the_end_of_the_floats_are_bracketed(times: int) -> None:
     epsilon = Fraction((times - 2.5) * math.log(odds))
     with ctx.workprec(oracle.BITS):
         truth = oracle.responses(odds, times)(oracle.real(epsilon))
-    low, high = of_pairs([(TwoPoint(odds=odds), times)], relative_width=0.1).delta_bracket(epsilon)
+    low, high = of_pairs([(TwoPointPair(odds=odds), times)], relative_width=0.1).delta_bracket(epsilon)
     with ctx.workprec(oracle.BITS):
         assert arb(low) <= truth <= arb(high), (low, truth, high)
     assert high > 0
@@ -203,7 +204,9 @@ def test_a_wide_bracket_on_delta_is_not_silent() -> None:
 
 
 @pytest.mark.parametrize("times", [10**5, 10**6])
-@pytest.mark.parametrize("pair", [Laplace(Fraction(1)), Gaussian(Fraction(1))], ids=lambda pair: type(pair).__name__)
+@pytest.mark.parametrize(
+    "pair", [LaplacePair(Fraction(1)), GaussianPair(Fraction(1))], ids=lambda pair: type(pair).__name__
+)
 def test_small_samples_many_times_have_a_narrow_bracket(pair: Pair, times: int) -> None:
     """Most of the loss is an atom at 0: the lattice must meet it, and the sketch must see what lies around it."""
     low, high = of_pairs([(fixed_size(pair, Fraction(1, 1000)), times)], relative_width=1e-3).bracket("1e-6")

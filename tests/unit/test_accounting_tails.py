@@ -13,11 +13,13 @@ from scipy.special import erfcx
 
 from dither.accounting.composition import WideBracket, of_pairs
 from dither.exact import Ball, ball, precision
-from dither.measures import lattice_pairs, moment_pairs, pairs
-from dither.measures.finite_pairs import Finite
-from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
-from dither.measures.pairs import ERFCX_ERROR, BoundedRange, FloatArray, Gaussian, Laplace, Pair, Tails, pure
-from dither.measures.subsampled_pairs import FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst
+from dither.pairs import lattice as lattice_pairs
+from dither.pairs import moments as moment_pairs
+from dither.pairs import pair as pairs
+from dither.pairs.finite import FinitePair
+from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.pair import ERFCX_ERROR, BoundedRangePair, FloatArray, GaussianPair, LaplacePair, Pair, Tails, pure
+from dither.pairs.subsampled import FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair
 from tests.oracle.points import Points, stream
 
 BITS = 2400
@@ -41,34 +43,38 @@ def check_at(pair: Pair, losses: FloatArray) -> None:
 )
 def test_a_neighbour_far_away_has_tails_too(variance: str, shift: int) -> None:
     """e^ℓ·Q needs Q as far out as Δ/σ and the tails of P together."""
-    pair = DiscreteGaussian(Fraction(variance), shift)
+    pair = DiscreteGaussianPair(Fraction(variance), shift)
     mu = shift / math.sqrt(pair.variance)
     check_at(pair, mu * np.array([-30.0, -8.0, -2.0, -0.4, 0.0, 0.3, 2.0, 7.9, 20.0, 30.0]) + mu * mu / 2)
 
 
 def test_beyond_what_floats_hold_only_the_trivial_is_said() -> None:
     """Two of them have the loss 100·y + 10⁴ for a sum y of noise, and P[y ≥ 7] is above 10⁻⁶."""
-    both = of_pairs([(DiscreteGaussian(Fraction(1), 100), 2)])
+    both = of_pairs([(DiscreteGaussianPair(Fraction(1), 100), 2)])
     assert both.epsilon(1e-6) > 10_690
     with pytest.warns(WideBracket):
         assert both.delta(9000) == 1
 
 
 LARGE: dict[str, Callable[[Points], tuple[Pair, float, float]]] = {
-    "Gaussian, far out": lambda points: (Gaussian(Fraction(1)), 20.0, 35.0),
-    "Gaussian of large mu": lambda points: (Gaussian(size := points.size(4, 8)), float(size) / 2, float(size) ** 0.5),
-    "Laplace": lambda points: (Laplace(size := points.size(2, 6)), float(size) - 2, 2.0),
+    "Gaussian, far out": lambda points: (GaussianPair(Fraction(1)), 20.0, 35.0),
+    "Gaussian of large mu": lambda points: (
+        GaussianPair(size := points.size(4, 8)),
+        float(size) / 2,
+        float(size) ** 0.5,
+    ),
+    "Laplace": lambda points: (LaplacePair(size := points.size(2, 6)), float(size) - 2, 2.0),
     "pure": lambda points: (pure(size := points.size(2, 6)), float(size) - 2, 2.0),
-    "bounded range": lambda points: (BoundedRange(size := points.size(2, 6)), float(size) - 2, 2.0),
-    "discrete Laplace": lambda points: (DiscreteLaplace(size := points.size(-5, -2)), float(1 / size) - 2, 2.0),
-    "discrete Gaussian": lambda points: (DiscreteGaussian(points.size(0, 3)), 0.0, 20.0),
+    "bounded range": lambda points: (BoundedRangePair(size := points.size(2, 6)), float(size) - 2, 2.0),
+    "discrete Laplace": lambda points: (DiscreteLaplacePair(size := points.size(-5, -2)), float(1 / size) - 2, 2.0),
+    "discrete Gaussian": lambda points: (DiscreteGaussianPair(points.size(0, 3)), 0.0, 20.0),
     "finite": lambda points: (pair := _uneven(points), pair.support[1] - 2, 2.0),
 }
 
 
-def _uneven(points: Points) -> Finite:
+def _uneven(points: Points) -> FinitePair:
     small = points.size(-200, -150)
-    return Finite((Fraction(2, 3), Fraction(1, 3)), (small, 1 - small))
+    return FinitePair((Fraction(2, 3), Fraction(1, 3)), (small, 1 - small))
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -81,7 +87,7 @@ def test_large_losses_are_within_their_error(name: str) -> None:
 def test_each_far_tail_is_within_its_error() -> None:
     """Not only their difference: e^{−z²/2} has lost the digits of z²."""
     losses = np.linspace(3.2, 3.5, 60)  # z from 32 to 35
-    p, q, error = Gaussian(Fraction(1, 100)).tails(losses)
+    p, q, error = GaussianPair(Fraction(1, 100)).tails(losses)
     with precision(300):
         mu, root = Ball(1) / 10, Ball(2).sqrt()
         for loss, a, b, slack in zip(losses, p, q, np.asarray(error), strict=True):
@@ -104,9 +110,9 @@ def test_errors_of_erfcx_are_counted(sign: int, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(pairs, "erfcx", wrong)
     monkeypatch.setattr(lattice_pairs, "erfcx", wrong)
-    check_at(Gaussian(Fraction(1)), np.linspace(0.6, 1.5, 6))
+    check_at(GaussianPair(Fraction(1)), np.linspace(0.6, 1.5, 6))
     turn[0] = sign
-    check_at(DiscreteGaussian(Fraction(10**12), 10**6), np.linspace(0.6, 1.5, 6))
+    check_at(DiscreteGaussianPair(Fraction(10**12), 10**6), np.linspace(0.6, 1.5, 6))
 
 
 @dataclass(frozen=True)
@@ -142,27 +148,27 @@ class Worse(Pair):
 
 
 WRAPPED: dict[str, Callable[[Pair], Pair]] = {
-    "removed": lambda base: PoissonRemove(base, Fraction(1, 3)),
-    "added": lambda base: PoissonAdd(base, Fraction(1, 3)),
-    "mixed first": lambda base: Mixture((Fraction(9, 10), Fraction(1, 10)), (base, Laplace(Fraction(1)))),
-    "mixed last": lambda base: Mixture((Fraction(1, 10), Fraction(9, 10)), (Laplace(Fraction(1)), base)),
-    "worst first": lambda base: Worst(base, Laplace(Fraction(1, 10))),
-    "worst last": lambda base: Worst(Laplace(Fraction(1, 10)), base),
-    "worst beside a leak": lambda base: Worst(base, pairs.approximate(Fraction(1, 100), Fraction(1, 20))),
+    "removed": lambda base: PoissonRemovePair(base, Fraction(1, 3)),
+    "added": lambda base: PoissonAddPair(base, Fraction(1, 3)),
+    "mixed first": lambda base: MixturePair((Fraction(9, 10), Fraction(1, 10)), (base, LaplacePair(Fraction(1)))),
+    "mixed last": lambda base: MixturePair((Fraction(1, 10), Fraction(9, 10)), (LaplacePair(Fraction(1)), base)),
+    "worst first": lambda base: WorstPair(base, LaplacePair(Fraction(1, 10))),
+    "worst last": lambda base: WorstPair(LaplacePair(Fraction(1, 10)), base),
+    "worst beside a leak": lambda base: WorstPair(base, pairs.approximate(Fraction(1, 100), Fraction(1, 20))),
 }
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize("name", WRAPPED)
 def test_errors_of_the_base_are_passed_on(name: str, sign: int) -> None:
-    pair = WRAPPED[name](Worse(Gaussian(Fraction(1)), 1e-3, sign))
+    pair = WRAPPED[name](Worse(GaussianPair(Fraction(1)), 1e-3, sign))
     check_at(pair, np.linspace(-0.3, 0.3, 13))
 
 
 def test_dots_leave_room_for_the_rounding_of_their_places() -> None:
     """Lattice points are floats: each may lie an ulp right of where it should."""
     losses = np.array([-3.0, 0.01, 1.0, 30.0])
-    exact = Worse(pairs.TwoPoint(loss=Fraction(40)), 0.5, 1)
+    exact = Worse(pairs.TwoPointPair(loss=Fraction(40)), 0.5, 1)
     found = exact.dots(losses)
     with precision(BITS):
         for loss, dot in zip(losses, found, strict=True):
@@ -175,8 +181,8 @@ def test_dots_leave_room_for_the_rounding_of_their_places() -> None:
 def test_samples_leave_room_for_the_rounding_of_their_losses() -> None:
     """The inner loss ln(1 + (e^ℓ − 1)/γ) is rounded relative to its size, which grows with −ln γ."""
     gamma = Fraction(1, 10**200)
-    base = Worse(Laplace(Fraction(600)), 0.0, 1)
-    remove, add = PoissonRemove(base, gamma), PoissonAdd(base, gamma)
+    base = Worse(LaplacePair(Fraction(600)), 0.0, 1)
+    remove, add = PoissonRemovePair(base, gamma), PoissonAddPair(base, gamma)
     inside = np.array([1.0, 100.0])
     assert np.all(np.asarray(remove.tails(inside).error) >= 2.0**-50 * (16 + 4 * inside + 450))
     below = -inside[::-1]
@@ -184,14 +190,14 @@ def test_samples_leave_room_for_the_rounding_of_their_losses() -> None:
 
 
 ENDS: list[tuple[Pair, Fraction | None, Fraction | None]] = [
-    (Laplace(Fraction(1, 3)), Fraction(1, 3), None),
+    (LaplacePair(Fraction(1, 3)), Fraction(1, 3), None),
     (pure(Fraction(1, 3)), Fraction(1, 3), None),
-    (BoundedRange(Fraction(1, 3)), Fraction(1, 3), None),
-    (DiscreteLaplace(Fraction(3)), Fraction(1, 3), None),
-    (pairs.TwoPoint(odds=Fraction(3)), None, Fraction(3)),
-    (pairs.TwoPoint(odds=Fraction(5)), None, Fraction(5)),
-    (Finite((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))), None, Fraction(3)),
-    (Finite((Fraction(5, 6), Fraction(1, 6)), (Fraction(1, 6), Fraction(5, 6))), None, Fraction(5)),
+    (BoundedRangePair(Fraction(1, 3)), Fraction(1, 3), None),
+    (DiscreteLaplacePair(Fraction(3)), Fraction(1, 3), None),
+    (pairs.TwoPointPair(odds=Fraction(3)), None, Fraction(3)),
+    (pairs.TwoPointPair(odds=Fraction(5)), None, Fraction(5)),
+    (FinitePair((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))), None, Fraction(3)),
+    (FinitePair((Fraction(5, 6), Fraction(1, 6)), (Fraction(1, 6), Fraction(5, 6))), None, Fraction(5)),
 ]
 
 
@@ -210,13 +216,13 @@ def test_an_atom_counts_up_to_its_very_loss(odds: int) -> None:
     true = Fraction(odds, odds + 1)
     near = math.log(odds)
     losses = np.array([math.nextafter(near, 0), near, math.nextafter(near, 9)])
-    check_at(Finite((true, 1 - true), (1 - true, true)), losses)
+    check_at(FinitePair((true, 1 - true), (1 - true, true)), losses)
 
 
 def test_whole_steps_do_not_enlarge_a_pair() -> None:
     """Where the step divides the distance of the atoms up to rounding, the shrunk pair is not the larger one."""
     for odds in (Fraction(3), Fraction(7, 2), Fraction(101, 100)):
-        pair = pairs.TwoPoint(odds=odds)
+        pair = pairs.TwoPointPair(odds=odds)
         for steps in range(1, 60):
             smaller = pair.shrunk(2 * math.log(odds) / steps)
             with precision(BITS):
@@ -261,10 +267,10 @@ def test_moments_at_small_negative_losses_are_rounded_up() -> None:
             assert Ball(found) <= exact * Ball(1 + 1e-9)
 
 
-@pytest.mark.parametrize("wrap", [PoissonRemove, PoissonAdd])
+@pytest.mark.parametrize("wrap", [PoissonRemovePair, PoissonAddPair])
 def test_samples_of_an_exact_base_have_errors_of_their_own(wrap: Callable[[Pair, Fraction], Pair]) -> None:
     """A dozen roundings in any case, and those of e^ℓ; also where the test is everything or nothing."""
-    pair = wrap(Worse(Gaussian(Fraction(1)), 0.0, 1), Fraction(1, 3))
+    pair = wrap(Worse(GaussianPair(Fraction(1)), 0.0, 1), Fraction(1, 3))
     losses = np.array([-40.0, -20.0, -0.2, 0.2, 20.0, 40.0])
     assert np.all(np.asarray(pair.tails(losses).error) >= 2.0**-50 * (16 + 4 * np.abs(losses)))
 
@@ -272,7 +278,7 @@ def test_samples_of_an_exact_base_have_errors_of_their_own(wrap: Callable[[Pair,
 def test_dots_of_a_sample_far_to_the_left_are_rounded_up() -> None:
     """There only δ(ℓ) ≤ max(γ, 1 − e^ℓ) is known of moments, which is 1 − e^ℓ."""
     losses = np.linspace(-25.0, -5.0, 80)
-    dots = PoissonRemove(moment_pairs.Renyi(((Fraction(2), Fraction(1)),)), Fraction(1, 3)).dots(losses)
+    dots = PoissonRemovePair(moment_pairs.RenyiPair(((Fraction(2), Fraction(1)),)), Fraction(1, 3)).dots(losses)
     with precision(200):
         for loss, dot in zip(losses, dots, strict=True):
             assert Ball(float(dot)) >= 1 - Ball(float(loss)).exp()
@@ -318,20 +324,20 @@ def test_dots_of_what_wraps_a_bound_are_rounded_up() -> None:
         rate, leak = points.probability(-2), points.size(-4, -1)
         base = Known(float(points.size(-4, -1)), leak)
         dot = Fraction(base.dot)
-        assert Fraction(float(PoissonRemove(Known(base.dot), rate).dots(np.array([0.1]))[0])) >= rate * dot
-        far = Fraction(float(PoissonAdd(base, rate).dots(np.array([-40.0]))[0]))
+        assert Fraction(float(PoissonRemovePair(Known(base.dot), rate).dots(np.array([0.1]))[0])) >= rate * dot
+        far = Fraction(float(PoissonAddPair(base, rate).dots(np.array([-40.0]))[0]))
         assert far >= (1 - Fraction(1, 10**17)) * (dot + leak)
-        mixed = Mixture((rate, 1 - rate), (base, Known(base.dot / 3)))
+        mixed = MixturePair((rate, 1 - rate), (base, Known(base.dot / 3)))
         wanted = rate * dot + (1 - rate) * Fraction(base.dot / 3)
         assert Fraction(float(mixed.dots(np.array([0.1]))[0])) >= wanted
-        for worst in (Worst(base, Known(1.0)), Worst(Known(1.0), base)):
+        for worst in (WorstPair(base, Known(1.0)), WorstPair(Known(1.0), base)):
             assert Fraction(float(worst.dots(np.array([0.1]))[0])) >= 1 - leak
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(1, 10**150), 1 - Fraction(1, 10**9)], ids=str)
 def test_bounds_are_asked_a_little_to_the_left(rate: Fraction) -> None:
     """δ falls, so at a loss that is not too large it is not too small."""
-    for wrap, sign in ((PoissonRemove, 1), (PoissonAdd, -1)):
+    for wrap, sign in ((PoissonRemovePair, 1), (PoissonAddPair, -1)):
         losses = np.sort(sign * np.geomspace(1e-3, 300.0, 60))
         base = Known(0.5)
         wrap(base, rate).dots(losses)
@@ -343,16 +349,16 @@ def test_bounds_are_asked_a_little_to_the_left(rate: Fraction) -> None:
 
 
 def test_an_underflow_of_a_sample_is_not_privacy() -> None:
-    exact = PoissonAdd(Gaussian(Fraction(1, 100)), Fraction(1, 2))
+    exact = PoissonAddPair(GaussianPair(Fraction(1, 100)), Fraction(1, 2))
     near = np.array([math.nextafter(math.log(2), 0)])
     assert exact.dots(near)[0] > 0
-    assert PoissonAdd(Known(0.0), Fraction(1, 2)).dots(near)[0] > 0
+    assert PoissonAddPair(Known(0.0), Fraction(1, 2)).dots(near)[0] > 0
 
 
 def test_mixtures_of_exact_tails_have_errors_of_their_own() -> None:
-    exact = Worse(Gaussian(Fraction(1)), 0.0, 1)
-    mixed = Mixture((Fraction(1, 3), Fraction(2, 3)), (exact, exact))
-    beside = Worst(exact, pairs.approximate(Fraction(1, 100), Fraction(1, 20)))
+    exact = Worse(GaussianPair(Fraction(1)), 0.0, 1)
+    mixed = MixturePair((Fraction(1, 3), Fraction(2, 3)), (exact, exact))
+    beside = WorstPair(exact, pairs.approximate(Fraction(1, 100), Fraction(1, 20)))
     for pair in (mixed, beside):
         assert np.all(np.asarray(pair.tails(np.array([0.1])).error) >= 2.0**-50)
 
@@ -360,7 +366,7 @@ def test_mixtures_of_exact_tails_have_errors_of_their_own() -> None:
 def test_supports_of_samples_are_rounded_outwards() -> None:
     for points in stream("supports of samples", 80):
         rate, top = points.probability(-3), points.size(-2, 1)
-        remove, add = (wrap(Laplace(top), rate).support for wrap in (PoissonRemove, PoissonAdd))
+        remove, add = (wrap(LaplacePair(top), rate).support for wrap in (PoissonRemovePair, PoissonAddPair))
         with precision(300):
             high, low = ((1 + ball(rate) * (sign * ball(top)).expm1()).log() for sign in (1, -1))
             assert Ball(remove[0]) <= low
@@ -369,10 +375,10 @@ def test_supports_of_samples_are_rounded_outwards() -> None:
             assert -low <= Ball(add[1])
 
 
-@pytest.mark.parametrize("wrap", [PoissonRemove, PoissonAdd, FixedSize])
+@pytest.mark.parametrize("wrap", [PoissonRemovePair, PoissonAddPair, FixedSizePair])
 def test_a_profile_of_a_range_holds_all_of_it(wrap: Callable[[Pair, Fraction], Pair]) -> None:
     """Where the range of ε holds a bend: the loss at which a sample has no base left, and 0."""
-    pair = wrap(Gaussian(Fraction(9)), Fraction(1, 3))
+    pair = wrap(GaussianPair(Fraction(9)), Fraction(1, 3))
     with precision(200):
         for middle in (-ball(Fraction(3, 2)).log(), ball(Fraction(3, 2)).log(), Ball(0)):
             for radius in (1e-2, 1e-6):
@@ -382,7 +388,9 @@ def test_a_profile_of_a_range_holds_all_of_it(wrap: Callable[[Pair, Fraction], P
 
 
 @pytest.mark.parametrize(
-    "pair", [moment_pairs.Concentrated(Fraction(1, 8)), moment_pairs.Renyi(((Fraction(2), Fraction(1, 4)),))], ids=str
+    "pair",
+    [moment_pairs.ConcentratedPair(Fraction(1, 8)), moment_pairs.RenyiPair(((Fraction(2), Fraction(1, 4)),))],
+    ids=str,
 )
 def test_profiles_of_moments_reach_up_to_their_bound(pair: Pair) -> None:
     """Also over a range that holds 0, where the bound is another on each side."""

@@ -14,8 +14,8 @@ import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.errors import AdjacencyMismatch, NotANumberError, ParameterError
 from dither.events import Composed, Either, GaussianNoise, LaplaceNoise, Stated
-from dither.measures.lattice_pairs import DiscreteLaplace as LaplacePair
 from dither.mechanisms import Gaussian, Histogram, Laplace, Mechanism, Release, Staircase
+from dither.pairs.lattice import DiscreteLaplacePair as LaplacePair
 from tests.contract.entropy_use import nothing_drawn
 from tests.oracle.lattice_sums import laplace_line, masses
 

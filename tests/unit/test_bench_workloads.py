@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bench.factorisation import least_error
-from dither.unit import Workload
+from dither.workloads import Workload
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ import pytest
 import dither as dp
 from dither.adjacency import ADD_REMOVE, person
 from dither.events import from_json
-from dither.measures import Guarantee, ProfileOf
+from dither.guarantees import Guarantee
 from dither.mechanisms import Gaussian, Histogram, Laplace, Release
+from dither.pairs import ProfileOf
 from tests.contract.mechanism_case import Case
 from tests.contract.mechanism_cases import CASES
 

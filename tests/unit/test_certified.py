@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dither.exact import Ball, ball
-from dither.measures.certified import above, at_most, below, exactly_above, exactly_below, named, read_above, refined
+from dither.exact.certified import above, at_most, below, exactly_above, exactly_below, named, read_above, refined
 
 THIRD = Fraction(1, 3)
 VALUES = [Fraction(n, 37) for n in range(-40, 41)] + [Fraction(10) ** n for n in (-320, -308, -300, 0, 300, 308)]

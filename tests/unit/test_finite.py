@@ -8,9 +8,8 @@ from flint import arb, ctx
 
 from dither.errors import NotANumberError, ParameterError, PrecisionError
 from dither.exact import ball, precision
-from dither.measures import (
+from dither.guarantees import (
     ApproxDP,
-    ProfileOf,
     hockey_stick,
     indistinguishable,
     multiplicative_distance,
@@ -19,7 +18,8 @@ from dither.measures import (
     tail_condition,
     total_variation,
 )
-from dither.measures.finite_pairs import finite
+from dither.pairs import ProfileOf
+from dither.pairs.finite import finite
 from tests.oracle import finite as oracle
 from tests.oracle.finite import real
 from tests.oracle.points import stream

@@ -10,7 +10,7 @@ import pytest
 
 from dither.errors import ParameterError
 from dither.exact import ball
-from dither.measures import GaussianDP
+from dither.guarantees import GaussianDP
 from dither.mechanisms import Gaussian
 from dither.mechanisms.calibration import TEXTBOOK, largest_mu_squared, line_profile, line_variance, textbook_variance
 from dither.mechanisms.smoothing import _holds, dominating_mu_squared, smallest_variance

@@ -11,8 +11,9 @@ import pytest
 
 from dither.adjacency import ADD_REMOVE, EDGE, REPLACE_ONE, person
 from dither.errors import AdjacencyMismatch, NotANumberError, ParameterError
-from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, ProfileOf, PureDP, RenyiDP, TVStable
-from dither.measures.pairs import Gaussian, Laplace, pure
+from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
+from dither.pairs import ProfileOf
+from dither.pairs.pair import GaussianPair, LaplacePair, pure
 
 ALL: list[Guarantee] = [
     PureDP(1),
@@ -21,7 +22,7 @@ ALL: list[Guarantee] = [
     RenyiDP({2: 1, 8: 4, 32: 16}),
     GaussianDP(1),
     TVStable("0.2"),
-    ProfileOf(Laplace(Fraction(1))),
+    ProfileOf(LaplacePair(Fraction(1))),
 ]
 MAKERS: list[Callable[[Any], Guarantee]] = [
     PureDP,
@@ -235,12 +236,12 @@ def test_how_they_look() -> None:
 
 
 def test_profiles_of_pairs() -> None:
-    assert ProfileOf(Gaussian(Fraction(1))).delta(1) == pytest.approx(GaussianDP(1).delta(1), rel=1e-12)
+    assert ProfileOf(GaussianPair(Fraction(1))).delta(1) == pytest.approx(GaussianDP(1).delta(1), rel=1e-12)
     assert ProfileOf(pure(Fraction(1))).beta("0.1") == pytest.approx(PureDP(1).beta("0.1"), rel=1e-9)
-    assert ProfileOf(Laplace(Fraction(1))).implies(PureDP(1))
-    assert not ProfileOf(Laplace(Fraction(1))).implies(PureDP("0.99"))
-    assert ProfileOf(Laplace(Fraction(1))).tv() == pytest.approx(-math.expm1(-0.5), rel=1e-12)
-    assert ProfileOf(Laplace(Fraction(1))).renyi(2) == math.inf
+    assert ProfileOf(LaplacePair(Fraction(1))).implies(PureDP(1))
+    assert not ProfileOf(LaplacePair(Fraction(1))).implies(PureDP("0.99"))
+    assert ProfileOf(LaplacePair(Fraction(1))).tv() == pytest.approx(-math.expm1(-0.5), rel=1e-12)
+    assert ProfileOf(LaplacePair(Fraction(1))).renyi(2) == math.inf
     with pytest.raises(ParameterError, match="pair"):
         ProfileOf(PureDP(1))  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ import pytest
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, person
 from dither.errors import ParameterError
 from dither.events import GaussianNoise, LaplaceNoise
-from dither.measures import ApproxDP, PureDP
+from dither.guarantees import ApproxDP, PureDP
 from dither.mechanisms import Histogram, Release
 from dither.mechanisms.discovery import Discovery
 from tests.contract.entropy_use import nothing_drawn

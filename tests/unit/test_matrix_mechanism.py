@@ -13,7 +13,7 @@ from scipy.special import bdtrc
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
 from dither.mechanisms import MatrixMechanism
-from dither.unit import Workload
+from dither.workloads import Workload
 from tests.contract.entropy_use import nothing_drawn
 from tests.statistical.fit import ALARM
 

@@ -10,7 +10,7 @@ import pytest
 
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision
-from dither.measures import PureDP
+from dither.guarantees import PureDP
 from dither.mechanisms import MetricExponential
 from dither.noise import DiscreteLaplace
 

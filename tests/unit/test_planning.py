@@ -15,7 +15,7 @@ from dither.errors import ParameterError
 from dither.estimators import Plan, plan
 from dither.mechanisms import Gaussian
 from dither.noise import DiscreteLaplace
-from dither.unit import Workload
+from dither.workloads import Workload
 from tests.statistical.fit import ALARM
 
 

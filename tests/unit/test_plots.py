@@ -9,7 +9,7 @@ import pytest
 import dither as dp
 from dither.adjacency import ADD_REMOVE
 from dither.errors import AdjacencyMismatch, ParameterError
-from dither.measures import Guarantee
+from dither.guarantees import Guarantee
 from dither.plots.curves import loss_masses
 
 ALL: list[Guarantee] = [

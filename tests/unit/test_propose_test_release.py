@@ -18,7 +18,7 @@ from dither.errors import ParameterError
 from dither.exact import ball, precision
 from dither.mechanisms.additive import Noising
 from dither.mechanisms.tested_calibration import gaussian_textbook, gaussian_tight, laplace_textbook, laplace_tight
-from dither.unit import Median, TrimmedMean, distance_to_sensitivity
+from dither.sensitivity import Median, TrimmedMean, distance_to_sensitivity
 from tests.contract.entropy_use import nothing_drawn
 from tests.oracle import tested as oracle
 

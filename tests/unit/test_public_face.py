@@ -22,8 +22,8 @@ def test_an_unknown_name_says_what_there_is() -> None:
 
 def test_names_are_found_when_asked_for() -> None:
     program = (
-        "import sys, dither; assert 'dither.measures' not in sys.modules; dither.PureDP(1); "
-        "assert 'dither.measures' in sys.modules; assert 'matplotlib' not in sys.modules; "
+        "import sys, dither; assert 'dither.guarantees' not in sys.modules; dither.PureDP(1); "
+        "assert 'dither.guarantees' in sys.modules; assert 'matplotlib' not in sys.modules; "
         "dither.PureDP(1).plot(); assert 'matplotlib' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

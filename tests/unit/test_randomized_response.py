@@ -16,7 +16,7 @@ from dither.accounting import compose
 from dither.adjacency import ADD_REMOVE, EDGE, REPLACE_ONE, VERTEX, person
 from dither.errors import ParameterError
 from dither.exact import ball, precision
-from dither.measures import PureDP
+from dither.guarantees import PureDP
 from dither.mechanisms import RandomizedResponse
 from dither.noise import Bernoulli
 from tests.contract.entropy_use import nothing_drawn

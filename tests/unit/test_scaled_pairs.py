@@ -13,10 +13,10 @@ from dither import events
 from dither.accounting import compose
 from dither.errors import ParameterError
 from dither.exact import ball, lower, precision, upper
-from dither.measures.pairs import Gaussian, Laplace
-from dither.measures.scaled_pairs import Rescaled, largest_loss, rescaled_profile, worst_profile
 from dither.mechanisms.smooth_calibration import Scaling, textbook, tight
 from dither.noise import Steepest
+from dither.pairs.pair import GaussianPair, LaplacePair
+from dither.pairs.rescaled import RescaledPair, largest_loss, rescaled_profile, worst_profile
 from tests.oracle import rescaled as oracle
 
 LOSSES = [
@@ -82,7 +82,7 @@ def test_without_rescaling_it_is_the_plain_pair() -> None:
     with precision(128):
         for epsilon in (0, Fraction(1, 10), Fraction(1, 3)):
             near = Fraction(1, 10**20)
-            for noise, plain in (("laplace", Laplace(Fraction(1, 2))), ("gaussian", Gaussian(Fraction(1, 4)))):
+            for noise, plain in (("laplace", LaplacePair(Fraction(1, 2))), ("gaussian", GaussianPair(Fraction(1, 4)))):
                 exact = plain.profile(ball(epsilon))
                 for v in (near, -near):
                     assert abs(rescaled_profile(noise, ball(epsilon), v, Fraction(2)) - exact) < 1e-10
@@ -154,7 +154,7 @@ def test_events_are_accounted_for() -> None:
         largest = upper(largest_loss("steepest", Fraction(4), Fraction(1, 3), Fraction(3)))
     assert largest <= compose([pure]).epsilon(0) <= largest + 2e-9
     laplace = events.SmoothNoise("laplace", Fraction(1, 30), Fraction(2), None, loss)
-    pair = Rescaled("laplace", Fraction(1, 30), Fraction(2), loss)
+    pair = RescaledPair("laplace", Fraction(1, 30), Fraction(2), loss)
     places = np.array([-0.5, 0.0, 0.1, 0.55, 0.9, 1.3])
     with precision(128):
         for place, dot in zip(places.tolist(), pair.dots(places).tolist(), strict=True):
@@ -169,7 +169,7 @@ def test_events_are_accounted_for() -> None:
 @pytest.mark.parametrize("scale", ["1e14", "1e8", "1e-6"])
 def test_bounds_hold_next_to_0_and_for_extreme_scales(scale: str) -> None:
     """Neighbours of equal S are a lower bound; where S hardly varies, there is nothing between the two to hide in."""
-    pair, move = Rescaled("laplace", Fraction(1, 10**15), Fraction(scale)), Laplace(1 / Fraction(scale))
+    pair, move = RescaledPair("laplace", Fraction(1, 10**15), Fraction(scale)), LaplacePair(1 / Fraction(scale))
     places = [-1e5, -1e-3, -1e-6, -1e-9, -1e-12, 0.0, 1e-12, 1e3, 1e5]
     dots = pair.dots(np.array(places)).tolist()
     with precision(300):
@@ -180,4 +180,4 @@ def test_bounds_hold_next_to_0_and_for_extreme_scales(scale: str) -> None:
 def test_bad_pairs_are_refused() -> None:
     for bad in (("cauchy", 1, 1, 0), ("laplace", 0, 1, 0), ("laplace", 1, -1, 0), ("laplace", 1, 1, -1)):
         with pytest.raises(ParameterError):
-            Rescaled(bad[0], Fraction(bad[1]), Fraction(bad[2]), Fraction(bad[3]))
+            RescaledPair(bad[0], Fraction(bad[1]), Fraction(bad[2]), Fraction(bad[3]))

@@ -14,9 +14,10 @@ import pytest
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, person
 from dither.errors import ParameterError
 from dither.exact import Ball, precision
-from dither.measures import ProfileOf, PureDP
+from dither.guarantees import PureDP
 from dither.mechanisms import Exponential, MetricExponential, NoisyMax, RandomizedResponse, SparseVector, TopK
 from dither.noise.race import NOISES
+from dither.pairs import ProfileOf
 from tests.contract.entropy_use import nothing_drawn
 
 every_noise = pytest.mark.parametrize("noise", sorted(NOISES))

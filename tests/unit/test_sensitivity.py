@@ -7,7 +7,7 @@ from typing import TypeAlias
 import pytest
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
-from dither.unit import Quantile, TrimmedMean, WinsorisedMean
+from dither.sensitivity import Quantile, TrimmedMean, WinsorisedMean
 from tests.oracle import sensitivities
 
 UNIVERSE = (0, 1, 2, 5)

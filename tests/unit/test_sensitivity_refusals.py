@@ -10,7 +10,7 @@ import pytest
 
 from dither.adjacency import ADD_REMOVE, EDGE, REPLACE_ONE, Adjacency, person
 from dither.errors import AdjacencyMismatch, DitherError, ParameterError
-from dither.unit import (
+from dither.sensitivity import (
     Maximum,
     Median,
     Minimum,

@@ -20,7 +20,7 @@ from dither.mechanisms import SmoothSensitivity
 from dither.mechanisms.smooth_calibration import FLOOR_STEPS
 from dither.noise import Steepest
 from dither.noise.law import integer_array
-from dither.unit import Median, smooth_sensitivity
+from dither.sensitivity import Median, smooth_sensitivity
 from tests.contract.entropy_use import nothing_drawn
 from tests.statistical.fit import ALARM, p_value
 

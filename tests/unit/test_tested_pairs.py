@@ -12,26 +12,26 @@ from dither.accounting import WideBracket, compose
 from dither.errors import ParameterError
 from dither.events import GaussianNoise, LaplaceNoise, Repeated, Stated, TestAndRelease
 from dither.exact import Ball, ball, lower, precision, upper
-from dither.measures import tested_pairs
-from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
-from dither.measures.pairs import Gaussian, Laplace, Pair, approximate
-from dither.measures.subsampled_pairs import PoissonRemove
-from dither.measures.tested_pairs import Tested
+from dither.pairs import tested as tested_pairs
+from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.pair import GaussianPair, LaplacePair, Pair, approximate
+from dither.pairs.subsampled import PoissonRemovePair
+from dither.pairs.tested import TestedPair
 from tests.oracle import tested as oracle
 
-Noise = DiscreteLaplace | DiscreteGaussian
+Noise = DiscreteLaplacePair | DiscreteGaussianPair
 CASES: dict[str, tuple[Noise, int, Noise]] = {
-    "laplace": (DiscreteLaplace(Fraction(1)), 4, DiscreteLaplace(Fraction(5, 2), 3)),
-    "laplace, at once": (DiscreteLaplace(Fraction(1, 2)), 0, DiscreteLaplace(Fraction(2), 1)),
-    "gaussian": (DiscreteGaussian(Fraction(4)), 5, DiscreteGaussian(Fraction(9), 2)),
-    "gaussian, narrow": (DiscreteGaussian(Fraction(1, 3)), 2, DiscreteGaussian(Fraction(2), 1)),
-    "mixed": (DiscreteLaplace(Fraction(1)), 6, DiscreteGaussian(Fraction(16), 3)),
+    "laplace": (DiscreteLaplacePair(Fraction(1)), 4, DiscreteLaplacePair(Fraction(5, 2), 3)),
+    "laplace, at once": (DiscreteLaplacePair(Fraction(1, 2)), 0, DiscreteLaplacePair(Fraction(2), 1)),
+    "gaussian": (DiscreteGaussianPair(Fraction(4)), 5, DiscreteGaussianPair(Fraction(9), 2)),
+    "gaussian, narrow": (DiscreteGaussianPair(Fraction(1, 3)), 2, DiscreteGaussianPair(Fraction(2), 1)),
+    "mixed": (DiscreteLaplacePair(Fraction(1)), 6, DiscreteGaussianPair(Fraction(16), 3)),
 }
 EPSILONS = [Fraction(x) for x in ("0", "0.7", "1.8", "4", "30")]
 
 
 def _weight(pair: Noise) -> oracle.Weight:
-    return oracle.laplace(pair.scale) if isinstance(pair, DiscreteLaplace) else oracle.gaussian(pair.variance)
+    return oracle.laplace(pair.scale) if isinstance(pair, DiscreteLaplacePair) else oracle.gaussian(pair.variance)
 
 
 @functools.cache
@@ -43,7 +43,7 @@ def _true(case: str, epsilon: Fraction) -> float:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_profile_is_that_of_all_outcomes(case: str) -> None:
-    pair = Tested(*CASES[case])
+    pair = TestedPair(*CASES[case])
     for epsilon in EPSILONS:
         with precision(128):
             found = pair.profile(ball(epsilon))
@@ -59,7 +59,7 @@ def test_what_is_a_little_weaker_costs_more(case: str, change: str) -> None:
     test, threshold, answer = CASES[case]
     if change == "threshold" and not threshold:
         pytest.skip("a threshold below 0 is refused")
-    worse = Tested(
+    worse = TestedPair(
         _quieter(test) if change == "test" else test,
         threshold - (change == "threshold"),
         _quieter(answer) if change == "answer" else answer,
@@ -68,9 +68,9 @@ def test_what_is_a_little_weaker_costs_more(case: str, change: str) -> None:
 
 
 def _quieter(pair: Noise) -> Noise:
-    if isinstance(pair, DiscreteLaplace):
-        return DiscreteLaplace(pair.scale * Fraction(9, 10), pair.sensitivity)
-    return DiscreteGaussian(pair.variance * Fraction(81, 100), pair.sensitivity)
+    if isinstance(pair, DiscreteLaplacePair):
+        return DiscreteLaplacePair(pair.scale * Fraction(9, 10), pair.sensitivity)
+    return DiscreteGaussianPair(pair.variance * Fraction(81, 100), pair.sensitivity)
 
 
 def _delta(pair: Pair, epsilon: Fraction) -> float:
@@ -79,7 +79,7 @@ def _delta(pair: Pair, epsilon: Fraction) -> float:
 
 @pytest.mark.parametrize("case", CASES)
 def test_floats_bound_it_from_both_sides(case: str) -> None:
-    pair = Tested(*CASES[case])
+    pair = TestedPair(*CASES[case])
     losses = np.linspace(-3, 5, 81)
     dots, tails, leak = pair.dots(losses), pair.tails(losses), float(pair.infinity)
     for i, loss in enumerate(losses.tolist()):
@@ -93,7 +93,7 @@ def test_floats_bound_it_from_both_sides(case: str) -> None:
 
 def test_no_answer_tells_too() -> None:
     """Where an answer gives half of itself away, whatever ε, having none says more than it would elsewhere."""
-    threshold, pair = 1, Tested(DiscreteGaussian(Fraction(1, 4)), 1, approximate(Fraction(0), Fraction(1, 2)))
+    threshold, pair = 1, TestedPair(DiscreteGaussianPair(Fraction(1, 4)), 1, approximate(Fraction(0), Fraction(1, 2)))
     with ctx.workprec(200):
         law = oracle.masses(oracle.gaussian(Fraction(1, 4)), 30)
         chances = [float(sum(p for x, p in law.items() if d + x > threshold)) for d in range(8)]
@@ -108,7 +108,7 @@ def test_no_answer_tells_too() -> None:
 
 def test_wide_noise_is_as_good() -> None:
     """Thousands of distances: blocks must not change the answer, beside a look at each distance."""
-    pair = Tested(DiscreteGaussian(Fraction(40**2)), 190, Gaussian(Fraction(1, 36)))
+    pair = TestedPair(DiscreteGaussianPair(Fraction(40**2)), 190, GaussianPair(Fraction(1, 36)))
     for epsilon in (Fraction(1, 10), Fraction(1, 2), Fraction(1)):
         with precision(128):
             each = [pair._between(ball(epsilon), d, d) for d in range(1, 700)]
@@ -118,7 +118,7 @@ def test_wide_noise_is_as_good() -> None:
 
 def test_bounds_of_blocks_hold_for_each_distance_inside() -> None:
     for case in CASES:
-        pair = Tested(*CASES[case])
+        pair = TestedPair(*CASES[case])
         with precision(128):
             for epsilon in (Ball(-0.5), Ball(0), Ball(0.7), Ball(2)):
                 for first, last in ((1, 5), (3, 9), (2, None), (6, None)):
@@ -131,10 +131,10 @@ def test_bounds_of_blocks_hold_for_each_distance_inside() -> None:
 def test_accounting_reads_the_event_as_this_pair(noise: str) -> None:
     if noise == "laplace":
         test, answer = LaplaceNoise(Fraction(2), step=Fraction(1)), LaplaceNoise(Fraction(6), Fraction(3))
-        pair = Tested(DiscreteLaplace(Fraction(2)), 26, Laplace(Fraction(1, 2)))
+        pair = TestedPair(DiscreteLaplacePair(Fraction(2)), 26, LaplacePair(Fraction(1, 2)))
     else:
         test, answer = GaussianNoise(Fraction(36), step=Fraction(1)), GaussianNoise(Fraction(144), Fraction(4))  # type: ignore[assignment]
-        pair = Tested(DiscreteGaussian(Fraction(36)), 28, Gaussian(Fraction(1, 36)))
+        pair = TestedPair(DiscreteGaussianPair(Fraction(36)), 28, GaussianPair(Fraction(1, 36)))
     event = TestAndRelease(test, Fraction(26 if noise == "laplace" else 28), answer)
     assert compose([event]).delta(1) == pair.delta(1)
     one, several = compose([event]), compose([Repeated(event, 8)])
@@ -160,13 +160,13 @@ def test_other_tests_are_accounted_for_part_by_part(test: LaplaceNoise, answer: 
 
 
 def test_what_it_cannot_be_made_of_is_refused() -> None:
-    noise, answer = DiscreteLaplace(Fraction(1)), Laplace(Fraction(1))
+    noise, answer = DiscreteLaplacePair(Fraction(1)), LaplacePair(Fraction(1))
     with pytest.raises(ParameterError, match="sensitivity 1"):
-        Tested(DiscreteLaplace(Fraction(1), 2), 3, answer)
+        TestedPair(DiscreteLaplacePair(Fraction(1), 2), 3, answer)
     with pytest.raises(ParameterError, match="threshold"):
-        Tested(noise, -1, answer)
+        TestedPair(noise, -1, answer)
     with pytest.raises(ParameterError, match="both directions"):
-        Tested(noise, 3, PoissonRemove(answer, Fraction(1, 2)))
+        TestedPair(noise, 3, PoissonRemovePair(answer, Fraction(1, 2)))
 
 
 def test_an_answer_that_may_give_everything_away_costs_that_too() -> None:
@@ -174,7 +174,7 @@ def test_an_answer_that_may_give_everything_away_costs_that_too() -> None:
     leaky = Stated("ApproxDP", (Fraction(1, 2), Fraction(1, 100)))
     event = TestAndRelease(LaplaceNoise(Fraction(1), step=Fraction(1)), Fraction(20), leaky)
     pair, places = (
-        Tested(DiscreteLaplace(Fraction(1)), 20, approximate(Fraction(1, 2), Fraction(1, 100))),
+        TestedPair(DiscreteLaplacePair(Fraction(1)), 20, approximate(Fraction(1, 2), Fraction(1, 100))),
         [0.0, 1.0, 3.0],
     )
     for place, dot in zip(places, pair.dots(np.array(places)).tolist(), strict=True):
@@ -188,8 +188,11 @@ def test_an_answer_that_may_give_everything_away_costs_that_too() -> None:
 @pytest.mark.parametrize("splits", [0, 1, 2, 3, 4, 6, 8, 12])
 def test_a_search_that_gives_up_is_still_above(splits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tested_pairs, "_MOST_SPLITS", splits)
-    for threshold, answer, epsilon in ((8, Gaussian(Fraction(1, 16)), "0.5"), (7, Laplace(Fraction(1, 20)), "0.05")):
-        pair = Tested(DiscreteLaplace(Fraction(2)), threshold, answer)
+    for threshold, answer, epsilon in (
+        (8, GaussianPair(Fraction(1, 16)), "0.5"),
+        (7, LaplacePair(Fraction(1, 20)), "0.05"),
+    ):
+        pair = TestedPair(DiscreteLaplacePair(Fraction(2)), threshold, answer)
         with precision(128):
             place = ball(Fraction(epsilon))
             best = max(lower(pair._between(place, d, d)) for d in range(1, threshold + 20))

@@ -5,7 +5,7 @@ import pytest
 
 from dither.adjacency import VERTEX
 from dither.errors import ParameterError
-from dither.unit import Triangles, distance_to_sensitivity, smooth_sensitivity
+from dither.sensitivity import Triangles, distance_to_sensitivity, smooth_sensitivity
 from tests.oracle import discounts, sensitivities
 
 

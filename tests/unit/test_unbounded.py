@@ -24,7 +24,7 @@ from dither.estimators.unbounded import (
 )
 from dither.mechanisms import NoAnswer
 from dither.noise import UniformBelow
-from dither.unit import Median, distance_to_sensitivity
+from dither.sensitivity import Median, distance_to_sensitivity
 
 BUDGET: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 # ε so large that the scale, the test and the answer all miss with probability below 1e-12: e^{−60} and e^{−30}.

@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 
 from dither.adjacency import ADD_REMOVE, EDGE, REPLACE_ONE, person
 from dither.errors import NotANumberError, ParameterError
-from dither.mechanisms.strategies import Strategy, named, names
-from dither.unit import Workload
+from dither.workloads import Workload
+from dither.workloads.strategies import Strategy, named, names
 
 Array = NDArray[Any]
 

@@ -17,8 +17,8 @@ from dither.accounting.dominate import Spending, parts_of_all
 from dither.errors import DitherError
 from dither.events import Event, GaussianNoise, LaplaceNoise, PoissonSampled, Repeated
 from dither.exact import Ball, Number, ball, check, rational
+from dither.exact.certified import below, read_above
 from dither.exact.search import first_integer
-from dither.measures.certified import below, read_above
 
 __all__ = [
     "ForError",

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from dither.accounting.search import Bracket, Group, Groups
-from dither.measures.choice_pairs import Choice
-from dither.measures.pairs import Pair
+from dither.pairs.choice import ChoicePair
+from dither.pairs.pair import Pair
 
 __all__ = ["are_mixed", "worst_mix"]
 
@@ -32,7 +32,7 @@ _Block: TypeAlias = tuple[tuple[int, int], ...]
 
 def are_mixed(groups: Groups) -> bool:
     """Whether several releases are composed of which some may be one of two things."""
-    return sum(times for _, times in groups) > 1 and any(isinstance(pair, Choice) for pair, _ in groups)
+    return sum(times for _, times in groups) > 1 and any(isinstance(pair, ChoicePair) for pair, _ in groups)
 
 
 def worst_mix(
@@ -43,7 +43,7 @@ def worst_mix(
     relative: float,
 ) -> Bracket:
     """The cost of the dearest mix: `exact` brackets that of a product, `bound` only from above, and faster."""
-    times = [count for pair, count in groups if isinstance(pair, Choice)]
+    times = [count for pair, count in groups if isinstance(pair, ChoicePair)]
 
     def product(block: _Block) -> Groups:
         return tuple(merged(_product(groups, block)))
@@ -74,7 +74,7 @@ def _product(groups: Groups, block: _Block) -> Counter[Pair]:
     counts: Counter[Pair] = Counter()
     ranges = iter(block)
     for pair, count in groups:
-        if not isinstance(pair, Choice):
+        if not isinstance(pair, ChoicePair):
             counts[pair] += count
             continue
         low, high = next(ranges)

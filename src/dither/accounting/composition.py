@@ -1,7 +1,7 @@
 """The cost of everything together, bracketed from both sides.
 
 >>> from fractions import Fraction
->>> from dither.measures.pairs import Laplace, response
+>>> from dither.pairs.pair import Laplace, response
 >>> both = of_pairs([(Laplace(Fraction(1, 50)), 200), (response(Fraction(3, 4)), 20)])
 >>> lower, upper = both.bracket(1e-6)
 >>> round(lower, 2), round(upper, 2)
@@ -38,11 +38,11 @@ from dither.accounting.search import (
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.exact import Number, ball, check, lower, precision, rational, upper
-from dither.measures.certified import exactly_above, exactly_below, named
-from dither.measures.moment_pairs import Concentrated, Renyi
-from dither.measures.one_sided_pairs import Geometric
-from dither.measures.pairs import Gaussian, Pair, TwoPoint
-from dither.measures.subsampled_pairs import FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst
+from dither.exact.certified import exactly_above, exactly_below, named
+from dither.pairs.moments import ConcentratedPair, RenyiPair
+from dither.pairs.one_sided import GeometricPair
+from dither.pairs.pair import GaussianPair, Pair, TwoPointPair
+from dither.pairs.subsampled import FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair
 
 __all__ = ["RELATIVE_WIDTH", "Composition", "WideBracket", "compose", "forget", "of_pairs"]
 
@@ -58,7 +58,7 @@ _FEWEST_POINTS = 1 << 12
 _FEW = 64
 _DOWN = 1 - 2.0**-50
 _LEAST_SEEN = 1e-300  # below, floats have no narrower bracket to offer
-_MIXTURES = (FixedSize, Mixture, PoissonAdd, PoissonRemove, Worst)
+_MIXTURES = (FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair)
 _SUPPORT_SLACK = 2.0**-44
 _TOO_EXTREME = (OverflowError, ZeroDivisionError)
 """Sizes or counts that floats cannot hold: then the sum of the largest losses, or nothing, is what is certain."""
@@ -389,31 +389,33 @@ def _merged(counts: Counter[Pair]) -> Iterator[Group]:
     one_sided: dict[bool, Fraction] = {}
     curves: list[dict[Fraction, Fraction]] = []
     for pair, count in counts.items():
-        if isinstance(pair, Gaussian):
+        if isinstance(pair, GaussianPair):
             squares += count * pair.squared_mu
-        elif isinstance(pair, Concentrated):
+        elif isinstance(pair, ConcentratedPair):
             rho += count * pair.rho
-        elif isinstance(pair, Renyi):
+        elif isinstance(pair, RenyiPair):
             curves.append({order: count * value for order, value in pair.points})
-        elif isinstance(pair, Geometric):
+        elif isinstance(pair, GeometricPair):
             one_sided[pair.is_swapped] = one_sided.get(pair.is_swapped, Fraction(0)) + count * pair.largest
         elif not _is_free(pair):
             yield Group(pair, count)
     if squares:
-        yield Group(Gaussian(squares), 1)
+        yield Group(GaussianPair(squares), 1)
     if rho:
-        yield Group(Concentrated(rho), 1)
+        yield Group(ConcentratedPair(rho), 1)
     for is_swapped, largest in one_sided.items():
-        yield Group(Geometric(largest, is_swapped), 1)
+        yield Group(GeometricPair(largest, is_swapped), 1)
     if curves:
         shared = sorted(set.intersection(*map(set, curves)))
         if not shared:
             raise ParameterError("the Rényi curves share no order. Give them at the same orders.")
-        yield Group(Renyi(tuple((order, sum((curve[order] for curve in curves), Fraction(0))) for order in shared)), 1)
+        yield Group(
+            RenyiPair(tuple((order, sum((curve[order] for curve in curves), Fraction(0))) for order in shared)), 1
+        )
 
 
 def _is_free(pair: Pair) -> bool:
-    return isinstance(pair, TwoPoint) and not pair.leak and (pair.loss == 0 or pair.odds == 1)
+    return isinstance(pair, TwoPointPair) and not pair.leak and (pair.loss == 0 or pair.odds == 1)
 
 
 def _directions(groups: Groups) -> list[Groups]:

@@ -11,8 +11,8 @@ from dither.accounting.composition import Composition, WideBracket, compose
 from dither.accounting.filters import pure_cost, zcdp_cost
 from dither.errors import OverBudget, ParameterError
 from dither.events import Event
-from dither.measures.certified import read_above
-from dither.measures.choice_pairs import Choice
+from dither.exact.certified import read_above
+from dither.pairs.choice import ChoicePair
 
 __all__ = ["MOST_DIFFERENT", "MOST_SEARCHED", "is_in_reach", "keeps_pair", "keeps_rho", "summed"]
 
@@ -58,7 +58,7 @@ def keeps_pair(event: Event, epsilon: Fraction, delta: Fraction) -> bool:
 
 def is_in_reach(whole: Composition) -> bool:
     """Whether there are few enough different releases to compose them for a stranger."""
-    searched = sum(isinstance(group.pair, Choice) or not group.pair.is_exact for group in whole.groups)
+    searched = sum(isinstance(group.pair, ChoicePair) or not group.pair.is_exact for group in whole.groups)
     return len(whole.groups) <= MOST_DIFFERENT and searched <= MOST_SEARCHED
 
 

@@ -20,17 +20,18 @@ from dither import events
 from dither.adjacency import Adjacency, common
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision, upper
-from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, ProfileOf, PureDP, RenyiDP, TVStable
-from dither.measures.certified import fraction_above
-from dither.measures.choice_pairs import Choice
-from dither.measures.finite_pairs import Finite
-from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
-from dither.measures.moment_pairs import Concentrated, Renyi
-from dither.measures.pairs import BoundedRange, Gaussian, Laplace, Pair, TwoPoint, approximate, pure
-from dither.measures.scaled_pairs import Rescaled, largest_loss
-from dither.measures.staircase_pairs import Staircase
-from dither.measures.subsampled_pairs import Worst, either, fixed_size, poisson
-from dither.measures.tested_pairs import Tested
+from dither.exact.certified import fraction_above
+from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
+from dither.pairs import ProfileOf
+from dither.pairs.choice import ChoicePair
+from dither.pairs.finite import FinitePair
+from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.moments import ConcentratedPair, RenyiPair
+from dither.pairs.pair import BoundedRangePair, GaussianPair, LaplacePair, Pair, TwoPointPair, approximate, pure
+from dither.pairs.rescaled import RescaledPair, largest_loss
+from dither.pairs.staircase import StaircasePair
+from dither.pairs.subsampled import WorstPair, either, fixed_size, poisson
+from dither.pairs.tested import TestedPair
 
 __all__ = ["Parts", "Spending", "adjacency_of", "parts", "parts_of_all"]
 
@@ -80,25 +81,25 @@ def _(pair: Pair) -> Parts:
 @parts.register
 def _(event: events.LaplaceNoise) -> Parts:
     if event.step is None:
-        return ((Laplace(event.sensitivity / event.scale), 1),)
-    return ((DiscreteLaplace(event.scale / event.step, int(event.sensitivity / event.step)), 1),)
+        return ((LaplacePair(event.sensitivity / event.scale), 1),)
+    return ((DiscreteLaplacePair(event.scale / event.step, int(event.sensitivity / event.step)), 1),)
 
 
 @parts.register
 def _(event: events.GaussianNoise) -> Parts:
     squared_mu = event.sensitivity_squared / event.variance
     if event.step is None:
-        return ((Gaussian(squared_mu), 1),)
+        return ((GaussianPair(squared_mu), 1),)
     variance = event.variance / event.step**2
     if event.dimension == 1 and variance <= _LARGEST_LATTICE_VARIANCE:
-        return ((DiscreteGaussian(variance, isqrt(int(event.sensitivity_squared / event.step**2))), 1),)
+        return ((DiscreteGaussianPair(variance, isqrt(int(event.sensitivity_squared / event.step**2))), 1),)
     # Canonne, Kamath and Steinke 2020, Theorem 14: in any dimension it is as concentrated as the continuous one.
-    return ((Concentrated(squared_mu / 2), 1),)
+    return ((ConcentratedPair(squared_mu / 2), 1),)
 
 
 @parts.register
 def _(event: events.StaircaseNoise) -> Parts:
-    return ((Staircase(event.epsilon, 2 * event.fraction), 1),)
+    return ((StaircasePair(event.epsilon, 2 * event.fraction), 1),)
 
 
 @parts.register
@@ -106,14 +107,14 @@ def _(event: events.RandomizedResponse) -> Parts:
     other = (1 - event.keep) / event.answers
     true, rest = event.keep + other, (event.answers - 2) * other
     if not rest:
-        return ((TwoPoint(odds=true / other), 1),)
-    return ((Finite((true, other, rest), (other, true, rest)), 1),)
+        return ((TwoPointPair(odds=true / other), 1),)
+    return ((FinitePair((true, other, rest), (other, true, rest)), 1),)
 
 
 @parts.register
 def _(event: events.Selection) -> Parts:
     width = (1 if event.monotone else 2) * event.sensitivity / event.scale
-    return ((BoundedRange(width) if event.noise == "gumbel" else pure(width), 1),)
+    return ((BoundedRangePair(width) if event.noise == "gumbel" else pure(width), 1),)
 
 
 @parts.register
@@ -127,7 +128,7 @@ def _(event: events.SmoothNoise) -> Parts:
     """Noise with a polynomial tail has a largest loss; other noise is known by bounds on its profile."""
     extra, tail = event.lattice_loss or Fraction(0), event.exponent
     if tail is None:
-        return ((Rescaled(event.noise, event.smoothness, event.scale, extra), 1),)
+        return ((RescaledPair(event.noise, event.smoothness, event.scale, extra), 1),)
     if not Fraction(101, 100) <= tail <= 100:  # as mechanisms have it; beyond, the search for the loss has no end
         raise ParameterError("the cost of noise with a tail exponent below 1.01 or above 100 is not known.")
     loss = fraction_above(lambda: largest_loss(event.noise, tail, event.smoothness, event.scale).upper())
@@ -143,8 +144,8 @@ def _(event: events.TestAndRelease) -> Parts:
     """
     (test, _), *_, (answer, times) = found = (*parts(event.test), *parts(event.answer))
     is_one = len(found) == 2 and times == 1 and answer.is_symmetric
-    if isinstance(test, DiscreteLaplace | DiscreteGaussian) and is_one and _is_whole_distance(event):
-        return ((Tested(test, floor(event.threshold), answer), 1),)
+    if isinstance(test, DiscreteLaplacePair | DiscreteGaussianPair) and is_one and _is_whole_distance(event):
+        return ((TestedPair(test, floor(event.threshold), answer), 1),)
     with precision(128):
         leak = min(Fraction(upper(_passes(event))), Fraction(1))
     return (*found, (approximate(Fraction(0), leak), 1))
@@ -185,7 +186,7 @@ def _(event: events.Repeated) -> Parts:
 @parts.register
 def _(event: events.Either) -> Parts:
     first, second = (_one_pair(parts(part)) for part in event.parts)
-    return ((first if first == second else Choice(first, second), 1),)
+    return ((first if first == second else ChoicePair(first, second), 1),)
 
 
 @parts.register
@@ -201,8 +202,8 @@ def _(event: events.FixedSizeSampled) -> Parts:
 
 def _sampled(sample: Callable[[Pair, Fraction], Pair], pair: Pair, rate: Fraction) -> Pair:
     """The pair on a sample. Which of two things is done does not depend on the sample: it is one of two sampled."""
-    if isinstance(pair, Choice):
-        return Choice(sample(pair.first, rate), sample(pair.second, rate))
+    if isinstance(pair, ChoicePair):
+        return ChoicePair(sample(pair.first, rate), sample(pair.second, rate))
     return sample(pair, rate)
 
 
@@ -210,9 +211,9 @@ def _one_pair(found: Parts) -> Pair:
     """One pair that dominates the product of all: exact for one pair and for Gaussians, else of the summed losses."""
     if len(found) == 1 and found[0][1] == 1:
         return found[0][0]
-    gaussians = [(pair, count) for pair, count in found if isinstance(pair, Gaussian)]
+    gaussians = [(pair, count) for pair, count in found if isinstance(pair, GaussianPair)]
     if len(gaussians) == len(found):
-        return Gaussian(sum((pair.squared_mu * count for pair, count in gaussians), Fraction(0)))
+        return GaussianPair(sum((pair.squared_mu * count for pair, count in gaussians), Fraction(0)))
     largest, leak = Fraction(0), Fraction(0)
     for pair, count in found:
         top = max(pair.support[1], pair.swapped().support[1])
@@ -230,7 +231,7 @@ def _one_pair(found: Parts) -> Pair:
 def _(event: events.Stated) -> Parts:
     first, *others = event.values
     if event.measure == "RenyiDP":
-        return ((Renyi(tuple(zip(event.values[::2], event.values[1::2], strict=True))), 1),)
+        return ((RenyiPair(tuple(zip(event.values[::2], event.values[1::2], strict=True))), 1),)
     if event.measure == "ApproxDP":
         return ((approximate(first, others[0]), 1),)
     return _STATED[event.measure](first)
@@ -263,7 +264,7 @@ def _(guarantee: ZCDP) -> Parts:
 
 @parts.register
 def _(guarantee: RenyiDP) -> Parts:
-    return ((Renyi(guarantee.points), 1),)
+    return ((RenyiPair(guarantee.points), 1),)
 
 
 @parts.register
@@ -273,12 +274,12 @@ def _(guarantee: ProfileOf) -> Parts:
     A profile alone does not say that what has it is one of two things: a choice is its worst pair here.
     """
     pair = guarantee.pair
-    return ((either(Worst(pair.first, pair.second) if isinstance(pair, Choice) else pair), 1),)
+    return ((either(WorstPair(pair.first, pair.second) if isinstance(pair, ChoicePair) else pair), 1),)
 
 
 _STATED: dict[str, Callable[[Fraction], Parts]] = {
     "PureDP": lambda epsilon: ((pure(epsilon), 1),),
     "TVStable": lambda tv: ((approximate(Fraction(0), tv), 1),),
-    "GaussianDP": lambda square: ((Gaussian(square), 1),) if square else _FREE,
-    "ZCDP": lambda rho: ((Concentrated(rho), 1),) if rho else _FREE,
+    "GaussianDP": lambda square: ((GaussianPair(square), 1),) if square else _FREE,
+    "ZCDP": lambda rho: ((ConcentratedPair(rho), 1),) if rho else _FREE,
 }

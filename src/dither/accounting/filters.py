@@ -25,11 +25,11 @@ from dither.accounting.dominate import Spending, parts_of_all
 from dither.adjacency import Adjacency, common
 from dither.errors import OverBudget
 from dither.exact import Number, ball, check, in_words, precision, rational, upper
-from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP
-from dither.measures.choice_pairs import Choice
-from dither.measures.lattice_pairs import DiscreteGaussian
-from dither.measures.moment_pairs import Concentrated, Renyi
-from dither.measures.pairs import BoundedRange, Gaussian, Pair
+from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP
+from dither.pairs.choice import ChoicePair
+from dither.pairs.lattice import DiscreteGaussianPair
+from dither.pairs.moments import ConcentratedPair, RenyiPair
+from dither.pairs.pair import BoundedRangePair, GaussianPair, Pair
 
 __all__ = ["BasicFilter", "BasicOdometer", "RenyiFilter", "ZCDPFilter", "pure_cost", "zcdp_cost"]
 
@@ -331,7 +331,7 @@ def _renyi_cost(thing: Spending, order: Fraction) -> Fraction:
         return _renyi_cost_of(thing, order)
     total = Fraction(0)
     for pair, count in parts_of_all([thing])[0]:
-        if isinstance(pair, Renyi):
+        if isinstance(pair, RenyiPair):
             each = _renyi_cost_of(RenyiDP(dict(pair.points)), order)
         else:
             each = order * _zcdp_cost(pair)
@@ -396,7 +396,7 @@ def _pure_cost(pair: Pair) -> tuple[Fraction, Fraction]:
 def zcdp_cost(thing: Spending) -> Fraction:
     """Compute ρ of one release: μ²/2 for Gaussians, ε·tanh(ε/2) for pure DP, η²/8 for bounded range.
 
-    Bun and Steinke 2016, Proposition 1.6; `dither.measures.conversions`; Cesar and Rogers 2021, Lemma 3.
+    Bun and Steinke 2016, Proposition 1.6; `dither.guarantees.conversions`; Cesar and Rogers 2021, Lemma 3.
 
     Parameters
     ----------
@@ -417,17 +417,17 @@ def zcdp_cost(thing: Spending) -> Fraction:
 
 
 def _zcdp_cost(pair: Pair) -> Fraction:
-    if isinstance(pair, Choice):  # a filter may learn which of the two it is as late as the release is chosen
+    if isinstance(pair, ChoicePair):  # a filter may learn which of the two it is as late as the release is chosen
         return max(_zcdp_cost(pair.first), _zcdp_cost(pair.second))
-    if isinstance(pair, Gaussian):
+    if isinstance(pair, GaussianPair):
         return pair.squared_mu / 2
-    if isinstance(pair, Concentrated):
+    if isinstance(pair, ConcentratedPair):
         return pair.rho
-    if isinstance(pair, DiscreteGaussian):
+    if isinstance(pair, DiscreteGaussianPair):
         return Fraction(pair.sensitivity**2) / (2 * pair.variance)
-    if isinstance(pair, BoundedRange):
+    if isinstance(pair, BoundedRangePair):
         return pair.width**2 / 8
-    if isinstance(pair, Renyi):
+    if isinstance(pair, RenyiPair):
         raise OverBudget("a list of Rényi divergences bounds no rho. Use a RenyiFilter.")
     epsilon, delta = _pure_cost(pair)
     if delta:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dither.measures.pairs import POSITION_ERROR, FloatArray, Pair
+from dither.pairs.pair import POSITION_ERROR, FloatArray, Pair
 
 __all__ = ["ALIGNMENT", "Law", "from_above", "from_below", "span"]
 

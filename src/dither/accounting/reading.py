@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dither.accounting.tilted import UNIT, Composed
-from dither.measures.pairs import FloatArray
+from dither.pairs.pair import FloatArray
 
 __all__ = ["Reading", "nothing", "read_above", "read_below"]
 

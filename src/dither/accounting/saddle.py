@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import erfcx
 
 from dither.accounting.law import span
-from dither.measures.pairs import FloatArray, Pair, Tails
+from dither.pairs.pair import FloatArray, Pair, Tails
 
 __all__ = ["Saddle", "Sketch", "saddle_for_delta", "saddle_for_epsilon", "sketch"]
 

@@ -11,7 +11,7 @@ from dither.accounting.law import from_above, from_below
 from dither.accounting.reading import Reading, nothing, read_above, read_below
 from dither.accounting.saddle import Saddle, Sketch, saddle_for_delta, saddle_for_epsilon, sketch
 from dither.accounting.tilted import Underflow, compose_laws
-from dither.measures.pairs import Pair
+from dither.pairs.pair import Pair
 
 __all__ = [
     "MOST_POINTS",

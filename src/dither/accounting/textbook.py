@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dither.exact import Ball, Number, ball, check, precision, rational, upper
-from dither.measures.inverse import root_bracket
+from dither.exact.inverse import root_bracket
 
 __all__ = ["advanced", "basic", "optimal_homogeneous"]
 

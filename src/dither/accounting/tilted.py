@@ -31,7 +31,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from dither.accounting.law import Law
 from dither.accounting.saddle import Saddle
-from dither.measures.pairs import FloatArray
+from dither.pairs.pair import FloatArray
 
 __all__ = ["FFT_ERROR", "UNIT", "Composed", "Underflow", "compose_laws", "irfft", "rfft"]
 

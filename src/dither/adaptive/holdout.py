@@ -17,7 +17,7 @@ from dither.adaptive.sample import Sample
 from dither.adaptive.turns import Turns
 from dither.errors import OverBudget, ParameterError
 from dither.exact import Number, check, in_words, rational
-from dither.measures import Guarantee
+from dither.guarantees import Guarantee
 
 __all__ = ["Check", "ReusableHoldout"]
 

@@ -13,8 +13,8 @@ from dither.adjacency import REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
 from dither.events import Event, Stated
 from dither.exact import Number, check, once, rational
-from dither.measures import ApproxDP, GaussianDP, Guarantee, PureDP
-from dither.measures.certified import above, exactly_above, exactly_below, sqrt
+from dither.exact.certified import above, exactly_above, exactly_below, sqrt
+from dither.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP
 from dither.mechanisms import Gaussian, Laplace, Mechanism, Release
 from dither.mechanisms.released import Interval
 from dither.mechanisms.smoothing import dominating_mu_squared

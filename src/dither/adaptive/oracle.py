@@ -18,7 +18,7 @@ from dither.adaptive.sample import Sample
 from dither.adaptive.turns import Turns
 from dither.errors import OverBudget, ParameterError
 from dither.exact import Number, check, rational
-from dither.measures import Guarantee
+from dither.guarantees import Guarantee
 from dither.mechanisms import Release
 from dither.mechanisms.released import Interval
 from dither.noise import UniformBelow

@@ -17,8 +17,8 @@ from scipy.optimize import minimize_scalar
 from dither.adaptive import transfer
 from dither.adaptive.mean import MOST_ROWS, ROUNDING, QueryMean
 from dither.exact import Ball, Real, ball, once
-from dither.measures import ApproxDP, GaussianDP, PureDP
-from dither.measures.certified import above, exactly_above
+from dither.exact.certified import above, exactly_above
+from dither.guarantees import ApproxDP, GaussianDP, PureDP
 
 __all__ = ["ADAPTIVE", "GaussianNoise", "LaplaceNoise", "Rounding", "Route", "Splitting", "UnionBound", "rows_needed"]
 

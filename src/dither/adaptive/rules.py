@@ -16,8 +16,8 @@ from dither.adaptive.transfer import expected_shortfall, gap, laplace_epsilon
 from dither.adjacency import REPLACE_ONE
 from dither.events import SparseVector as SparseVectorEvent
 from dither.exact import Ball, ball, once, precision
-from dither.measures import ApproxDP, Guarantee, PureDP
-from dither.measures.certified import above, exactly_above
+from dither.exact.certified import above, exactly_above
+from dither.guarantees import ApproxDP, Guarantee, PureDP
 from dither.mechanisms import SparseVector
 
 __all__ = ["RULES", "NoisyRule", "RoundedRule", "Rule"]

@@ -25,8 +25,8 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision
-from dither.measures import GaussianDP, Guarantee, PureDP
-from dither.measures.certified import above, exactly_above, fraction_above, read_above
+from dither.exact.certified import above, exactly_above, fraction_above, read_above
+from dither.guarantees import GaussianDP, Guarantee, PureDP
 
 __all__ = [
     "Shape",
@@ -126,7 +126,7 @@ def gap_at(guarantee: Guarantee, beta: Fraction, epsilon: Fraction) -> float:
 def gap(guarantee: GaussianDP | PureDP, beta: Fraction) -> float:
     """How far the means over the sample, as the answers show them, may lie from those over the population.
 
-    >>> from dither.measures import GaussianDP, PureDP
+    >>> from dither.guarantees import GaussianDP, PureDP
     >>> gap(PureDP(1), Fraction(1, 20)), gap(GaussianDP("0.1"), Fraction(1, 20))
     (0.24491866..., 0.06512...)
     """

@@ -129,7 +129,7 @@ def _one(
     json: bool,
 ) -> None:
     from dither.audit import attack
-    from dither.audit.hunt import promises
+    from dither.audit.attack.hunt import promises
     from dither.cli.files import check_place
 
     if plot is not None:
@@ -143,7 +143,7 @@ def _one(
                 param_hint="--epsilon",
             )
     else:
-        from dither.audit.ours import control
+        from dither.audit.attack.ours import control
 
         if neighbours is not None:
             raise typer.BadParameter(
@@ -202,7 +202,7 @@ def _in_words(verdict: Verdict) -> str:
 def _zoo(alpha: str, json: bool) -> None:
     """Every specimen, and every mechanism of dither as a control; all of them share one alpha."""
     from dither.audit import attack
-    from dither.audit.ours import CONTROLS
+    from dither.audit.attack.ours import CONTROLS
     from dither.audit.zoo import SPECIMENS
     from dither.exact import rational
 

@@ -20,13 +20,13 @@ from dither.cli.public_file import PublicFile
 from dither.engine import Bins, Dataset, Plan, Query, Question
 from dither.engine.aggregate import Aggregate
 from dither.errors import LedgerError, ParameterError
+from dither.guarantees import PureDP
 from dither.ledger import Account, Ledger
 from dither.ledger.budget import Budget
-from dither.measures import PureDP
 from dither.tables import Expression, open_source
 from dither.tables.engines.duckdb import SEPARATED
 from dither.tables.kinds import text_kinds
-from dither.unit.contribution import TableUnit
+from dither.unit import TableUnit
 
 __all__ = ["Asked", "Description", "is_there"]
 

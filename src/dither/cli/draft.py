@@ -17,7 +17,7 @@ from dither.exact import in_words, rational
 from dither.ledger.budget import Budget, amounts
 from dither.ledger.failures import FAILURES_ALLOWED
 from dither.tables.public import PublicColumn
-from dither.unit.contribution import Person
+from dither.unit import Person
 
 __all__ = ["Draft", "toml_key", "written_column"]
 

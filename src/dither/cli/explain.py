@@ -12,7 +12,7 @@ from dither.cli.screen import print_json
 from dither.cli.table import print_table
 
 if TYPE_CHECKING:
-    from dither.measures import Guarantee
+    from dither.guarantees import Guarantee
 
 __all__ = ["command"]
 
@@ -61,7 +61,7 @@ def _explained(
     epsilon: str | None, delta: str | None, rho: str | None, mu: str | None, prior: str, chance: str | None
 ) -> dict[str, Any]:
     from dither.exact import rational
-    from dither.measures import best_guess, largest_posterior
+    from dither.guarantees import best_guess, largest_posterior
 
     promise = _promise(epsilon, delta, rho, mu)
     aside = rational(chance, "chance") if chance is not None else _usual_chance(delta, rho, mu)
@@ -85,7 +85,7 @@ def _explained(
 
 def _promise(epsilon: str | None, delta: str | None, rho: str | None, mu: str | None) -> Guarantee:
     from dither.errors import ParameterError
-    from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP
+    from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
 
     if [epsilon, rho, mu].count(None) != 2 or (delta is not None and epsilon is None):
         raise ParameterError("give one guarantee to explain: --epsilon (with --delta or without), --rho, or --mu.")

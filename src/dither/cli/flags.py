@@ -16,7 +16,7 @@ from dither.cli.toml_file import CHANGES, budget_of, read
 from dither.engine.aggregate import Aggregate
 from dither.errors import ParameterError
 from dither.tables.lattice import checked_bounds
-from dither.unit.contribution import Person, Rows, TableUnit
+from dither.unit import Person, Rows, TableUnit
 
 __all__ = ["described"]
 

@@ -31,12 +31,12 @@ from dither.cli.description import Asked, Description
 from dither.cli.public_file import PublicFile
 from dither.cli.toml_lines import Section, document
 from dither.errors import ParameterError
+from dither.guarantees import ZCDP, ApproxDP, PureDP
 from dither.ledger.budget import Budget
 from dither.ledger.failures import check_allowance
-from dither.measures import ZCDP, ApproxDP, PureDP
 from dither.tables.kinds import KINDS
 from dither.tables.lattice import checked_bounds
-from dither.unit.contribution import Person, Rows, TableUnit
+from dither.unit import Person, Rows, TableUnit
 
 __all__ = ["CHANGES", "budget_of", "read"]
 

@@ -13,7 +13,7 @@ from dither.errors import DitherError
 
 if TYPE_CHECKING:
     from dither.audit import Verdict
-    from dither.measures import Guarantee
+    from dither.guarantees import Guarantee
 
 __all__ = ["after_the_verdict", "claimed", "draw"]
 
@@ -24,8 +24,8 @@ _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 def claimed(claim: Guarantee) -> str:
     """A claim in a cell of a table."""
     from dither.exact import in_words
+    from dither.guarantees import ZCDP, ApproxDP, PureDP
     from dither.ledger.budget import amounts
-    from dither.measures import ZCDP, ApproxDP, PureDP
 
     if not isinstance(claim, PureDP | ApproxDP | ZCDP):  # curves
         return f"{type(claim).__name__}(…)"
@@ -47,7 +47,7 @@ def after_the_verdict(is_violated: bool) -> Iterator[None]:
 
 def draw(hunted: Any, verdict: Verdict, file: Path) -> None:
     """The answers on both inputs of the witness, as histograms of the score by which they were told apart."""
-    from dither.audit.target import as_target
+    from dither.audit.attack.target import as_target
     from dither.plots.histograms import histograms
     from dither.plots.style import save
 

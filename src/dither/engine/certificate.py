@@ -42,10 +42,10 @@ from dither.errors import CertificateError, DitherError, LedgerError, ParameterE
 from dither.events import Event, GaussianNoise, from_json, to_json
 from dither.events.wire import strict_object
 from dither.exact import rational
+from dither.exact.certified import named
+from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
 from dither.ledger import Entry, Ledger
 from dither.ledger.budget import Budget, read_budget
-from dither.measures import ZCDP, ApproxDP, GaussianDP, PureDP
-from dither.measures.certified import named
 from dither.mechanisms.certificate import FORMAT, digest, stated
 from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
 

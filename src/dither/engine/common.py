@@ -25,7 +25,7 @@ from dither.events import Event, Repeated
 from dither.mechanisms import Histogram, TopK
 from dither.noise.tape import answered, each
 from dither.tables import BoundedTable, ExactAggregate, Expression, People
-from dither.unit.contribution import Person
+from dither.unit import Person
 
 __all__ = ["Best", "BestNoise", "FoundNoise", "FoundValues"]
 

@@ -13,7 +13,7 @@ from dither.ledger import Account, Failures, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.release import Door
 from dither.tables import open_source
-from dither.unit.contribution import Person, Rows, TableUnit
+from dither.unit import Person, Rows, TableUnit
 
 __all__ = ["Dataset"]
 

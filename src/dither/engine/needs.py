@@ -37,7 +37,7 @@ from dither.noise import DiscreteGaussian, DiscreteLaplace, add_integers
 from dither.noise.law import SymmetricLaw
 from dither.noise.tape import answered
 from dither.tables import BoundedTable, ExactAggregate, Expression, Measure, filtered
-from dither.unit.contribution import Rows, TableUnit
+from dither.unit import Rows, TableUnit
 
 __all__ = [
     "Added",

@@ -25,9 +25,9 @@ from dither.engine.ranks import RankNoise
 from dither.errors import ParameterError
 from dither.events import Composed, Event
 from dither.exact import Number, check, in_words, rational, rounded
+from dither.exact.certified import read_above
 from dither.exact.search import farthest
 from dither.ledger.budget import Budget
-from dither.measures.certified import read_above
 from dither.mechanisms import Gaussian, Histogram
 from dither.tables import People
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.exact import Number, check, rational
+from dither.guarantees import ZCDP, ApproxDP, PureDP
 from dither.ledger.budget import Budget
-from dither.measures import ZCDP, ApproxDP, PureDP
 
 __all__ = ["Price"]
 

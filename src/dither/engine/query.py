@@ -45,7 +45,7 @@ from dither.tables import (
     shown,
     with_values,
 )
-from dither.unit.contribution import Person, TableUnit
+from dither.unit import Person, TableUnit
 
 __all__ = ["Origin", "Query", "Question"]
 

@@ -11,7 +11,7 @@ from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Composed, Event, Stated
 from dither.exact import Number, check, rational
-from dither.measures import PureDP
+from dither.guarantees import PureDP
 from dither.mechanisms import Mechanism, Release
 from dither.mechanisms.released import Interval
 

@@ -13,7 +13,7 @@ from dither.estimators.records import checked_bounds, present
 from dither.estimators.unbounded import unbounded_median
 from dither.exact import Number
 from dither.mechanisms import Laplace, Release, SmoothSensitivity
-from dither.unit import Median
+from dither.sensitivity import Median
 
 __all__ = ["compare"]
 

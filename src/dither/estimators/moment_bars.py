@@ -13,7 +13,7 @@ from fractions import Fraction
 from dither.estimators.clipping import Clip
 from dither.estimators.sampling import Size
 from dither.estimators.sums import NoisySides, NoisySum
-from dither.measures.certified import exactly_above, exactly_below
+from dither.exact.certified import exactly_above, exactly_below
 
 __all__ = ["CovarianceBars", "MeanBars", "SidesBars", "SumBars", "VarianceBars"]
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.exact import Number, check, in_words, rational, whole
+from dither.exact.certified import exactly_above
 from dither.exact.search import farthest, first_integer
-from dither.measures.certified import exactly_above
 from dither.mechanisms import Gaussian, Laplace, MatrixMechanism
 from dither.mechanisms.additive import failure
-from dither.unit import Workload
+from dither.workloads import Workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -35,11 +35,11 @@ from dither.estimators.records import Floats, checked_adjacency, is_replace, pre
 from dither.events import Composed
 from dither.exact import Number, check, rational
 from dither.exact.search import first_integer
-from dither.measures import ApproxDP
+from dither.guarantees import ApproxDP
 from dither.mechanisms import NoisyMax, ProposeTestRelease
 from dither.noise import UniformBelow
 from dither.noise.tape import answered
-from dither.unit import Median, Profile, Statistic
+from dither.sensitivity import Median, Profile, Statistic
 
 __all__ = ["LARGEST_SCALE", "SMALLEST_SCALE", "default_blocks", "unbounded_mean", "unbounded_median"]
 

@@ -1,6 +1,6 @@
 """A function that falls like a power of the distance, with all that summing it needs.
 
-The noise of `dither.noise` and the pairs of `dither.measures` that fall like that are both made of it.
+The noise of `dither.noise` and the pairs of `dither.guarantees` that fall like that are both made of it.
 """
 
 from __future__ import annotations

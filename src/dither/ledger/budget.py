@@ -17,7 +17,7 @@ from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter
 from dither.adjacency import common
 from dither.errors import LedgerError, ParameterError
 from dither.events import Event, Stated, from_json, to_json
-from dither.measures import ZCDP, ApproxDP, PureDP
+from dither.guarantees import ZCDP, ApproxDP, PureDP
 
 __all__ = [
     "Amounts",

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from dither.errors import NotANumberError, ParameterError
 from dither.events import Event
 from dither.exact import Ball, Number, ball, check, in_words, plain, precision, rational
-from dither.measures import Guarantee
-from dither.measures.certified import above, below, exactly_above, exactly_below
+from dither.exact.certified import above, below, exactly_above, exactly_below
+from dither.guarantees import Guarantee
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.noise import Grid, add_integers

@@ -14,10 +14,10 @@ from functools import lru_cache
 
 from dither.errors import ParameterError, PrecisionError
 from dither.exact import Ball, Real, ball
-from dither.measures.certified import at_most, fraction_above, refined
-from dither.measures.gaussian import GaussianDP
-from dither.measures.lattice_pairs import DiscreteGaussian as LatticePair
+from dither.exact.certified import at_most, fraction_above, refined
+from dither.guarantees.gaussian import GaussianDP
 from dither.noise.discrete_gaussian import DiscreteGaussian
+from dither.pairs.lattice import DiscreteGaussianPair as LatticePair
 
 __all__ = ["TEXTBOOK", "Line", "largest_mu_squared", "line_profile", "line_variance", "rounded_up", "textbook_variance"]
 

@@ -13,7 +13,8 @@ from dataclasses import asdict, fields
 from typing import Any, Final
 
 from dither.events import Event, GaussianNoise
-from dither.measures import GaussianDP, Guarantee, ProfileOf
+from dither.guarantees import GaussianDP, Guarantee
+from dither.pairs import ProfileOf
 
 __all__ = ["FORMAT", "digest", "sealed", "shown", "stated"]
 

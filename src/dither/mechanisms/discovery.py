@@ -29,12 +29,12 @@ from functools import lru_cache
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision
 from dither.exact.search import first_integer
-from dither.measures.pairs import Gaussian as GaussianPair
 from dither.mechanisms.calibration import line_profile
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.smoothing import dominating_mu_squared
 from dither.noise.law import SymmetricLaw
+from dither.pairs.pair import GaussianPair
 
 __all__ = ["Discovery"]
 

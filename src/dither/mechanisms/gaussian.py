@@ -12,12 +12,8 @@ from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Either, Event, GaussianNoise, Stated
 from dither.exact import Ball, Number, ball, check, in_words, once, rational, shared
-from dither.measures import ZCDP, ApproxDP, GaussianDP, Guarantee, ProfileOf
-from dither.measures.certified import above, sqrt
-from dither.measures.choice_pairs import Choice
-from dither.measures.moment_pairs import Concentrated
-from dither.measures.pairs import Gaussian as GaussianPair
-from dither.measures.pairs import Pair
+from dither.exact.certified import above, sqrt
+from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee
 from dither.mechanisms.additive import Additive, Noising, described, exactly_one, failure
 from dither.mechanisms.calibration import (
     TEXTBOOK,
@@ -30,6 +26,10 @@ from dither.mechanisms.calibration import (
 from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
 from dither.noise import Grid
 from dither.noise.discrete_gaussian import DiscreteGaussian
+from dither.pairs import ProfileOf
+from dither.pairs.choice import ChoicePair
+from dither.pairs.moments import ConcentratedPair
+from dither.pairs.pair import GaussianPair, Pair
 
 __all__ = ["Gaussian"]
 
@@ -209,7 +209,9 @@ class Gaussian(Additive):
             return ZCDP(self.rho, adjacency=self.adjacency)
         if self._integers is None:
             return self._reals.guarantee
-        return ProfileOf(Choice(*(_pair(noising.guarantee) for noising in self._noisings)), adjacency=self.adjacency)
+        return ProfileOf(
+            ChoicePair(*(_pair(noising.guarantee) for noising in self._noisings)), adjacency=self.adjacency
+        )
 
     @once
     def event(self) -> Event:
@@ -375,7 +377,7 @@ def _pair(guarantee: Guarantee) -> Pair:
     if isinstance(guarantee, GaussianDP):
         return GaussianPair(guarantee.mu_squared)
     assert isinstance(guarantee, ZCDP)
-    return Concentrated(guarantee.rho)
+    return ConcentratedPair(guarantee.rho)
 
 
 def _square(what: str, **ways: Number | None) -> Fraction:

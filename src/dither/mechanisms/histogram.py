@@ -17,8 +17,8 @@ from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.events import Event, Stated
 from dither.exact import Number, check, once, rational
-from dither.measures import ApproxDP, Guarantee
-from dither.measures.certified import exactly_above
+from dither.exact.certified import exactly_above
+from dither.guarantees import ApproxDP, Guarantee
 from dither.mechanisms.additive import Noising, described, failure, moved, numeric
 from dither.mechanisms.discovery import Discovery
 from dither.mechanisms.gaussian import Gaussian

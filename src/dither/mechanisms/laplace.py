@@ -10,7 +10,7 @@ from typing import Any
 from dither.adjacency import Adjacency, checked
 from dither.events import Event, LaplaceNoise
 from dither.exact import Ball, Number, ball, check, rational, shared
-from dither.measures import PureDP
+from dither.guarantees import PureDP
 from dither.mechanisms.additive import Additive, Noising, described, exactly_one
 from dither.noise import DiscreteLaplace, Grid
 

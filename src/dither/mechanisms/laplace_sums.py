@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dither.exact.search import farthest
-from dither.mechanisms.strategies.strategy import Floats, Strategy
+from dither.workloads.strategies.strategy import Floats, Strategy
 
 __all__ = ["LaplaceSums", "from_lengths", "from_rows", "sums_of"]
 

@@ -18,19 +18,19 @@ from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.events import Event
 from dither.exact import Number, check, once, rational
+from dither.exact.certified import exactly_below
 from dither.exact.search import farthest
-from dither.measures import Guarantee
-from dither.measures.certified import exactly_below
+from dither.guarantees import Guarantee
 from dither.mechanisms.additive import Noising, described, failure, per_coordinate
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.laplace_sums import sums_of
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
-from dither.mechanisms.strategies import Strategy, named, names
-from dither.mechanisms.strategies.strategy import Floats
 from dither.noise import DiscreteGaussian, DiscreteLaplace
-from dither.unit.workload import Workload, is_replaced
+from dither.workloads.strategies import Strategy, named, names
+from dither.workloads.strategies.strategy import Floats
+from dither.workloads.workload import Workload, is_replaced
 
 __all__ = ["Comparison", "MatrixMechanism", "Prediction", "compare"]
 

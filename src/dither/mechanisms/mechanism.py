@@ -11,7 +11,7 @@ from typing import Any
 from dither.adjacency import Adjacency
 from dither.events import Event
 from dither.exact import Number, check, rational
-from dither.measures import Guarantee
+from dither.guarantees import Guarantee
 from dither.mechanisms.released import Interval, Release
 
 __all__ = ["Mechanism"]

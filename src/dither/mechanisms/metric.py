@@ -14,14 +14,15 @@ from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Event, Selection, Stated
 from dither.exact import Ball, Number, ball, check, once, precision, rational
-from dither.measures import Guarantee, ProfileOf, PureDP
-from dither.measures.certified import above, exactly_above
-from dither.measures.pairs import BoundedRange
+from dither.exact.certified import above, exactly_above
+from dither.guarantees import Guarantee, PureDP
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.mechanisms.selection import calibrated
 from dither.noise.race import Race, Scores
 from dither.noise.tape import answered
+from dither.pairs import ProfileOf
+from dither.pairs.pair import BoundedRangePair
 
 __all__ = ["MetricExponential"]
 
@@ -154,7 +155,7 @@ class MetricExponential(Mechanism):
         winner = answered(lambda: race.winner(scores), "metric", position, mechanism=self)
         done: Guarantee = self.guarantee
         if self.factor == 2:
-            done = ProfileOf(BoundedRange(self.epsilon), adjacency=self.adjacency)
+            done = ProfileOf(BoundedRangePair(self.epsilon), adjacency=self.adjacency)
         return Release(self.points[winner], self.event, done, self)
 
     def probabilities(self, value: Any) -> dict[Any, Ball]:

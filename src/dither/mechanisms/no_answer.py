@@ -29,7 +29,7 @@ class NoAnswer:
     Examples
     --------
     >>> import dither as dp
-    >>> m = dp.ProposeTestRelease(dp.unit.Median(bounds=(0, 1000)), limit=1, epsilon=1, delta=1e-9)
+    >>> m = dp.ProposeTestRelease(dp.sensitivity.Median(bounds=(0, 1000)), limit=1, epsilon=1, delta=1e-9)
     >>> value = m.release([0, 1000]).value  # two records are too few to pass the test
     >>> isinstance(value, dp.NoAnswer)
     True

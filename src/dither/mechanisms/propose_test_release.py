@@ -12,12 +12,8 @@ from dither.adjacency import Adjacency, checked
 from dither.errors import NotANumberError, ParameterError
 from dither.events import GaussianNoise, LaplaceNoise, TestAndRelease
 from dither.exact import Number, check, once, plain, rational
-from dither.measures import ApproxDP, ProfileOf
-from dither.measures.certified import below, exactly_above
-from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
-from dither.measures.pairs import Gaussian as GaussianPair
-from dither.measures.pairs import Laplace as LaplacePair
-from dither.measures.tested_pairs import Tested
+from dither.exact.certified import below, exactly_above
+from dither.guarantees import ApproxDP
 from dither.mechanisms.additive import Noising, described, failure
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
@@ -33,7 +29,11 @@ from dither.mechanisms.tested_calibration import (
     laplace_tight,
 )
 from dither.noise.tape import answered
-from dither.unit import Statistic, distance_to_sensitivity
+from dither.pairs import ProfileOf
+from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.pair import GaussianPair, LaplacePair
+from dither.pairs.tested import TestedPair
+from dither.sensitivity import Statistic, distance_to_sensitivity
 
 __all__ = ["ProposeTestRelease"]
 
@@ -55,7 +55,7 @@ class ProposeTestRelease(Mechanism):
     Parameters
     ----------
     statistic : Statistic
-        What to release, with its sensitivities: such as `dp.unit.Median(bounds=(0, 1000))`. It also states the
+        What to release, with its sensitivities: such as `dp.sensitivity.Median(bounds=(0, 1000))`. It also states the
         adjacency.
     limit : Number
         η > 0, the proposed local sensitivity, in the unit of the statistic.
@@ -100,7 +100,7 @@ class ProposeTestRelease(Mechanism):
     Examples
     --------
     >>> import dither as dp
-    >>> m = dp.ProposeTestRelease(dp.unit.Median(bounds=(0, 1000)), limit=2, epsilon=1, delta=1e-6)
+    >>> m = dp.ProposeTestRelease(dp.sensitivity.Median(bounds=(0, 1000)), limit=2, epsilon=1, delta=1e-6)
     >>> m.guarantee
     ApproxDP(epsilon=1, delta=1e-06, adjacency='replace one record')
     >>> m.needed_distance(0.05), m.error(0.05)
@@ -199,17 +199,17 @@ class ProposeTestRelease(Mechanism):
         return TestAndRelease(self._test.event, Fraction(self.split.threshold), self._answer.event_for(0.0))
 
     @once
-    def _pair(self) -> Tested:
+    def _pair(self) -> TestedPair:
         """Test and answer together, as the event states them."""
         test, answer = self.event.test, self.event.answer
         if isinstance(test, LaplaceNoise) and isinstance(answer, LaplaceNoise):
-            return Tested(
-                DiscreteLaplace(test.scale), self.split.threshold, LaplacePair(answer.sensitivity / answer.scale)
+            return TestedPair(
+                DiscreteLaplacePair(test.scale), self.split.threshold, LaplacePair(answer.sensitivity / answer.scale)
             )
         assert isinstance(test, GaussianNoise)
         assert isinstance(answer, GaussianNoise)
         pair = GaussianPair(answer.sensitivity_squared / answer.variance)
-        return Tested(DiscreteGaussian(test.variance), self.split.threshold, pair)
+        return TestedPair(DiscreteGaussianPair(test.variance), self.split.threshold, pair)
 
     @property
     def guarantee(self) -> ApproxDP:

@@ -16,16 +16,17 @@ from dither.errors import ParameterError
 from dither.events import Event
 from dither.events import RandomizedResponse as ResponseEvent
 from dither.exact import Ball, Number, ball, check, once, precision, rational
+from dither.exact.certified import at_most, exactly_above, exactly_below
 from dither.exact.search import farthest
-from dither.measures import Guarantee, ProfileOf
-from dither.measures.certified import at_most, exactly_above, exactly_below
-from dither.measures.finite_pairs import Finite
-from dither.measures.pairs import Pair, TwoPoint
+from dither.guarantees import Guarantee
 from dither.mechanisms.additive import described
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
 from dither.noise import Bernoulli, UniformBelow
 from dither.noise.tape import answered
+from dither.pairs import ProfileOf
+from dither.pairs.finite import FinitePair
+from dither.pairs.pair import Pair, TwoPointPair
 
 __all__ = ["Frequencies", "RandomizedResponse"]
 
@@ -147,8 +148,8 @@ class RandomizedResponse(Mechanism):
         other = self._false
         true, rest = self.keep + other, (len(self.answers) - 2) * other
         if not rest:
-            return TwoPoint(odds=true / other)
-        return Finite((true, other, rest), (other, true, rest))
+            return TwoPointPair(odds=true / other)
+        return FinitePair((true, other, rest), (other, true, rest))
 
     # ---------------------------------------------------------------- release
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dither.adjacency import name
 from dither.events import Event, to_json
 from dither.exact import Number, check, rational
-from dither.measures import Guarantee
+from dither.guarantees import Guarantee
 from dither.mechanisms.certificate import sealed, shown, stated
 
 if TYPE_CHECKING:

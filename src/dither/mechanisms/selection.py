@@ -15,9 +15,8 @@ from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
 from dither.events import Event, Repeated, Selection
 from dither.exact import Ball, Number, ball, check, once, rational
-from dither.measures import Guarantee, ProfileOf, PureDP
-from dither.measures.certified import above
-from dither.measures.pairs import BoundedRange
+from dither.exact.certified import above
+from dither.guarantees import Guarantee, PureDP
 from dither.mechanisms.additive import described
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.pieces import Pieces
@@ -30,6 +29,8 @@ from dither.mechanisms.selection_error import (
 )
 from dither.noise.race import NOISES, Numbers, Race, Scores
 from dither.noise.tape import answered
+from dither.pairs import ProfileOf
+from dither.pairs.pair import BoundedRangePair
 
 __all__ = ["Exponential", "NoiseName", "NoisyMax", "TopK", "calibrated"]
 
@@ -145,7 +146,7 @@ class _Selecting(Mechanism):
         """With Gumbel noise the losses lie in an interval of width ε: less than ε-DP (Dong, Durfee and Rogers 2020)."""
         done: Guarantee = self.guarantee
         if self._noise == "gumbel":
-            done = ProfileOf(BoundedRange(self.epsilon), adjacency=self.adjacency)
+            done = ProfileOf(BoundedRangePair(self.epsilon), adjacency=self.adjacency)
         return Release(value, event, done, self)
 
     def _check_count(self, count: int) -> None:

@@ -23,8 +23,8 @@ import numpy as np
 from flint import acb
 
 from dither.exact import Ball, Number, ball, lower, precision, rational, upper
+from dither.exact.certified import above, at_most, exactly_above
 from dither.exact.search import farthest
-from dither.measures.certified import above, at_most, exactly_above
 from dither.noise.race import Scores
 
 __all__ = ["ErrorDistribution", "error_distribution", "worst_expected_error", "worst_quantile"]

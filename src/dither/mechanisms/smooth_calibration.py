@@ -16,12 +16,12 @@ from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import SmoothNoise
 from dither.exact import Ball, ball, precision
-from dither.measures.certified import at_most, fraction_above
-from dither.measures.scaled_pairs import largest_loss, rescaled_profile, steepest_loss, worst_profile
+from dither.exact.certified import at_most, fraction_above
 from dither.mechanisms.calibration import rounded_up
 from dither.noise import DiscreteGaussian, DiscreteLaplace, PowerLaw, Steepest
 from dither.noise.law import SymmetricLaw
 from dither.noise.steepest import LARGEST_INDEX
+from dither.pairs.rescaled import largest_loss, rescaled_profile, steepest_loss, worst_profile
 
 __all__ = ["FLOOR_STEPS", "SMALLEST_EPSILON", "Scaling", "textbook", "tight"]
 

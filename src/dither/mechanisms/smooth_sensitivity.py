@@ -12,8 +12,8 @@ from dither.adjacency import Adjacency, checked
 from dither.errors import NotANumberError, ParameterError
 from dither.events import SmoothNoise
 from dither.exact import Ball, Number, ball, check, in_words, once, plain, precision, rational
-from dither.measures import ApproxDP, PureDP
-from dither.measures.certified import above, exactly_above, exactly_below
+from dither.exact.certified import above, exactly_above, exactly_below
+from dither.guarantees import ApproxDP, PureDP
 from dither.mechanisms.additive import failure
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
@@ -21,7 +21,7 @@ from dither.mechanisms.smooth_calibration import FLOOR_STEPS, SMALLEST_EPSILON, 
 from dither.noise import Grid
 from dither.noise.law import SymmetricLaw
 from dither.noise.tape import answered
-from dither.unit import Statistic, smooth_sensitivity
+from dither.sensitivity import Statistic, smooth_sensitivity
 
 __all__ = ["SmoothSensitivity"]
 
@@ -40,7 +40,7 @@ class SmoothSensitivity(Mechanism):
     Parameters
     ----------
     statistic : Statistic
-        What to release, with its sensitivities: such as `dp.unit.Median(bounds=(0, 100))`. It also states the
+        What to release, with its sensitivities: such as `dp.sensitivity.Median(bounds=(0, 100))`. It also states the
         adjacency.
     epsilon : Number
         The privacy budget ε > 0.
@@ -81,7 +81,7 @@ class SmoothSensitivity(Mechanism):
     Examples
     --------
     >>> import dither as dp
-    >>> m = dp.SmoothSensitivity(dp.unit.Median(bounds=(0, 100)), epsilon=1)
+    >>> m = dp.SmoothSensitivity(dp.sensitivity.Median(bounds=(0, 100)), epsilon=1)
     >>> m.guarantee, round(float(m.smoothness), 6)
     (PureDP(epsilon=1, adjacency='replace one record'), 0.333333)
     >>> isinstance(m.release(range(100)).value, float)
@@ -110,7 +110,7 @@ class SmoothSensitivity(Mechanism):
     ) -> None:
         if not isinstance(statistic, Statistic):
             raise ParameterError(
-                "statistic must know its value and its sensitivities (dither.unit.Statistic), such as "
+                "statistic must know its value and its sensitivities (dither.sensitivity.Statistic), such as "
                 f"Median(bounds=(0, 100)); got the type {type(statistic).__name__}."
             )
         if noise not in _NOISES:

@@ -16,8 +16,8 @@ from dither.errors import ParameterError
 from dither.events import Composed, Event, LaplaceNoise, Repeated
 from dither.events import SparseVector as SparseVectorEvent
 from dither.exact import Ball, Number, ball, check, once, rational
-from dither.measures import Guarantee, PureDP
-from dither.measures.certified import above, exactly_above
+from dither.exact.certified import above, exactly_above
+from dither.guarantees import Guarantee, PureDP
 from dither.mechanisms.additive import described
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release

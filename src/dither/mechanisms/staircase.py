@@ -11,7 +11,7 @@ from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Event, StaircaseNoise
 from dither.exact import Ball, Number, check, once, rational
-from dither.measures import PureDP
+from dither.guarantees import PureDP
 from dither.mechanisms.additive import Additive, Noising, described
 from dither.noise import Grid
 from dither.noise.staircase import Staircase as StaircaseLaw
@@ -83,7 +83,7 @@ class Staircase(Additive):
     def event(self) -> Event:
         """Staircase noise that costs at least as much as that on the integers and that on the grid.
 
-        The nearer the split is to ½, from either side, the higher the cost (proof in `measures.staircase_pairs`).
+        The nearer the split is to ½, from either side, the higher the cost (proof in `pairs.staircase`).
         """
         events = (noising.event for noising in self._noisings)
         splits = [event.fraction for event in events if isinstance(event, StaircaseNoise)]

@@ -16,12 +16,12 @@ from scipy.special import ndtri
 
 from dither.errors import ParameterError, PrecisionError
 from dither.exact import Real, ball
+from dither.exact.certified import above, at_most, below
 from dither.exact.search import farthest
-from dither.measures.certified import above, at_most, below
-from dither.measures.lattice_pairs import DiscreteGaussian, DiscreteLaplace
-from dither.measures.pairs import Gaussian
-from dither.measures.tested_pairs import Tested
 from dither.mechanisms.calibration import largest_mu_squared, rounded_up
+from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.pair import GaussianPair
+from dither.pairs.tested import TestedPair
 
 __all__ = ["Split", "gaussian_textbook", "gaussian_tight", "keeps", "laplace_textbook", "laplace_tight"]
 
@@ -60,11 +60,11 @@ def laplace_tight(epsilon: Fraction, delta: Fraction) -> Split:
     steps = above(lambda: -(ball(delta) * (1 + ball(-half).exp())).log() / ball(half))
     threshold = _checked(max(math.ceil(steps) - 1, 0))
     high, low = half, half * Fraction(threshold, threshold + 2)  # T + 1 falls by more than 1 below the lower end
-    if not _leaks_at_most(DiscreteLaplace(1 / high), threshold, delta):
+    if not _leaks_at_most(DiscreteLaplacePair(1 / high), threshold, delta):
         threshold += 1  # steps was rounded
 
     def is_enough(part: Fraction) -> bool:
-        return part > 0 and _leaks_at_most(DiscreteLaplace(1 / part), threshold, delta)
+        return part > 0 and _leaks_at_most(DiscreteLaplacePair(1 / part), threshold, delta)
 
     first = rounded_up(farthest(is_enough, high, low, _HALVINGS))
     return Split(threshold, first, epsilon - first)
@@ -101,10 +101,10 @@ def gaussian_tight(epsilon: Fraction, delta: Fraction) -> Split:
     threshold = _smallest(cost, max(1, round(-ndtri(float(delta)) / math.sqrt(best))))
     variance = _widest_variance(threshold, delta)
     guess = _answer(epsilon, delta, threshold, math.sqrt(variance), best)
-    test, back = DiscreteGaussian(variance), 2.0**-30
+    test, back = DiscreteGaussianPair(variance), 2.0**-30
     while back < 1:
         answer = rounded_up(Fraction(guess * (1 - back)) * _SHORTER)
-        if keeps(Tested(test, threshold, Gaussian(answer)), epsilon, delta):
+        if keeps(TestedPair(test, threshold, GaussianPair(answer)), epsilon, delta):
             return Split(threshold, variance, answer * _SHORTER)
         back *= 4
     raise PrecisionError("no test could be certified for this budget. Ask for a larger delta or epsilon.")
@@ -112,11 +112,11 @@ def gaussian_tight(epsilon: Fraction, delta: Fraction) -> Split:
 
 def _answer(epsilon: Fraction, delta: Fraction, threshold: int, sigma: float, best: Fraction) -> float:
     """The largest (η/σ)² for which the joint profile keeps (ε, δ), in floats."""
-    test, goal = DiscreteGaussian(rounded_up(Fraction(sigma) ** 2)), float(delta)
+    test, goal = DiscreteGaussianPair(rounded_up(Fraction(sigma) ** 2)), float(delta)
     low, high = math.log(float(best)) - 12, math.log(float(best))
 
     def keeps_goal(log: float) -> bool:
-        return Tested(test, threshold, Gaussian(Fraction(math.exp(log)))).estimate(float(epsilon)) <= goal
+        return TestedPair(test, threshold, GaussianPair(Fraction(math.exp(log)))).estimate(float(epsilon)) <= goal
 
     return math.exp(farthest(keeps_goal, low, high, _HALVINGS))
 
@@ -132,11 +132,11 @@ def _widest_variance(threshold: int, delta: Fraction) -> Fraction:
     low, high = (2 * math.log(_widest(threshold, delta)) + side for side in (-1.5, 1.5))
 
     def is_enough(log: float) -> bool:
-        return bool(DiscreteGaussian(Fraction(math.exp(log))).log_tail(place)[0] <= goal)
+        return bool(DiscreteGaussianPair(Fraction(math.exp(log))).log_tail(place)[0] <= goal)
 
     widest, back = farthest(is_enough, low, high, _HALVINGS), 2.0**-40
     while not _leaks_at_most(
-        DiscreteGaussian(found := rounded_up(Fraction(math.exp(widest - back)))), threshold, delta
+        DiscreteGaussianPair(found := rounded_up(Fraction(math.exp(widest - back)))), threshold, delta
     ):
         back *= 2
     return found
@@ -161,12 +161,12 @@ def _smallest(cost: Callable[[int], float], start: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def keeps(pair: Tested, epsilon: Fraction, delta: Fraction) -> bool:
+def keeps(pair: TestedPair, epsilon: Fraction, delta: Fraction) -> bool:
     """Whether test and answer together are (ε, δ)-DP, certified."""
     return at_most(lambda: pair.profile(ball(epsilon)), delta)
 
 
-def _leaks_at_most(test: DiscreteLaplace | DiscreteGaussian, threshold: int, delta: Fraction) -> bool:
+def _leaks_at_most(test: DiscreteLaplacePair | DiscreteGaussianPair, threshold: int, delta: Fraction) -> bool:
     return at_most(lambda: test.tail(threshold), delta)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dither.exact import in_words
-from dither.measures import Guarantee
-from dither.measures.attacker import best_guess
+from dither.guarantees import Guarantee
+from dither.guarantees.attacker import best_guess
 
 __all__ = ["amounts_in_words", "price", "risk"]
 
@@ -36,7 +36,7 @@ def price(guarantee: Guarantee) -> str:
 
 
 def risk(guarantee: Guarantee) -> str:
-    """How often the best attacker is right who finds both cases equally likely, rounded up (measures/attacker.py)."""
+    """How often the best attacker is right who finds both cases equally likely, rounded up (guarantees/attacker.py)."""
     percent = 100 * Fraction(best_guess(guarantee))
     digits = 1 if percent < Fraction(999, 10) else 4
     shown = f"{math.ceil(percent * 10**digits) / 10**digits:.{digits}f}"

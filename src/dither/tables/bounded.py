@@ -33,7 +33,7 @@ from dither.tables.expression import Expression
 from dither.tables.lattice import Lattice
 from dither.tables.measure import Measure, Reduced
 from dither.tables.typed import no_text_is_read
-from dither.unit.contribution import Person, TableUnit
+from dither.unit import Person, TableUnit
 
 __all__ = ["BoundedTable", "ExactAggregate"]
 

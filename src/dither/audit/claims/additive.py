@@ -11,13 +11,13 @@ from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, exceeds, refused
 from dither.events import LaplaceNoise
 from dither.exact import Ball, ball
-from dither.measures import ZCDP, GaussianDP, to_zcdp
-from dither.measures.pairs import Gaussian, Laplace
+from dither.guarantees import ZCDP, GaussianDP, to_zcdp
 from dither.mechanisms import Gaussian as GaussianMechanism
 from dither.mechanisms import Histogram
 from dither.mechanisms import Laplace as LaplaceMechanism
 from dither.mechanisms.calibration import largest_mu_squared, textbook_variance
 from dither.noise import DiscreteLaplace
+from dither.pairs.pair import GaussianPair, LaplacePair
 
 __all__ = ["c2", "c4", "c5", "c6", "c7", "c8", "c10"]
 
@@ -51,9 +51,9 @@ def c2(scale: Fraction = Fraction(1)) -> Iterator[Evidence]:
         loss = sum((abs((law.pmf(0) / law.pmf(move)).log()) for move in moves), Ball(0))
         yield equal("ε of a vector, Δ₁ = 4", ball(1), loss, move=moves)
     for epsilon in grid.EPSILONS:
-        less = Laplace(epsilon).profile(ball(epsilon * (1 - _DIGITS)))
+        less = LaplacePair(epsilon).profile(ball(epsilon * (1 - _DIGITS)))
         yield exceeds("δ just below ε: no smaller scale would do", Ball(0), less, ε=epsilon)
-    yield Figure("exact δ at ε/2, where the textbook says nothing (ε = 1)", Laplace(Fraction(1)).profile(Ball(0.5)))
+    yield Figure("exact δ at ε/2, where the textbook says nothing (ε = 1)", LaplacePair(Fraction(1)).profile(Ball(0.5)))
 
 
 @claim(
@@ -149,7 +149,7 @@ def c7(half: Fraction = Fraction(1, 2), factor: Fraction = Fraction(2)) -> Itera
     """The exact δ at that ε. Already Pr[L > ε] is about a tenth of the promise, and δ(ε) is less again."""
     for rho, delta in product((Fraction(x) for x in ("0.01", "0.1", "1", "4", "25")), grid.DELTAS):
         epsilon = ball(half * rho) + (ball(factor * rho) * -ball(delta).log()).sqrt()
-        yield at_most("δ", delta, Gaussian(rho).profile(epsilon), ρ=rho, δ=delta)
+        yield at_most("δ", delta, GaussianPair(rho).profile(epsilon), ρ=rho, δ=delta)
     for rho in (Fraction(1, 10), Fraction(1), Fraction(4)):
         yield equal("ρ of zCDP", ball(half * rho), ball(to_zcdp(GaussianDP.from_square(rho)).rho), ρ=rho)
         implied = GaussianDP.from_square(rho).implies(ZCDP(half * rho))
@@ -166,7 +166,7 @@ def _c7_shares(rho: Fraction, delta: Fraction) -> Iterator[Figure]:
     epsilon = ball(rho / 2) + ball(rho).sqrt() * far
     yield Figure("Pr[L > ε] over the claimed δ = 1e-6", grid.normal_tail(far) / ball(delta))
     yield Figure("Pr[L > ε] over the claimed δ = 0.1", grid.normal_tail((2 * Ball(10).log()).sqrt()) * 10)
-    yield Figure("true δ over the claimed δ = 1e-6 at ρ = 1", Gaussian(rho).profile(epsilon) / ball(delta))
+    yield Figure("true δ over the claimed δ = 1e-6 at ρ = 1", GaussianPair(rho).profile(epsilon) / ball(delta))
 
 
 @claim(
@@ -178,13 +178,13 @@ def _c7_shares(rho: Fraction, delta: Fraction) -> Iterator[Figure]:
 def c8(power: int = 2) -> Iterator[Evidence]:
     """The exact profile of noise ∝ e^{−|x|^power}, power 2: positive at every ε. (With power 1 it is 0 from ε₀ on.)"""
     for mu, epsilon in product((Fraction(1), Fraction(1, 100), Fraction(10)), (10, 0, 1, 100, 1000)):
-        pair = Gaussian(mu**2) if power == 2 else Laplace(mu)
+        pair = GaussianPair(mu**2) if power == 2 else LaplacePair(mu)
         yield exceeds("δ(ε) > 0", Ball(0), pair.profile(Ball(epsilon)), μ=mu, ε=epsilon)
     for mu in (Fraction(1, 100), Fraction(1)):
         outcome = 10**6 * mu  # the loss there is μ²/2 + μx, or at most μ
         loss = ball(mu**2 / 2 + mu * outcome) if power == 2 else ball(mu)
         yield exceeds("loss at one outcome", 20 * mu, loss, μ=mu, x=outcome)
-    yield Figure("log₁₀ δ(ε) at μ = 1, ε = 100", Gaussian(Fraction(1)).profile(Ball(100)).log() / Ball(10).log())
+    yield Figure("log₁₀ δ(ε) at μ = 1, ε = 100", GaussianPair(Fraction(1)).profile(Ball(100)).log() / Ball(10).log())
 
 
 @claim(

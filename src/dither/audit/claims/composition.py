@@ -13,13 +13,13 @@ from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, e
 from dither.estimators import plan
 from dither.events import LaplaceNoise, Repeated, SparseVector
 from dither.exact import Ball, ball
-from dither.measures import PureDP, hockey_stick, privacy_loss
-from dither.measures.pairs import Gaussian, Laplace
+from dither.guarantees import PureDP, hockey_stick, privacy_loss
 from dither.mechanisms import Gaussian as GaussianMechanism
 from dither.mechanisms import Laplace as LaplaceMechanism
 from dither.mechanisms import SparseVector as SparseVectorMechanism
 from dither.mechanisms.calibration import largest_mu_squared
 from dither.noise import DiscreteLaplace, Law
+from dither.pairs.pair import GaussianPair, LaplacePair
 
 __all__ = ["c1", "c3", "c25", "c29", "c30"]
 
@@ -44,12 +44,12 @@ def c1(share: Fraction = Fraction(1)) -> Iterator[Evidence]:
         yield at_most("δ(ε)", ball(share * tail), exact, pair=name, ε=epsilon)
     for mu, epsilon in product((Fraction(1, 10), Fraction(1), Fraction(5)), grid.EPSILONS):
         tail_ball = ball(share) * grid.normal_tail(ball(epsilon / mu - mu / 2))
-        yield at_most("δ(ε)", tail_ball, Gaussian(mu**2).profile(ball(epsilon)), pair="Gaussian", μ=mu, ε=epsilon)
+        yield at_most("δ(ε)", tail_ball, GaussianPair(mu**2).profile(ball(epsilon)), pair="Gaussian", μ=mu, ε=epsilon)
     for top in (Fraction(1), Fraction(4)):
         for epsilon in (top / 4, top / 2, top * 3 / 4):
             tail_ball = ball(share) * (1 - ball((epsilon - top) / 2).exp() / 2)
-            yield at_most("δ(ε)", tail_ball, Laplace(top).profile(ball(epsilon)), pair="Laplace", ε0=top, ε=epsilon)
-    gain = grid.normal_tail(Ball(4.5)) / Gaussian(Fraction(1)).profile(Ball(5))
+            yield at_most("δ(ε)", tail_ball, LaplacePair(top).profile(ball(epsilon)), pair="Laplace", ε0=top, ε=epsilon)
+    gain = grid.normal_tail(Ball(4.5)) / GaussianPair(Fraction(1)).profile(Ball(5))
     yield Figure("Pr[L > 5] over δ(5) for Gaussian noise, μ = 1", gain)
 
 

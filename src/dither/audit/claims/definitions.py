@@ -15,7 +15,7 @@ from flint import acb
 from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, at_most, claim, equal
 from dither.exact import Ball, ball
-from dither.measures import (
+from dither.guarantees import (
     hockey_stick,
     indistinguishable,
     multiplicative_distance,
@@ -23,7 +23,7 @@ from dither.measures import (
     pure_three_ways,
     total_variation,
 )
-from dither.measures.pairs import Gaussian
+from dither.pairs.pair import GaussianPair
 
 __all__ = ["d1", "d2", "d3", "d4", "d7"]
 
@@ -83,7 +83,7 @@ def d3(exponent: Fraction = Fraction(1)) -> Iterator[Evidence]:
         yield equal("δ(ε)", expected, hockey_stick(p, q, epsilon), pair=name, ε=epsilon)
     for mu, epsilon in product((Fraction(1, 2), Fraction(1), Fraction(3)), grid.EPSILONS[1:5]):
         yield equal(
-            "δ(ε)", _gaussian_mean(mu, epsilon, exponent), Gaussian(mu**2).profile(ball(epsilon)), μ=mu, ε=epsilon
+            "δ(ε)", _gaussian_mean(mu, epsilon, exponent), GaussianPair(mu**2).profile(ball(epsilon)), μ=mu, ε=epsilon
         )
 
 

@@ -16,10 +16,10 @@ from dither.audit.claims import grid, worlds
 from dither.audit.claims.claim import Evidence, at_most, claim, equal, exceeds, refused
 from dither.audit.claims.worlds import Edges, Records, World
 from dither.exact import Ball, ball
-from dither.measures import PureDP
+from dither.guarantees import PureDP
 from dither.mechanisms import Exponential, Gaussian, Histogram, Laplace, MetricExponential
 from dither.noise import DiscreteLaplace
-from dither.unit import Median, Minimum, Statistic, smooth_sensitivity
+from dither.sensitivity import Median, Minimum, Statistic, smooth_sensitivity
 
 __all__ = ["d5", "d6"]
 

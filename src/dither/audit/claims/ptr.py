@@ -14,9 +14,9 @@ from dither.accounting import compose
 from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, refused
 from dither.exact import Ball, ball
-from dither.measures.pairs import Gaussian, Laplace, Pair
 from dither.mechanisms import ProposeTestRelease
-from dither.unit import Median, distance_to_sensitivity
+from dither.pairs.pair import GaussianPair, LaplacePair, Pair
+from dither.sensitivity import Median, distance_to_sensitivity
 
 __all__ = ["c20", "c21"]
 
@@ -83,14 +83,14 @@ def _laplace(epsilon: Fraction, bound: Ball) -> Ball:
         """P[Z > x]."""
         return (-x).exp() / 2 if x > 0 else 1 - x.exp() / 2
 
-    return _joint(epsilon, lambda d: bound + ball(epsilon * (1 - d)), tail, Laplace(epsilon), far=60)
+    return _joint(epsilon, lambda d: bound + ball(epsilon * (1 - d)), tail, LaplacePair(epsilon), far=60)
 
 
 def _gaussian(epsilon: Fraction, square: Ball) -> Ball:
     """δ(2ε) of continuous Gaussian noise with a² = b = `square`; the answer has μ = ε/a, from above."""
     slope = square.sqrt()
     mu_squared = Fraction(float((ball(epsilon) ** 2 / square).upper())) * (1 + Fraction(1, 10**15))
-    answer = Gaussian(mu_squared)
+    answer = GaussianPair(mu_squared)
     return _joint(epsilon, lambda d: (square + ball(epsilon * (1 - d))) / slope, grid.normal_tail, answer, far=14)
 
 

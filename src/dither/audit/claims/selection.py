@@ -10,14 +10,14 @@ from typing import TypeAlias
 from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, exceeds
 from dither.exact import Ball, ball
-from dither.measures import multiplicative_distance
-from dither.measures.pairs import BoundedRange
+from dither.guarantees import multiplicative_distance
 from dither.mechanisms import Exponential, MetricExponential, NoisyMax, RandomizedResponse
 from dither.mechanisms import Laplace as LaplaceMechanism
 from dither.mechanisms.pieces import Pieces
 from dither.mechanisms.selection_error import error_distribution
 from dither.noise import DiscreteLaplace
 from dither.noise.race import NOISES, Scores
+from dither.pairs.pair import BoundedRangePair
 
 __all__ = ["c9", "c11", "c12", "c13", "c14", "c15", "c16"]
 
@@ -216,7 +216,7 @@ def _points_of_pieces(scores: Sequence[int], rate: Fraction) -> Law:
 
 def _bounded_range_gain(epsilon: Fraction) -> Ball:
     pure = (ball(epsilon).exp() - ball(epsilon / 2).exp()) / (1 + ball(epsilon).exp())
-    return BoundedRange(epsilon).profile(ball(epsilon / 2)) / pure
+    return BoundedRangePair(epsilon).profile(ball(epsilon / 2)) / pure
 
 
 @claim(

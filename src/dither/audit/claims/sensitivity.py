@@ -13,7 +13,7 @@ from dither.audit.claims import grid, worlds
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, exceeds
 from dither.audit.claims.worlds import Records, World
 from dither.exact import Ball, ball
-from dither.unit import (
+from dither.sensitivity import (
     SMOOTH_EXCESS,
     Median,
     Quantile,

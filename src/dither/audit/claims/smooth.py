@@ -8,11 +8,11 @@ from itertools import product
 
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, refused
 from dither.exact import Ball, ball
-from dither.measures.certified import fraction_above
-from dither.measures.scaled_pairs import largest_loss, worst_profile
+from dither.exact.certified import fraction_above
 from dither.mechanisms import SmoothSensitivity
 from dither.mechanisms.smooth_calibration import Scaling
-from dither.unit import Median
+from dither.pairs.rescaled import largest_loss, worst_profile
+from dither.sensitivity import Median
 
 __all__ = ["c19"]
 

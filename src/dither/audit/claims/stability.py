@@ -11,11 +11,11 @@ from dither.adjacency import REPLACE_ONE
 from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, refused
 from dither.exact import Ball, ball
-from dither.measures import ApproxDP, GaussianDP, PureDP, hockey_stick
-from dither.measures.pairs import Gaussian, approximate
+from dither.guarantees import ApproxDP, GaussianDP, PureDP, hockey_stick
 from dither.mechanisms import Gaussian as GaussianMechanism
 from dither.mechanisms import Histogram
-from dither.unit import Workload
+from dither.pairs.pair import GaussianPair, approximate
+from dither.workloads import Workload
 
 __all__ = ["c22", "c23", "c24", "c26", "c27"]
 
@@ -145,7 +145,7 @@ def c27(odds: Fraction = Fraction(1)) -> Iterator[Evidence]:
             known = ApproxDP(epsilon, delta).true_positive_rate(rate)
             yield equal("TPR that the library states", best, known, ε=epsilon, δ=delta, FPR=rate)
         gaussian = GaussianDP(1)
-        bound = ball(odds) * ball(epsilon).exp() * ball(rate) + Gaussian(Fraction(1)).profile(ball(epsilon))
+        bound = ball(odds) * ball(epsilon).exp() * ball(rate) + GaussianPair(Fraction(1)).profile(ball(epsilon))
         yield at_most(
             "TPR against Gaussian noise, μ = 1", bound, gaussian.true_positive_rate(rate), ε=epsilon, FPR=rate
         )

@@ -15,18 +15,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dither.audit.hunt import FEWEST_SAMPLES, attack
+from dither.audit.attack.hunt import FEWEST_SAMPLES, attack
+from dither.audit.attack.target import Target
+from dither.audit.attack.verdict import Verdict
 from dither.audit.project.mentioned import Inquiry, pools
 from dither.audit.project.stage import Stage, staged
 from dither.audit.project.tables import Neighbours, Side
-from dither.audit.rerun import replay
-from dither.audit.target import Target
-from dither.audit.verdict import Verdict
+from dither.audit.replay import replay
 from dither.engine.needs import Added
 from dither.errors import EngineError, ParameterError
 from dither.exact import Number, check, rational
 from dither.ledger.budget import Budget, amounts
-from dither.unit.contribution import Person, TableUnit
+from dither.unit import Person, TableUnit
 
 __all__ = ["Examined", "examine"]
 

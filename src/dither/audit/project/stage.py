@@ -21,23 +21,23 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from dither.audit.outcomes import as_rows, fitted
+from dither.audit.attack.outcomes import as_rows, fitted
 from dither.audit.project.mentioned import Inquiry
 from dither.audit.project.tables import Side
-from dither.audit.rerun.calls import Difference
+from dither.audit.replay.calls import Difference
 from dither.engine import Dataset, Plan, Query, Question, TableRelease
 from dither.engine.common import Best, FoundValues
 from dither.engine.drawing import Drawing, part_column
 from dither.engine.groups import Groups
 from dither.engine.needs import Need, Whole
 from dither.events import Event
+from dither.guarantees import PureDP
 from dither.ledger import Entry, Ledger
 from dither.ledger.budget import Budget, amounts
-from dither.measures import PureDP
 from dither.release import Batches, Door
 from dither.tables import ExactAggregate
 from dither.tables.engines.duckdb import DuckDB
-from dither.unit.contribution import TableUnit
+from dither.unit import TableUnit
 
 __all__ = ["Stage", "staged"]
 

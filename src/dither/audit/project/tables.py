@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from dither.audit.project.mentioned import Pool
-from dither.unit.contribution import Person, TableUnit
+from dither.unit import Person, TableUnit
 
 __all__ = ["Neighbours", "Side"]
 

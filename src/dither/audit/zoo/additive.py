@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.audit.zoo.specimen import STEPS, Specimen, laplace, uniform
-from dither.measures import ApproxDP, GaussianDP, PureDP
+from dither.guarantees import ApproxDP, GaussianDP, PureDP
 from dither.noise import DiscreteGaussian
 
 __all__ = ["SPECIMENS", "laplace_float"]

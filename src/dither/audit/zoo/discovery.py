@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.audit.zoo.specimen import Specimen
-from dither.measures import ApproxDP
+from dither.guarantees import ApproxDP
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 
 __all__ = ["SPECIMENS"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.audit.zoo.specimen import Specimen, uniform
-from dither.measures import ZCDP, PureDP
+from dither.guarantees import ZCDP, PureDP
 from dither.noise import DiscreteLaplace
 
 __all__ = ["SPECIMENS", "loss", "many", "permute_and_flip"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.audit.zoo.specimen import STEPS, Specimen, uniform
-from dither.measures import ApproxDP
+from dither.guarantees import ApproxDP
 from dither.noise import DiscreteGaussian
 
 __all__ = ["BATCHES", "DELTA", "SIGMA", "SPECIMENS"]

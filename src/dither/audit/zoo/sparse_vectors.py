@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.audit.zoo.specimen import Specimen, laplace
-from dither.measures import PureDP
+from dither.guarantees import PureDP
 
 __all__ = ["SPECIMENS", "VARIANTS", "Variant", "specimens"]
 

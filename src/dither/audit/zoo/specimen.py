@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.measures import Guarantee
+from dither.guarantees import Guarantee
 from dither.noise import DiscreteLaplace, entropy
 
 __all__ = ["Specimen", "laplace", "uniform"]

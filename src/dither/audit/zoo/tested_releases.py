@@ -1,7 +1,7 @@
 """Propose-test-release as it is printed, with a noiseless distance, and noise scaled to local sensitivity: not private.
 
 Each releases the lower median of numbers with Laplace noise, and promises (2ε, δ). NaN means no answer.
-Distances and sensitivities are counted by hand from the sorted records; nothing of `dither.unit` is used.
+Distances and sensitivities are counted by hand from the sorted records; nothing of `dither.sensitivity` is used.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.audit.zoo.specimen import Specimen
-from dither.measures import ApproxDP, PureDP
+from dither.guarantees import ApproxDP, PureDP
 from dither.noise import DiscreteLaplace
 
 __all__ = [

@@ -1,0 +1,261 @@
+"""What every guarantee can answer, and to which side it errs.
+
+A guarantee is a bound for each pair (P, Q) of output distributions on neighbouring datasets, in both orders. Its
+questions are answered for the worst pair that satisfies it:
+
+* `delta(epsilon)`: the privacy profile δ(ε) = sup E_P[(1 − e^{ε−L})₊], L = ln dP/dQ (claim D3), rounded up;
+* `epsilon(delta)`: the smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up, ∞ if there is none;
+* `tv()`: the total variation distance δ(0), rounded up;
+* `beta(alpha)`: the trade-off curve, the smallest type II error of any test between P and Q at type I error α,
+  rounded down;
+* `renyi(order)`: the Rényi divergence of that order, rounded up, ∞ if it may be infinite.
+
+So privacy is never overstated. Sides are certified in ball arithmetic.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from dither.adjacency import Adjacency, common
+from dither.errors import ParameterError
+from dither.exact import Ball, Number, check, in_words, rational
+from dither.exact.certified import above
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Guarantee"]
+
+
+class Guarantee(ABC):
+    """What every privacy guarantee can answer about outputs on neighbouring datasets.
+
+    Answers never overstate privacy: `delta`, `epsilon`, `tv` and `renyi` are rounded up, `beta` is rounded down.
+
+    Attributes
+    ----------
+    adjacency : Adjacency or None
+        Which datasets are neighbours; None leaves it unstated.
+    """
+
+    __slots__ = ()
+
+    adjacency: Adjacency | None
+
+    # The questions, with their borders checked. What each kind of guarantee knows is below.
+
+    def delta(self, epsilon: Number) -> float:
+        """Compute the smallest δ for which (ε, δ)-DP is certain.
+
+        Parameters
+        ----------
+        epsilon : Number
+            ε ≥ 0.
+
+        Returns
+        -------
+        float
+            δ(ε), never below the truth; 1 if nothing better is known.
+        """
+        exact = rational(epsilon, "epsilon")
+        check.nonnegative(epsilon=exact)
+        return min(1.0, self._delta(exact))
+
+    def epsilon(self, delta: Number) -> float:
+        """Compute the smallest ε for which (ε, δ)-DP is certain.
+
+        Parameters
+        ----------
+        delta : Number
+            δ between 0 and 1; 0 asks for pure DP.
+
+        Returns
+        -------
+        float
+            ε(δ), never below the truth; ∞ if there is none.
+        """
+        exact = rational(delta, "delta")
+        check.probability(delta=exact)
+        return 0.0 if exact == 1 else max(0.0, self._epsilon(exact))
+
+    def tv(self) -> float:
+        """Compute the total variation distance δ(0): the advantage of the best attacker.
+
+        Returns
+        -------
+        float
+            The distance, never below the truth.
+        """
+        return self.delta(0)
+
+    def beta(self, alpha: Number) -> float:
+        """Compute the smallest type II error (false negative rate) of any test at type I error `alpha`.
+
+        Parameters
+        ----------
+        alpha : Number
+            The type I error (false positive rate), between 0 and 1.
+
+        Returns
+        -------
+        float
+            β(α), never above the truth.
+        """
+        exact = rational(alpha, "alpha")
+        check.probability(alpha=exact)
+        return max(0.0, self._beta(exact))
+
+    def true_positive_rate(self, false_positive_rate: Number) -> float:
+        """Bound the true positive rate of every membership inference attack at a false positive rate.
+
+        Parameters
+        ----------
+        false_positive_rate : Number
+            The false positive rate (FPR) of the attack, between 0 and 1.
+
+        Returns
+        -------
+        float
+            1 − β(FPR), never below the truth; for (ε, δ)-DP at most e^ε·FPR + δ (claim C27).
+
+        Examples
+        --------
+        >>> from dither.guarantees import ApproxDP
+        >>> ApproxDP(1, 1e-6).true_positive_rate(0.01)
+        0.0271838182...
+        """
+        least = self.beta(false_positive_rate)
+        return above(lambda: 1 - Ball(least))
+
+    def renyi(self, order: Number) -> float:
+        """Compute the Rényi divergence of an order.
+
+        Parameters
+        ----------
+        order : Number
+            The order α > 1.
+
+        Returns
+        -------
+        float
+            The divergence, never below the truth; ∞ if it may be infinite.
+        """
+        exact = rational(order, "order")
+        if not exact > 1:
+            raise ParameterError(f"order must be greater than 1, got order={exact}.")
+        return self._renyi(exact)
+
+    def implies(self, other: Guarantee) -> bool:
+        """Decide whether everything that satisfies this guarantee certainly satisfies `other` too.
+
+        Parameters
+        ----------
+        other : Guarantee
+            The guarantee to compare with, under the same adjacency.
+
+        Returns
+        -------
+        bool
+            True is proved. False means that it does not follow, or that it could not be decided.
+        """
+        if not isinstance(other, Guarantee):
+            raise ParameterError(f"other must be a guarantee, got the type {type(other).__name__}.")
+        common([self.adjacency, other.adjacency])
+        return self.is_perfect() or other._is_implied_by(self)
+
+    def under(self, adjacency: Adjacency | None) -> Self:
+        """State the adjacency of a guarantee that leaves it unstated; a stated one cannot be changed.
+
+        Parameters
+        ----------
+        adjacency : Adjacency or None
+            Which datasets are neighbours.
+
+        Returns
+        -------
+        Guarantee
+            The same guarantee with this adjacency.
+
+        Examples
+        --------
+        >>> from dither.adjacency import ADD_REMOVE
+        >>> from dither.guarantees import PureDP
+        >>> PureDP(1).under(ADD_REMOVE)
+        PureDP(epsilon=1, adjacency='add or remove one record')
+        """
+        if self.adjacency is not None:
+            common([self.adjacency, adjacency])
+        return self._under(adjacency)
+
+    def plot(self, kind: str = "profile") -> Any:
+        """Draw the guarantee.
+
+        Parameters
+        ----------
+        kind : {"profile", "tradeoff", "loss"}, default "profile"
+            The curve: δ(ε), β(α), or the privacy loss.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; `figure.savefig("profile.png")` stores it.
+        """
+        # The one call that goes up the house: rooms below may not import plots, and plots loads matplotlib.
+        return importlib.import_module("dither.plots").draw(kind, self)
+
+    # What each kind of guarantee knows.
+
+    @abstractmethod
+    def _profile(self, epsilon: Fraction) -> Ball:
+        """A ball for δ(ε), or for an upper bound on it, at the working precision."""
+
+    def _delta(self, epsilon: Fraction) -> float:
+        """An upper bound on δ(ε)."""
+        return above(lambda: self._profile(epsilon))
+
+    @abstractmethod
+    def _epsilon(self, delta: Fraction) -> float:
+        """An upper bound on ε(δ), for 0 ≤ δ < 1; it may be negative where the truth is 0."""
+
+    @abstractmethod
+    def _beta(self, alpha: Fraction) -> float:
+        """A lower bound on β(α); it may be negative where the truth is 0."""
+
+    @abstractmethod
+    def _renyi(self, order: Fraction) -> float:
+        """An upper bound on the Rényi divergence."""
+
+    @abstractmethod
+    def _is_implied_by(self, other: Guarantee) -> bool:
+        """Whether `other` certainly implies this guarantee; `other` is not perfect."""
+
+    @abstractmethod
+    def _under(self, adjacency: Adjacency | None) -> Self:
+        """A copy with this adjacency."""
+
+    @abstractmethod
+    def _parameters(self) -> Mapping[str, object]:
+        """The arguments that would build it again."""
+
+    @abstractmethod
+    def is_perfect(self) -> bool:
+        """Decide whether outputs do not depend on the data at all.
+
+        Returns
+        -------
+        bool
+            Whether the guarantee has cost 0.
+        """
+
+    def __repr__(self) -> str:
+        shown = {
+            name: in_words(value) if isinstance(value, Fraction) else value
+            for name, value in self._parameters().items()
+        }
+        if self.adjacency is not None:
+            shown["adjacency"] = repr(str(self.adjacency))
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in shown.items())})"

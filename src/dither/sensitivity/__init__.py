@@ -1,0 +1,24 @@
+"""How much a statistic of the data can change: globally, locally and smoothly."""
+
+from dither.sensitivity.graph import Triangles
+from dither.sensitivity.means import TrimmedMean, WinsorisedMean
+from dither.sensitivity.order_statistics import Maximum, Median, Minimum, Quantile
+from dither.sensitivity.search import SMOOTH_EXCESS
+from dither.sensitivity.smooth import distance_to_sensitivity, local_sensitivity, smooth_sensitivity
+from dither.sensitivity.statistic import Profile, Statistic
+
+__all__ = [
+    "SMOOTH_EXCESS",
+    "Maximum",
+    "Median",
+    "Minimum",
+    "Profile",
+    "Quantile",
+    "Statistic",
+    "Triangles",
+    "TrimmedMean",
+    "WinsorisedMean",
+    "distance_to_sensitivity",
+    "local_sensitivity",
+    "smooth_sensitivity",
+]

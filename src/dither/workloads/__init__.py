@@ -1,0 +1,5 @@
+"""Sets of counting queries that are asked together, and the strategies that answer them."""
+
+from dither.workloads.workload import Workload
+
+__all__ = ["Workload"]
