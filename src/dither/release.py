@@ -94,11 +94,10 @@ class Door:
 
 def _drawn(exact: Sequence[ExactAggregate], draw: Callable[[Sequence[Batches]], pa.Table]) -> pa.Table | None:
     """The answer, or None if there is none. What went wrong is forgotten here: it would travel with an error."""
-    with ExitStack() as opened:  # a connection is given back by the thread that holds it, also after a failure
-        try:
-            return draw([opened.enter_context(closing(each._open())) for each in exact])
-        except Exception:
-            return None
+    answer = None
+    with suppress(Exception), ExitStack() as opened:  # a connection is given back by the thread that holds it
+        answer = draw([opened.enter_context(closing(each._open())) for each in exact])
+    return answer
 
 
 def _written(table: pa.Table) -> bytes:

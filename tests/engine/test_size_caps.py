@@ -109,3 +109,25 @@ def test_all_combinations_come_in_the_order_of_the_lists(opened: Open) -> None:
         rows = [tuple(row.values()) for row in query.public_keys.to_pylist()]
         assert sorted(rows, key=str) == sorted(itertools.product(["y", None], ["[0, 1)", "[1, 2]"], [2, 1]), key=str)
         assert len(set(rows)) == 8
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (pa.array(["x" * 16_385]), "'t' of the public table has a value of more than 16384 bytes"),
+        (pa.array(["x" * 16_385], pa.large_string()), "more than 16384 bytes"),
+        (pa.array([b"x" * 8_193]), "more than 8192 bytes"),
+        (pa.array([b"x" * 8_193], pa.binary(8_193)), "more than 8192 bytes"),
+    ],
+    ids=["text", "large text", "bytes", "bytes of one length"],
+)
+def test_e63_a_public_table_brings_no_long_texts(opened: Open, values: pa.Array, said: str) -> None:
+    """A text of a gigabyte made the result too large exactly if a row had a partner in the public table."""
+    with closing(opened(table_of("a"))) as data, pytest.raises(ParameterError, match=said):
+        data.join(pa.table({"a": [1], "t": values}), on="a")
+
+
+def test_e63_an_expression_brings_no_long_texts() -> None:
+    assert str(dp.col("a") == "x" * 4096).count("x") == 4096
+    with pytest.raises(ParameterError, match="texts in expressions have at most 4096 characters, got 4097"):
+        dp.if_else(dp.col("a") == 1, "x" * 4097, "")

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
@@ -173,6 +173,45 @@ def test_an_outcome_is_written_once(door: Door) -> None:
     door.ledger.failed(charge)
     assert counts(door) == (1, 0)
     assert door.ledger.verify() == 4
+
+
+def test_e67_the_outcome_of_another_ledger_is_not_taken(ledger: Ledger, folder: Path) -> None:
+    """After a restore the number of an attempt may be another's: its failure must not be covered up."""
+    with closing(Ledger(folder / "other.ledger")) as other:
+        charges = []
+        for each in (ledger, other):
+            each.open_account("z", dp.PureDP(1))
+            charges.append(each.charge("z", EVENT, COST, "how many?", awaits_outcome=True))
+        with pytest.raises(LedgerError, match="is not in this ledger"):
+            other.answered(charges[0])
+        other.failed(charges[1])
+        assert (other.account("z").failures.failed, other.account("z").failures.answered) == (1, 0)
+        other.verify()
+
+
+def test_e67_an_answer_is_given_and_a_failure_is_uniform_whatever_closing_does(door: Door) -> None:
+    class Loud(Exact):
+        def _open(self) -> Iterator[pa.RecordBatch]:
+            try:
+                yield pa.record_batch({"n": pa.array([1])})
+            finally:
+                raise RuntimeError("row 4711")
+
+    def reading(batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
+        return pa.Table.from_batches([next(batches[0])])
+
+    def stumbling(batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
+        next(batches[0])
+        raise ValueError("row 4711")
+
+    def release(draw: Callable[..., pa.Table]) -> pa.Table:
+        return door.release(EVENT, COST, "how many?", [Loud()], draw)[0]  # type: ignore[list-item]
+
+    assert release(reading).num_rows == 1
+    with pytest.raises(EngineError, match="charged and could not be answered") as caught:
+        release(stumbling)
+    assert "4711" not in str(caught.value)
+    assert caught.value.__cause__ is None
 
 
 def test_a_charge_by_hand_awaits_no_outcome(door: Door) -> None:

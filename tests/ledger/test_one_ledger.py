@@ -1,11 +1,12 @@
 """D49 again: one place is one ledger, also if its log is removed, its file is mounted, or a role has its own schema."""
 
+import os
 import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,24 @@ def spender(place: str | Path, *command: str) -> Iterator[Spender]:
 def processes() -> Iterator[ExitStack]:
     with ExitStack() as stack:
         yield stack
+
+
+def test_a_number_that_another_thread_freed_may_be_that_of_the_log(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the program opens and closes beside it, a sound ledger is not refused."""
+    spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(40)]
+
+    def listed() -> dict[int, files.Identity] | None:
+        found = files.open_now()
+        while spare:
+            os.close(spare.pop())
+        return found
+
+    monkeypatch.setattr("dither.ledger.sqlite.open_now", listed)
+    with closing(Ledger(folder / "test.ledger")) as ledger:
+        ledger.open_account("a", BUDGET)
+        assert ledger.verify() == 1
 
 
 LOST = [("-wal", "-shm"), ("-wal",), ("-shm",)]

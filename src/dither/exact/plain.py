@@ -16,6 +16,7 @@ from dither.errors import NotANumberError
 
 __all__ = ["plain", "plain_entries"]
 
+_DTYPE: Any = np.generic.__dict__["dtype"]
 _READY = frozenset({int, bool, float, Decimal})
 
 
@@ -38,7 +39,7 @@ def plain(value: Any) -> Any:
         return _plain_fraction(value)
     if isinstance(value, Decimal):
         return Decimal(value)
-    if isinstance(value, np.generic) and type(value).__module__ != "numpy":
+    if isinstance(value, np.generic) and type(value) is not _DTYPE.__get__(value).type:
         return np.asarray(value)[()]
     return str.__str__(value) if isinstance(value, str) else value
 

@@ -7,7 +7,7 @@ this connection and the next one that is opened write two logs, each with a budg
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -29,16 +29,17 @@ class OpenFiles:
     opened: tuple[Identity | None, ...]
 
     @classmethod
-    def now(cls, path: Path, before: Collection[int]) -> OpenFiles:
+    def now(cls, path: Path, before: Mapping[int, Identity]) -> OpenFiles:
         """Those that the names lead to, which must be those that were opened since `before`.
 
-        Of the log every connection has a descriptor of its own; the others may be shared within a process. Where the
-        system lists no descriptors, as on Windows, a file that is open cannot be removed either.
+        Of the log every connection has a descriptor of its own; the others may be shared within a process. A number
+        that was another file's `before` counts as new: a thread may have closed that file meanwhile. Where the system
+        lists no descriptors, as on Windows, a file that is open cannot be removed either.
         """
         opened = tuple(identity(each) for each in _names(path))
         listed = open_now()
         if listed is not None:
-            own = {found for number, found in listed.items() if number not in before}
+            own = {found for number, found in listed.items() if before.get(number) != found}
             ledger, log, index = opened
             shared = set(listed.values())
             opened = tuple(

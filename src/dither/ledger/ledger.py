@@ -270,7 +270,11 @@ class Ledger:
     def _ended(self, connection: Connection, charge: Charge, outcome: str) -> None:
         """Write the outcome of an attempt, once: the first one stays."""
         attempt = charge.attempt
-        if attempt is None or self._store.keyed(connection, "outcome", attempt.account, str(attempt.number)):
+        if attempt is None:
+            return
+        if not self._store.holds(connection, attempt):
+            raise LedgerError("the attempt of this outcome is not in this ledger. Nothing was written.")
+        if self._store.keyed(connection, "outcome", attempt.account, str(attempt.number)):
             return
         heads = self._store.heads(connection, attempt.account)
         counts = _failures(heads).after_outcome(attempt.number, outcome).written()

@@ -40,7 +40,8 @@ _CAUSES: Final = {
     sqlite3.SQLITE_READONLY: "the file or its folder cannot be written",
 }
 _Result = TypeVar("_Result")
-_OPENING = threading.Lock()
+_OPENING = threading.RLock()
+"""Held while a connection is opened or closed: no other may free a descriptor whose number the new one then gets."""
 if hasattr(os, "register_at_fork"):  # a child must not wait for a thread that it does not have
     os.register_at_fork(before=_OPENING.acquire, after_in_parent=_OPENING.release, after_in_child=_OPENING.release)
 
@@ -56,7 +57,8 @@ class _Connection(sqlite3.Connection):
     def close(self) -> None:
         """Close it, unless that would harm the files of others."""
         if self.files is None or self.files.are_in_place:
-            super().close()
+            with _OPENING:
+                super().close()
         else:
             _leave_open(self)
 

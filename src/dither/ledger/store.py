@@ -55,6 +55,7 @@ _ACCOUNT: Final = _entries.c.account == sql.bindparam("account")
 _APPEND: Final = _entries.insert()
 _IN_ORDER: Final = sql.select(*_COLUMNS).order_by(_entries.c.number)
 _NEWEST: Final = sql.select(*_COLUMNS).order_by(_entries.c.number.desc()).limit(1)
+_NUMBERED: Final = sql.select(*_COLUMNS).where(_entries.c.number == sql.bindparam("number"))
 _BEFORE: Final = _NEWEST.where(_entries.c.number < sql.bindparam("number"))
 _COUNTED: Final = ("attempt", "outcome", "resume")
 """Kinds of entries that say how many questions have failed."""
@@ -206,6 +207,10 @@ class Store:
     def before(self, connection: Connection, entry: Entry) -> Entry | None:
         """The entry before this one."""
         return _first(connection.execute(_BEFORE, {"number": entry.number}))
+
+    def holds(self, connection: Connection, entry: Entry) -> bool:
+        """Whether this very entry is here: its number alone may be another's in another ledger, or after a restore."""
+        return _first(connection.execute(_NUMBERED, {"number": entry.number})) == entry
 
     def heads(self, connection: Connection, account: str) -> Heads:
         """The newest entry of all, and those that say how an account stands: one question to the database."""

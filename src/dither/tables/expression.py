@@ -29,6 +29,9 @@ LOGIC: Final = ("and", "or", "not", "is_null", "is_in")
 DATES: Final = ("year", "month", "day", "weekday")
 OTHERS: Final = ("if_else", "coalesce")
 
+LONGEST_TEXT: Final = 4096
+"""Of a text that a question brings along. A batch of groups holds 2^16 of them in less than the 2^31 bytes that its
+format has for the texts of a column: else a question could be made to fail if a row matches."""
 _MOST_NODES = 1_000
 _MOST_LEVELS = 50
 
@@ -214,6 +217,8 @@ def literal(value: Any) -> Expression:
         raise ParameterError("numbers in expressions have magnitudes of at most 1e100.")
     if isinstance(value, int) and not abs(value) < 2**63:
         raise ParameterError("whole numbers in expressions lie strictly between -2^63 and 2^63.")
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        raise ParameterError(f"texts in expressions have at most {LONGEST_TEXT} characters, got {len(value)}.")
     return Literal(value)
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import ibis.expr.types as ir
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dither.errors import ParameterError
 from dither.tables.compiled import different, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.engines import Engine
 from dither.tables.engines.entry import identity_of, tame
-from dither.tables.expression import Expression
+from dither.tables.expression import LONGEST_TEXT, Expression
 from dither.tables.lattice import Lattice
 from dither.tables.source import not_reserved
 
@@ -63,6 +64,24 @@ def _check_public(known: pa.Table, on: str) -> None:
         )
     if len(known.column_names) < 2:
         raise ParameterError(f"the public table has no column besides {on!r}.")
+    for name in known.column_names:
+        _check_lengths(name, known.column(name))
+
+
+def _check_lengths(name: str, column: Any) -> None:
+    """No text that the question brings may be longer than those of expressions; bytes enter as twice as many digits."""
+    of = column.type
+    if pa.types.is_string_view(of) or pa.types.is_binary_view(of):
+        of = pa.large_string() if pa.types.is_string_view(of) else pa.large_binary()
+        column = column.cast(of)
+    is_text = pa.types.is_string(of) or pa.types.is_large_string(of)
+    if not is_text and not (
+        pa.types.is_binary(of) or pa.types.is_large_binary(of) or pa.types.is_fixed_size_binary(of)
+    ):
+        return
+    most = 4 * LONGEST_TEXT if is_text else 2 * LONGEST_TEXT
+    if (pc.max(pc.binary_length(column)).as_py() or 0) > most:
+        raise ParameterError(f"the column {name!r} of the public table has a value of more than {most} bytes.")
 
 
 def one_row_each(
