@@ -42,7 +42,7 @@ MUTATIONS = [
         ("POSITION_ERROR * (4 + 2 * top)", "POSITION_ERROR * 4"),
         ("POSITION_ERROR * (8 + 2 * eta)", "POSITION_ERROR * 2.0**-8"),
         ("POSITION_ERROR * (8 + 2 * eta)", "POSITION_ERROR * 8"),
-        ("Laplace(min(self.largest, Fraction(step) * steps / 2))", "Laplace(Fraction(step) * (steps + 1) / 2)"),
+        ("LaplacePair(min(self.largest, Fraction(step) * steps / 2))", "LaplacePair(Fraction(step) * (steps + 1) / 2)"),
         ("is_smaller = steps >= 1 and ball(smaller) < self.largest", "is_smaller = steps >= 1"),
         ("return -upper(largest), upper(largest)", "return -lower(largest), lower(largest)"),
         (

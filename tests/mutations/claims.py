@@ -80,8 +80,8 @@ MUTATIONS = [
         ),
         (
             "mechanisms/randomized_response.py",
-            "TwoPoint(odds=true / other)",
-            "TwoPoint(odds=1 + self.keep / other / 2)",
+            "TwoPointPair(odds=true / other)",
+            "TwoPointPair(odds=1 + self.keep / other / 2)",
         ),
         ("mechanisms/selection.py", "factor=1 if monotone is True else 2", "factor=1"),
         (

@@ -1,8 +1,8 @@
 """The cost of everything together, bracketed from both sides.
 
 >>> from fractions import Fraction
->>> from dither.pairs.pair import Laplace, response
->>> both = of_pairs([(Laplace(Fraction(1, 50)), 200), (response(Fraction(3, 4)), 20)])
+>>> from dither.pairs.pair import LaplacePair, response
+>>> both = of_pairs([(LaplacePair(Fraction(1, 50)), 200), (response(Fraction(3, 4)), 20)])
 >>> lower, upper = both.bracket(1e-6)
 >>> round(lower, 2), round(upper, 2)
 (22.76, 22.76)
