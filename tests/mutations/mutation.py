@@ -51,7 +51,7 @@ def passes(tests: tuple[str, ...], package_folder: Path) -> bool:
 
     A package that cannot be imported, or tests that do not end, are noticed as well; no tests at all are an error.
     """
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-n0"]  # xdist stays: it knows its markers
     try:
         run = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests],
