@@ -18,7 +18,7 @@ WITHIN = 0.02
 
 def rows() -> Iterator[Row]:
     for queries in QUERIES:
-        plan = dp.plan(queries, n=RECORDS, epsilon=EPSILON, delta=DELTA)
+        plan = dp.solve(queries, n=RECORDS, epsilon=EPSILON, delta=DELTA)
         for option in plan.options:
             case = f"95 % of the largest error of {queries} queries, {option.noise}"
             say(f"{case} ...")

@@ -27,7 +27,7 @@ def workload_errors() -> Figure:
 
 def plan_trade_off() -> Figure:
     """What a plan for a hundred queries trades."""
-    return dp.plan(100, n=100_000, accuracy="0.01", delta="1e-7").plot()
+    return dp.solve(100, n=100_000, accuracy="0.01", delta="1e-7").plot()
 
 
 def draw(folder: Path) -> list[Path]:

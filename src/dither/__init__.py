@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         top,
         variance,
     )
-    from dither.estimators import plan, stats
+    from dither.estimators import solve, stats
     from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
     from dither.mechanisms import (
         Exponential,
@@ -118,7 +118,7 @@ _HOMES = {
     "top": "engine",
     "variance": "engine",
     "compose": "accounting",
-    "plan": "estimators",
+    "solve": "estimators",
     "stats": "estimators",
     "accounting": None,
     "adaptive": None,
@@ -183,10 +183,10 @@ __all__ = [
     "median",
     "min",
     "pairs",
-    "plan",
     "plots",
     "quantile",
     "sensitivity",
+    "solve",
     "stats",
     "std",
     "sum",

@@ -12,7 +12,7 @@ from scipy.special import bdtrc
 
 from dither.adjacency import EDGE
 from dither.errors import ParameterError
-from dither.estimators import Plan, plan
+from dither.estimators import Plan, solve
 from dither.mechanisms import Gaussian
 from dither.noise import DiscreteLaplace
 from dither.workloads import Workload
@@ -39,7 +39,7 @@ def chance(noise: str, queries: int, epsilon: Fraction, delta: Fraction, within:
 def test_the_largest_error_is_that_of_simulations(noise: str, queries: int, times: int) -> None:
     """Beyond the bound once in 20 times, by an exact binomial test at 1e-11; a bound 10 % smaller must fail it."""
     law = drawn_law(noise, queries, Fraction(1, 100), Fraction(1, 10**6))
-    found = plan(queries, n=10**5, epsilon="0.01", delta=1e-6)
+    found = solve(queries, n=10**5, epsilon="0.01", delta=1e-6)
     bound = next(each for each in found.options if each.noise == noise).value * 10**5
     largest = np.abs(law.sample((times, queries))).max(axis=1)
     assert bdtrc(int((largest > bound).sum()) - 1, times, 0.05) > ALARM
@@ -58,36 +58,36 @@ def test_each_number_is_found_from_the_others(noise: str) -> None:
 
     known: dict[str, Any] = {"n": 2000, "epsilon": "0.5", "accuracy": "0.03", "confidence": "0.9"}
     for missing in ("n", "epsilon", "accuracy", "confidence"):
-        found = plan(5, **{**known, missing: None}, delta=delta)
+        found = solve(5, **{**known, missing: None}, delta=delta)
         assert found.solved_for == missing
         assert keeps(found)
-    fewest = plan(5, **{**known, "n": None}, delta=delta)
+    fewest = solve(5, **{**known, "n": None}, delta=delta)
     assert chance(fewest.noise, 5, fewest.epsilon, share, 0.03 * (fewest.n - 35)) < 0.9
-    least = plan(5, **{**known, "epsilon": None}, delta=delta)
+    least = solve(5, **{**known, "epsilon": None}, delta=delta)
     assert chance(least.noise, 5, least.epsilon * Fraction(97, 100), share, 60) < 0.9
-    most = plan(None, **known, delta=delta)
+    most = solve(None, **known, delta=delta)
     assert keeps(most)
     assert chance(most.noise, most.queries + 1, most.epsilon, share, 60) < 0.9
-    surest = plan(5, **{**known, "confidence": None}, delta=delta)
+    surest = solve(5, **{**known, "confidence": None}, delta=delta)
     assert chance(surest.noise, 5, surest.epsilon, share, 60) < surest.confidence + 0.02
 
 
 def test_the_textbook_asks_for_more() -> None:
-    found = plan(100, accuracy=0.01, epsilon=0.5, delta=1e-7)
+    found = solve(100, accuracy=0.01, epsilon=0.5, delta=1e-7)
     assert found.noise == "gaussian"
     for each in found.options:
         assert each.textbook is not None
         assert each.value < each.textbook
     laplace = next(each for each in found.options if each.noise == "laplace")
     assert laplace.textbook == math.ceil(100 * math.log(2000) / 0.5 / 0.01)
-    assert plan(100, accuracy=0.01, epsilon=2, delta=1e-7).options[0].textbook is None, "proved for ε < 1 only"
+    assert solve(100, accuracy=0.01, epsilon=2, delta=1e-7).options[0].textbook is None, "proved for ε < 1 only"
 
 
 def test_a_workload_is_planned_with_its_best_strategy() -> None:
     workload = Workload.prefix(50)
-    found = plan(workload, n=10_000, epsilon=1)
+    found = solve(workload, n=10_000, epsilon=1)
     assert found.strategy.startswith("tree")
-    assert found.value < plan(50, n=10_000, epsilon=1).value / 2
+    assert found.value < solve(50, n=10_000, epsilon=1).value / 2
     made = workload.answer([200] * 50, epsilon=1)
     assert found.accuracy * 10_000 == pytest.approx(made.mechanism.max_error(0.05))
 
@@ -95,7 +95,7 @@ def test_a_workload_is_planned_with_its_best_strategy() -> None:
 def test_errors_of_a_workload_stay_within_the_plan() -> None:
     """300 releases; the bound fails with probability 5 % at most, so more than 50 times once in 10^13 runs."""
     workload = Workload.prefix(20)
-    found = plan(workload, n=1000, epsilon=1, delta=1e-6)
+    found = solve(workload, n=1000, epsilon=1, delta=1e-6)
     counts = np.full(20, 50)
     option = next(each for each in found.options if each.noise == "gaussian")
     bound, missed = option.value * 1000, 0
@@ -106,7 +106,7 @@ def test_errors_of_a_workload_stay_within_the_plan() -> None:
 
 
 def test_it_shows_a_table_and_a_picture() -> None:
-    found = plan(10, n=1000, epsilon=1)
+    found = solve(10, n=1000, epsilon=1)
     text = str(found)
     assert "10 queries, 1000 records, ε = 1" in text
     assert "Solved for accuracy." in text
@@ -130,26 +130,26 @@ def test_numbers_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     good: dict[str, Any] = {"queries": 10, "accuracy": 0.1, "n": 1000, "delta": 1e-6}
     asked = {**good, **wrong}
     with pytest.raises(ParameterError):
-        plan(asked.pop("queries"), **asked)
+        solve(asked.pop("queries"), **asked)
 
 
 def test_a_number_of_records_that_makes_delta_too_large_is_refused() -> None:
     """Claim C26, for the n that is found as for one that is given."""
     with pytest.raises(ParameterError, match="delta must be far below 1/n"):
-        plan(100, epsilon=1, accuracy=0.1, delta="0.01")
-    assert plan(100, epsilon=1, accuracy=0.1, delta="1e-6").n * 1e-6 < 1
+        solve(100, epsilon=1, accuracy=0.1, delta="0.01")
+    assert solve(100, epsilon=1, accuracy=0.1, delta="1e-6").n * 1e-6 < 1
 
 
 @pytest.mark.parametrize("known", [{"n": 1000}, {"accuracy": "0.1"}], ids=str)
 def test_the_error_about_delta_names_no_option_that_there_is_not(known: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=r"Give a smaller delta\.$"):
-        plan(10, epsilon=1, delta="0.1", **known)
+        solve(10, epsilon=1, delta="0.1", **known)
 
 
 @pytest.mark.parametrize("power", [5, 16, 20, 100])
 def test_a_confidence_near_1_is_kept_exactly(power: int) -> None:
     """As a float it may be 1; what follows from it is computed from the fraction."""
-    found = plan(10, n=1000, epsilon=1, confidence=1 - Fraction(1, 10**power))
+    found = solve(10, n=1000, epsilon=1, confidence=1 - Fraction(1, 10**power))
     assert found.confidence < 1
     assert found.miss == Fraction(1, 10**power)
     assert found.accuracies(1)["laplace"] == found.accuracy
@@ -159,11 +159,11 @@ def test_a_confidence_near_1_is_kept_exactly(power: int) -> None:
 
 def test_what_cannot_be_kept_is_refused() -> None:
     with pytest.raises(ParameterError, match="ask too much"):
-        plan(10**6, n=10, epsilon=1e-6, accuracy=0.01, confidence=None)
+        solve(10**6, n=10, epsilon=1e-6, accuracy=0.01, confidence=None)
     with pytest.raises(ParameterError, match="ask too much"):
-        plan(None, n=10, epsilon=1e-6, accuracy=0.01)
+        solve(None, n=10, epsilon=1e-6, accuracy=0.01)
     with pytest.raises(ParameterError, match="one record"):
-        plan(Workload.prefix(4), n=10, epsilon=1, adjacency=EDGE)
+        solve(Workload.prefix(4), n=10, epsilon=1, adjacency=EDGE)
     for epsilon in (0, -1, float("nan"), float("inf")):
         with pytest.raises(ParameterError):
-            plan(10, n=10, epsilon=epsilon)
+            solve(10, n=10, epsilon=epsilon)

@@ -46,9 +46,9 @@ def command(
     if confidence is None and None in others.values():
         confidence = _USUAL_CONFIDENCE
     _check_one_is_missing({**others, "confidence": confidence})
-    from dither.estimators.planning import plan  # behind what can be said without it
+    from dither.estimators.planning import solve  # behind what can be said without it
 
-    found = plan(queries, n=n, epsilon=epsilon, accuracy=accuracy, confidence=confidence, delta=delta)
+    found = solve(queries, n=n, epsilon=epsilon, accuracy=accuracy, confidence=confidence, delta=delta)
     if json:
         print_json(_as_dict(found))
     else:

@@ -2,6 +2,6 @@
 
 from dither.estimators import stats
 from dither.estimators.answer import Estimate
-from dither.estimators.planning import Option, Plan, plan
+from dither.estimators.planning import Option, Plan, solve
 
-__all__ = ["Estimate", "Option", "Plan", "plan", "stats"]
+__all__ = ["Estimate", "Option", "Plan", "solve", "stats"]

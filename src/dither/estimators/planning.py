@@ -1,4 +1,4 @@
-"""`dp.plan`: how much data, how much ε, for which accuracy? Touches no data."""
+"""`dp.solve`: how much data, how much ε, for which accuracy? Touches no data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dither.workloads import Workload
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Option", "Plan", "plan"]
+__all__ = ["Option", "Plan", "solve"]
 
 Reach = Callable[[int, Fraction, Fraction], float]
 """How many counts the largest error of k queries is, at ε, except with probability β."""
@@ -66,7 +66,7 @@ class Option:
 class Plan:
     """Numbers that fit together: each of `queries` answers is within `accuracy` of the exact one, all at once.
 
-    `dp.plan` returns it. Answers are shares of n records. It holds with probability `confidence` over the noise, at
+    `dp.solve` returns it. Answers are shares of n records. It holds with probability `confidence` over the noise, at
     (`epsilon`, `delta`). `print(plan)` shows it as a table.
 
     Parameters
@@ -138,7 +138,7 @@ class Plan:
 
         Examples
         --------
-        >>> at_half = plan(10, n=1000, epsilon=1).accuracies(0.5)
+        >>> at_half = solve(10, n=1000, epsilon=1).accuracies(0.5)
         >>> round(at_half["laplace"], 6)
         0.106
         """
@@ -191,7 +191,7 @@ class Plan:
         return figure
 
 
-def plan(
+def solve(
     queries: Workload | int | None = None,
     *,
     accuracy: Number | None = None,
@@ -241,10 +241,10 @@ def plan(
     Examples
     --------
     >>> import dither as dp
-    >>> better = dp.plan(100, accuracy=0.01, n=100_000, delta=1e-7)
+    >>> better = dp.solve(100, accuracy=0.01, n=100_000, delta=1e-7)
     >>> better.noise, round(better.value, 2)
     ('gaussian', 0.15)
-    >>> dp.plan(100, accuracy=0.01, epsilon=1).n
+    >>> dp.solve(100, accuracy=0.01, epsilon=1).n
     75800
     """
     asked = {"n": n, "epsilon": epsilon, "accuracy": accuracy, "confidence": confidence, "queries": queries}

@@ -35,7 +35,7 @@ class Workload:
     """A set of linear counting queries that are asked together, over a public finite domain.
 
     Build it with `Workload.prefix`, `ranges`, `all_ranges`, `marginals`, `predicates`, `matrix` or `stack`. Then
-    `answer` it on a histogram, `compare` the strategies, or give it to `dp.MatrixMechanism` or `dp.plan`.
+    `answer` it on a histogram, `compare` the strategies, or give it to `dp.MatrixMechanism` or `dp.solve`.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from itertools import product
 from dither.accounting import compose
 from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, exceeds
-from dither.estimators import plan
+from dither.estimators import solve
 from dither.events import LaplaceNoise, Repeated, SparseVector
 from dither.exact import Ball, ball
 from dither.guarantees import PureDP, hockey_stick, privacy_loss
@@ -96,7 +96,7 @@ def c25(laplace: Fraction = Fraction(1), gaussian: Fraction = Fraction(1)) -> It
 
 def _planned(queries: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -> Iterator[Evidence]:
     """The planner's n for α = 1/10: enough by the law that is drawn, hardly more, and no more than the textbook's."""
-    for option in plan(queries, accuracy="0.1", confidence=1 - beta, epsilon=epsilon, delta=delta).options:
+    for option in solve(queries, accuracy="0.1", confidence=1 - beta, epsilon=epsilon, delta=delta).options:
         law: Law = DiscreteLaplace(queries / epsilon)
         if option.noise == "gaussian":
             made = GaussianMechanism(
