@@ -80,9 +80,9 @@ def _large() -> Iterator[Row]:
     ends = ends[ends[:, 1] <= 100_000]
     tracemalloc.start()
     workload = dp.Workload.ranges(100_000, ends)
-    found = workload.compare(epsilon=EPSILON, delta=DELTA)
-    workload.answer(np.full(100_000, PEOPLE), epsilon=EPSILON, delta=DELTA, strategy=found[0].strategy,
-                    noise=found[0].noise)  # fmt: skip
+    found = dp.mechanisms.compare_strategies(workload, epsilon=EPSILON, delta=DELTA)
+    best = dp.MatrixMechanism(workload, epsilon=EPSILON, delta=DELTA, strategy=found[0].strategy, noise=found[0].noise)
+    best.release(np.full(100_000, PEOPLE))
     peak = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
     yield less_is_better(

@@ -18,7 +18,7 @@ def workload_errors() -> Figure:
     figure, axes = new_axes("Prefix sums over 256 cells, ε = 1, δ = 1e−6", "prefix", "95 % interval, ±")
     workload, nobody = dp.Workload.prefix(CELLS), np.zeros(CELLS, dtype=np.int64)
     for name, stroke in zip(STRATEGIES, strokes(len(STRATEGIES)), strict=True):
-        low, high = workload.answer(nobody, epsilon=1, delta="1e-6", strategy=name).interval(0.95)
+        low, high = dp.MatrixMechanism(workload, epsilon=1, delta="1e-6", strategy=name).release(nobody).interval(0.95)
         axes.plot(np.arange(1, CELLS + 1), (high - low) / 2, label=name, **stroke)
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8, frameon=False)

@@ -10,6 +10,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from dither.version import __version__ as __version__
+from dither.views import views
+
 if TYPE_CHECKING:
     from dither import (
         accounting,
@@ -69,7 +72,9 @@ if TYPE_CHECKING:
     from dither.unit import Person, Rows
     from dither.workloads import Workload
 
-__version__ = "0.1.0.dev0"
+views.provide(
+    plots=lambda: importlib.import_module("dither.plots"), html=lambda: importlib.import_module("dither.plots.html")
+)
 
 # Public name → the room it lives in; a room stands for itself.
 _HOMES = {

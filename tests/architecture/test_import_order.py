@@ -3,6 +3,7 @@
 The order is read from docs/architecture.md, so the page and the contract cannot drift apart.
 """
 
+import ast
 import os
 import re
 import shutil
@@ -142,3 +143,53 @@ def test_the_audit_room_may_open_the_test_door(copy: Path) -> None:
     (package / "audit" / "recorded.py").write_text("from dither.noise import _replay\n")
     done = lint(copy, "replay")
     assert done.returncode == 0, done.stdout
+
+
+LOADERS = {
+    "__init__.py": "public names load when they are first used, and plots is handed down",
+    "plots/__init__.py": "pictures load when they are first used",
+    "audit/replay/portrait.py": "entries of the ledger are compared only where the ledger has been loaded",
+    "cli/app.py": "a command is the module of its name",
+    "cli/audit.py": "a mechanism of the user's own is named by its module",
+}
+"""The only files that may import by a string, which the contracts above cannot see, and why."""
+
+
+def imports_by_string(source: str) -> list[int]:
+    """The lines that import something whose name is computed."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if (isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "importlib" for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "importlib")
+        or (isinstance(node, ast.Name) and node.id == "__import__")
+        or (isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_a_module(node.value))
+    ]
+
+
+def _is_a_module(text: str) -> bool:
+    """Whether a text names a module of ours, as for `sys.modules`."""
+    return re.fullmatch(r"dither(\.\w+)+", text) is not None and exists(text.split(".")[1])
+
+
+def test_no_import_is_hidden_in_a_string() -> None:
+    found = {
+        str(file.relative_to(repository.SOURCE)): lines
+        for file in repository.SOURCE.rglob("*.py")
+        if (lines := imports_by_string(file.read_text()))
+    }
+    assert found.keys() == LOADERS.keys(), found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import importlib",
+        "from importlib import import_module",
+        "import importlib.util",
+        "__import__('json')",
+        "sys.modules['dither.noise']",
+    ],
+)
+def test_a_hidden_import_would_be_seen(line: str) -> None:
+    assert imports_by_string(line) == [1]

@@ -12,7 +12,7 @@ from scipy.special import bdtrc
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
-from dither.mechanisms import MatrixMechanism
+from dither.mechanisms import MatrixMechanism, compare_strategies
 from dither.workloads import Workload
 from tests.contract.entropy_use import nothing_drawn
 from tests.statistical.fit import ALARM
@@ -28,7 +28,7 @@ WORKLOADS = {
 
 
 def built(workload: Workload, adjacency: Adjacency) -> list[MatrixMechanism]:
-    found = workload.compare(epsilon=1, delta=1e-6, adjacency=adjacency)
+    found = compare_strategies(workload, epsilon=1, delta=1e-6, adjacency=adjacency)
     return [
         MatrixMechanism(workload, epsilon=1, delta=1e-6, strategy=each.strategy, noise=each.noise, adjacency=adjacency)
         for each in found.predictions
@@ -105,14 +105,14 @@ def test_bounds_on_errors_hold(strategy: str, delta: Any) -> None:
 
 def test_fewer_answers_than_noise_allows_are_refused_before_anything_is_drawn() -> None:
     with nothing_drawn(), pytest.raises(ParameterError, match="public"):
-        Workload.marginals((2, 3), 0).answer([1] * 6, epsilon=1, adjacency=REPLACE_ONE)
+        MatrixMechanism(Workload.marginals((2, 3), 0), epsilon=1, adjacency=REPLACE_ONE).release([1] * 6)
     with nothing_drawn(), pytest.raises(ParameterError, match="one count for each"):
-        Workload.prefix(4).answer([1] * 5, epsilon=1)
+        MatrixMechanism(Workload.prefix(4), epsilon=1).release([1] * 5)
 
 
 def test_the_best_is_the_first_of_the_comparison() -> None:
     for workload in WORKLOADS.values():
-        best = workload.compare(epsilon=1, delta=1e-6)[0]
+        best = compare_strategies(workload, epsilon=1, delta=1e-6)[0]
         chosen = MatrixMechanism(workload, epsilon=1, delta=1e-6)
         assert (chosen.strategy, chosen.noise) == (best.strategy, best.noise)
         assert chosen.mean_squared_error == best.mean_squared_error

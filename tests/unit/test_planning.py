@@ -13,7 +13,7 @@ from scipy.special import bdtrc
 from dither.adjacency import EDGE
 from dither.errors import ParameterError
 from dither.estimators import Plan, solve
-from dither.mechanisms import Gaussian
+from dither.mechanisms import Gaussian, MatrixMechanism
 from dither.noise import DiscreteLaplace
 from dither.workloads import Workload
 from tests.statistical.fit import ALARM
@@ -88,8 +88,8 @@ def test_a_workload_is_planned_with_its_best_strategy() -> None:
     found = solve(workload, n=10_000, epsilon=1)
     assert found.strategy.startswith("tree")
     assert found.value < solve(50, n=10_000, epsilon=1).value / 2
-    made = workload.answer([200] * 50, epsilon=1)
-    assert found.accuracy * 10_000 == pytest.approx(made.mechanism.max_error(0.05))
+    made = MatrixMechanism(workload, epsilon=1)
+    assert found.accuracy * 10_000 == pytest.approx(made.max_error(0.05))
 
 
 def test_errors_of_a_workload_stay_within_the_plan() -> None:
@@ -100,7 +100,9 @@ def test_errors_of_a_workload_stay_within_the_plan() -> None:
     option = next(each for each in found.options if each.noise == "gaussian")
     bound, missed = option.value * 1000, 0
     for _ in range(300):
-        release = workload.answer(counts, epsilon=1, delta=1e-6, strategy=option.strategy, noise="gaussian")
+        release = MatrixMechanism(workload, epsilon=1, delta=1e-6, strategy=option.strategy, noise="gaussian").release(
+            counts
+        )
         missed += bool(np.abs(release.value - np.cumsum(counts)).max() > bound)
     assert missed <= 50
 

@@ -5,7 +5,6 @@ What a query does on them may be shown, and refused, and reveals nothing about t
 
 from __future__ import annotations
 
-import importlib
 import math
 from typing import Any, Final
 
@@ -56,7 +55,8 @@ def _fill(rows: NDArray[Any]) -> None:
 
 def _table(data: Any) -> Any:
     """An Arrow table, or a frame made of one, which brings the types of its own library along."""
-    arrow = importlib.import_module("pyarrow")
+    import pyarrow as arrow  # an array of NumPy needs none
+
     try:
         if hasattr(data, "to_frame"):  # one column alone
             return _table(data.to_frame()).iloc[:, 0]

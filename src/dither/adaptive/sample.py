@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -90,7 +89,9 @@ class Sample:
         rows only now and then cannot be distinguished from them. Expressions know no other rows, and one look suffices.
         """
         if not callable(query):
-            of_rows = importlib.import_module("dither.adaptive.expressions").as_function(self.data, query)  # loads Ibis
+            from dither.adaptive.expressions import as_function  # loads Ibis
+
+            of_rows = as_function(self.data, query)
             return of_rows, self._strictly(of_rows, whose)
         values = self._strictly(query, whose)
         backwards = self._backwards()._strictly(query, whose)[::-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -41,7 +40,9 @@ def command(
     if json:
         print_json([row.as_dict() for row in rows])
     elif markdown:
-        typer.echo(importlib.import_module("dither.cli.claims_page").page(rows), nl=False)
+        from dither.cli.claims_page import page
+
+        typer.echo(page(rows), nl=False)
     else:
         _print_table(rows, in_detail=bool(id))
     if any(row.verdict != "holds" for row in rows):
@@ -50,13 +51,13 @@ def command(
 
 def _rows(ids: Sequence[str]) -> list[Row]:
     # Loaded here: the mathematics takes longer to load than the help takes to read.
-    claims = importlib.import_module("dither.audit.claims")
-    errors = importlib.import_module("dither.errors")
+    from dither.audit import claims
+    from dither.errors import ParameterError
+
     try:
-        found: list[Row] = claims.rows(ids)
-    except errors.ParameterError as error:
+        return claims.rows(ids)
+    except ParameterError as error:
         raise typer.BadParameter(str(error), param_hint="--id") from None
-    return found
 
 
 def _print_table(rows: Sequence[Row], in_detail: bool) -> None:
@@ -105,7 +106,8 @@ def _words(at: dict[str, str]) -> str:
 
 
 def _draw(rows: Sequence[Row], file: Path) -> None:
-    slack = importlib.import_module("dither.plots.slack").slack
+    from dither.plots.slack import slack
+
     try:
         # A promise of 0 has no ratio to the truth.
         slack({row.id: (row.slack, row.largest_slack) for row in rows if row.textbook}).savefig(file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import importlib
 import json
 import os
 from collections.abc import Callable
@@ -53,7 +52,7 @@ class Files:
         if description.ledger is not None:
             taken[Path(description.ledger).resolve()] = "the ledger"
         if self.report is not None or self.plot is not None:
-            importlib.import_module("dither.plots.style")  # without matplotlib, refused before anything is spent
+            import dither.plots.style  # noqa: F401  # without matplotlib, refused before anything is spent
         for name, path in self._named().items():
             check_place(name, path)
             if path.resolve() in taken:

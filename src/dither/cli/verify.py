@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
 from contextlib import closing
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -61,15 +59,17 @@ def _text(file: Path) -> str:
 
 def _checked(text: str, location: str | None) -> Checked:
     # Loaded here: the mathematics takes longer to load than the help takes to read.
-    engine: Any = importlib.import_module("dither.engine")
-    check: Callable[..., Checked] = engine.check_certificate
-    certificate = engine.read_certificate(text)
+    from dither.cli.description import is_there
+    from dither.engine import check_certificate, read_certificate
+    from dither.ledger import Ledger
+
+    certificate = read_certificate(text)
     if location is None:
-        return check(certificate)
-    if not importlib.import_module("dither.cli.description").is_there(location):
+        return check_certificate(certificate)
+    if not is_there(location):
         raise typer.BadParameter("there is no such file, or it is empty. Check the path.", param_hint="--ledger")
-    with closing(importlib.import_module("dither.ledger").Ledger(location, create=False)) as ledger:
-        return check(certificate, ledger)
+    with closing(Ledger(location, create=False)) as ledger:
+        return check_certificate(certificate, ledger)
 
 
 def _as_json(checked: Checked) -> dict[str, Any]:
@@ -102,7 +102,8 @@ def _up(number: float) -> str:
 
 
 def _words(number: Fraction) -> str:
-    in_words: Callable[[Fraction], str] = importlib.import_module("dither.exact").in_words
+    from dither.exact import in_words
+
     return in_words(number)
 
 

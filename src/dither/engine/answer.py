@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -23,6 +22,7 @@ from dither.ledger import Entry
 from dither.mechanisms import Release
 from dither.mechanisms.certificate import stated
 from dither.mechanisms.released import Interval
+from dither.views import views
 
 __all__ = ["TableRelease"]
 
@@ -138,12 +138,12 @@ class TableRelease(Release):
 
     def __repr__(self) -> str:
         """The answers with their intervals, of long ones the first lines, and the cost: all of it is released."""
-        table: str = importlib.import_module("dither.plots.html").release_text(self)
+        table: str = views.html.release_text(self)
         return "\n".join([table, *self._said()])
 
     def _repr_html_(self) -> str:
         """For notebooks: the same."""
-        paragraph = importlib.import_module("dither.plots.html").paragraph
+        paragraph = views.html.paragraph
         return Release._repr_html_(self) + "".join(map(paragraph, self._said()))
 
     def _said(self) -> list[str]:

@@ -8,7 +8,6 @@ and then everything else is pure.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,6 +29,7 @@ from dither.exact.search import farthest
 from dither.ledger.budget import Budget
 from dither.mechanisms import Gaussian, Histogram
 from dither.tables import People
+from dither.views import views
 
 __all__ = ["Part", "Plan", "planned"]
 
@@ -126,11 +126,11 @@ class Plan:
 
     def plot(self) -> Any:
         """The error of each column against the rows of a group, as a matplotlib Figure. Nothing is spent."""
-        return importlib.import_module("dither.plots").error_by_rows(self)  # plots is above: it loads matplotlib
+        return views.plots.error_by_rows(self)
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        table: str = importlib.import_module("dither.plots.html").plan_table(self)
+        table: str = views.html.plan_table(self)
         return table
 
     def __str__(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from dither.exact.certified import exactly_above
 from dither.exact.search import farthest, first_integer
 from dither.mechanisms import Gaussian, Laplace, MatrixMechanism
 from dither.mechanisms.additive import failure
+from dither.views import views
 from dither.workloads import Workload
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Plan:
         matplotlib.figure.Figure
             The figure.
         """
-        figure: Figure = importlib.import_module("dither.plots.plan").trade_off(self)
+        figure: Figure = views.plots.accuracy_by_epsilon(self)
         return figure
 
 

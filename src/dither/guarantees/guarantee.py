@@ -15,7 +15,6 @@ So privacy is never overstated. Sides are certified in ball arithmetic.
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +23,7 @@ from dither.adjacency import Adjacency, common
 from dither.errors import ParameterError
 from dither.exact import Ball, Number, check, in_words, rational
 from dither.exact.certified import above
+from dither.views import views
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -204,8 +204,7 @@ class Guarantee(ABC):
         matplotlib.figure.Figure
             The figure; `figure.savefig("profile.png")` stores it.
         """
-        # The one call that goes up the house: rooms below may not import plots, and plots loads matplotlib.
-        return importlib.import_module("dither.plots").draw(kind, self)
+        return views.plots.draw(kind, self)
 
     # What each kind of guarantee knows.
 

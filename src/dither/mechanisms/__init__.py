@@ -8,7 +8,7 @@ shortest decimal, so that 0.1 is 1/10.
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.histogram import Histogram
 from dither.mechanisms.laplace import Laplace
-from dither.mechanisms.matrix import MatrixMechanism
+from dither.mechanisms.matrix import MatrixMechanism, compare_strategies
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.metric import MetricExponential
 from dither.mechanisms.no_answer import NoAnswer
@@ -41,4 +41,5 @@ __all__ = [
     "SparseVectorSession",
     "Staircase",
     "TopK",
+    "compare_strategies",
 ]

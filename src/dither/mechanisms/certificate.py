@@ -7,7 +7,6 @@ is what can be computed again, and what a ledger confirms (`dither.engine.certif
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 from dataclasses import asdict, fields
 from typing import Any, Final
@@ -15,6 +14,7 @@ from typing import Any, Final
 from dither.events import Event, GaussianNoise
 from dither.guarantees import GaussianDP, Guarantee
 from dither.pairs import ProfileOf
+from dither.version import __version__
 
 __all__ = ["FORMAT", "digest", "sealed", "shown", "stated"]
 
@@ -24,8 +24,7 @@ FORMAT: Final = 1
 
 def sealed(terms: dict[str, Any]) -> dict[str, Any]:
     """The terms between the versions that wrote them and their digest."""
-    written_by = importlib.import_module("dither").__version__
-    whole = {"dither_certificate": FORMAT, "version": written_by, **terms}
+    whole = {"dither_certificate": FORMAT, "version": __version__, **terms}
     return {**whole, "digest": digest(whole)}
 
 

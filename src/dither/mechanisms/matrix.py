@@ -32,7 +32,7 @@ from dither.workloads.strategies import Strategy, named, names
 from dither.workloads.strategies.strategy import Floats
 from dither.workloads.workload import Workload, is_replaced
 
-__all__ = ["Comparison", "MatrixMechanism", "Prediction", "compare"]
+__all__ = ["Comparison", "MatrixMechanism", "Prediction", "compare_strategies"]
 
 _OUTWARDS = 1 + 2.0**-30
 """Bounds on errors are computed in floats, and made wider by this: far more than their rounding."""
@@ -57,9 +57,9 @@ class MatrixMechanism(Mechanism):
     delta : Number, optional
         The budget δ for Gaussian noise, such as 1e-6.
     strategy : str, default "best"
-        "best" takes the strategy with the smallest mean squared error; or a name that `workload.compare(...)` lists:
-        "cells" (noise on each cell), "answers" (on each answer), "tree of 2" and so on for ranges, "square root" for
-        prefix sums, "residuals" for marginals, "optimal" for any workload of few cells.
+        "best" takes the strategy with the smallest mean squared error. Or a name that
+        `dp.mechanisms.compare_strategies` lists: "cells" (noise on each cell), "answers" (on each answer), "tree of 2"
+        and so on for ranges, "square root" for prefix sums, "residuals" for marginals, "optimal" for few cells.
     noise : {"laplace", "gaussian"}, optional
         The noise on A x. By default "gaussian" if `delta` is given and "laplace" otherwise; "best" with `delta` tries
         both.
@@ -359,12 +359,31 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(
+def compare_strategies(
     workload: Workload, *, epsilon: Number, delta: Number | None = None, adjacency: Adjacency = ADD_REMOVE
 ) -> Comparison:
-    """The predicted error of every strategy, the best first. Touches no data.
+    """Predict the error of each strategy of the matrix mechanism at a budget; touches no data.
 
-    >>> print(compare(Workload.prefix(64), epsilon=1))
+    Parameters
+    ----------
+    workload : Workload
+        The queries, such as `dp.Workload.prefix(100)`.
+    epsilon : Number
+        The privacy budget ε > 0.
+    delta : Number, optional
+        The budget δ for Gaussian noise, such as 1e-6.
+    adjacency : Adjacency, default ADD_REMOVE
+        `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
+
+    Returns
+    -------
+    Comparison
+        The strategies with their errors, the best first; `print` it for a table.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> print(dp.mechanisms.compare_strategies(dp.Workload.prefix(64), epsilon=1))
     strategy       noise     mean squared error  times the best
     tree of 2      laplace                34.41               1
     ...

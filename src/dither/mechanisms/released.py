@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from dither.events import Event, to_json
 from dither.exact import Number, check, rational
 from dither.guarantees import Guarantee
 from dither.mechanisms.certificate import sealed, shown, stated
+from dither.views import views
 
 if TYPE_CHECKING:
     from dither.mechanisms.mechanism import Mechanism
@@ -98,8 +98,7 @@ class Release:
         matplotlib.figure.Figure
             The figure; `figure.savefig("answers.png")` stores it.
         """
-        # These three go up the house: rooms below may not import plots, and plots loads matplotlib.
-        return importlib.import_module("dither.plots").answers(self)
+        return views.plots.answers(self)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Any:
         """Write one self-contained HTML page with table, picture, cost and certificate.
@@ -116,11 +115,11 @@ class Release:
         pathlib.Path
             The file that was written.
         """
-        return importlib.import_module("dither.plots").report(self, path, **options)
+        return views.plots.report(self, path, **options)
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        table: str = importlib.import_module("dither.plots.html").release_table(self)
+        table: str = views.html.release_table(self)
         return table
 
     def _terms(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dither.plots.curves import Drawable, draw, loss, profile, tradeoff
-    from dither.plots.errors import competing, error_by_epsilon, error_by_rows
+    from dither.plots.errors import accuracy_by_epsilon, competing, error_by_epsilon, error_by_rows
     from dither.plots.intervals import answers
     from dither.plots.page import report
     from dither.plots.spending import budget
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # Public name → the file it lives in, which has another name: a file would take the place of the name.
 _HOMES = {
     "Drawable": "curves",
+    "accuracy_by_epsilon": "errors",
     "alt_text": "style",
     "answers": "intervals",
     "budget": "spending",
@@ -36,6 +37,7 @@ _HOMES = {
 
 __all__ = [
     "Drawable",
+    "accuracy_by_epsilon",
     "alt_text",
     "answers",
     "budget",

@@ -16,11 +16,15 @@ from dither.plots.words import price
 
 if TYPE_CHECKING:
     from dither.engine import Plan, Question
+    from dither.estimators.planning import Plan as SampleSizePlan
 
-__all__ = ["competing", "error_by_epsilon", "error_by_rows"]
+__all__ = ["accuracy_by_epsilon", "competing", "error_by_epsilon", "error_by_rows"]
 
 _SIZES = [int(float(f"{size:.2g}")) for size in np.geomspace(30, 1_000_000, 25)]
 _EPSILONS = [float(f"{epsilon:.2g}") for epsilon in np.geomspace(0.01, 10, 19)]
+
+_STEPS = 13
+_OCTAVES = 3
 
 
 def error_by_rows(plan: Plan) -> Figure:
@@ -123,3 +127,31 @@ def competing(
         text.set_parse_math(False)
     said = "; ".join(f"{plain(name)} from {values[0]:.3g} to {values[-1]:.3g}" for name, values in errors.items())
     return described(figure, f"{title}. Errors from {axis} = {at[0]:g} to {at[-1]:g}: {said}.")
+
+
+def accuracy_by_epsilon(plan: SampleSizePlan) -> Figure:
+    """Draw the accuracy of each noise from an eighth to eight times the ε of a plan, and the plan itself as a dot.
+
+    Parameters
+    ----------
+    plan : SampleSizePlan
+        What `dp.solve(...)` returns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
+    figure, axes = new_axes(f"{plan.queries} queries, {plan.n} records", "ε", "largest error, as a share of n")
+    grid = [float(f"{float(plan.epsilon) * 2.0**power:.4g}") for power in np.linspace(-_OCTAVES, _OCTAVES, _STEPS)]
+    found = [plan.accuracies(epsilon) for epsilon in grid]
+    for option, stroke in zip(plan.options, strokes(len(plan.options)), strict=True):
+        label = f"{option.noise} noise on {option.strategy}"
+        axes.loglog(grid, [each[option.noise] for each in found], label=label, **stroke)
+    axes.plot([float(plan.epsilon)], [plan.accuracy], "o", color="#000000", markersize=5, label="the plan")
+    axes.legend(fontsize=8, frameon=False)
+    figure.set_label(
+        f"The largest error of {plan.queries} queries falls with ε; at ε = {float(plan.epsilon):.4g} it is "
+        f"{plan.accuracy:.3g} of n with probability {plan.chance}."
+    )
+    return figure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,8 +62,11 @@ class Shown:
 def shown(release: Release) -> Shown:
     """The rows and columns of any release."""
     if hasattr(release, "plan"):  # of a table: the engine is loaded then, and is not loaded for others
-        found: Shown = importlib.import_module("dither.plots.shown_tables").shown_table(release)
-        return found
+        from dither.engine import TableRelease
+        from dither.plots.shown_tables import shown_table
+
+        assert isinstance(release, TableRelease)
+        return shown_table(release)
     return listed(release, getattr(release, "name", "") or "value")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +15,7 @@ from scipy import sparse
 
 from dither.adjacency import ADD_REMOVE, Adjacency, checked, name
 from dither.errors import NotANumberError, ParameterError
-from dither.exact import Number, ball, check, plain_entries, precision, rational, upper, whole
+from dither.exact import ball, check, plain_entries, precision, rational, upper, whole
 from dither.workloads.marginals import Marginals
 from dither.workloads.queries import Array, Matrix, Queries
 from dither.workloads.ranges import Indices, Ranges
@@ -34,8 +33,8 @@ _LARGEST_SQUARE = 1 << 60
 class Workload:
     """A set of linear counting queries that are asked together, over a public finite domain.
 
-    Build it with `Workload.prefix`, `ranges`, `all_ranges`, `marginals`, `predicates`, `matrix` or `stack`. Then
-    `answer` it on a histogram, `compare` the strategies, or give it to `dp.MatrixMechanism` or `dp.solve`.
+    Build it with `Workload.prefix`, `ranges`, `all_ranges`, `marginals`, `predicates`, `matrix` or `stack`.
+    `dp.MatrixMechanism` answers it on a histogram; `dp.solve` and `dp.mechanisms.compare_strategies` predict errors.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ class Workload:
     (Fraction(100, 1), Fraction(99, 1))
     >>> dp.Workload.marginals((2, 5, 3), 2)
     Workload(31 queries, 30 cells)
-    >>> dp.Workload.prefix(4).answer([5, 2, 0, 9], epsilon=1).value.shape
+    >>> dp.MatrixMechanism(dp.Workload.prefix(4), epsilon=1).release([5, 2, 0, 9]).value.shape
     (4,)
     """
 
@@ -404,56 +403,6 @@ class Workload:
         # The sums are below 2^53, so that floats hold them exactly.
         summed = np.bincount(self.classes[is_seen], counts[is_seen], minlength=self.queries.cells)
         return summed.astype(np.int64)
-
-    def answer(self, histogram: Any, *, epsilon: Number, delta: Number | None = None, **how: Any) -> Any:
-        """Answer all queries at once, privately, by the matrix mechanism.
-
-        The same as `dp.MatrixMechanism(workload, epsilon=..., delta=..., **how).release(histogram)`.
-
-        Parameters
-        ----------
-        histogram : array of int
-            One count for each cell.
-        epsilon : Number
-            The privacy budget ε > 0.
-        delta : Number, optional
-            The budget δ for Gaussian noise, such as 1e-6.
-        **how : Any
-            `strategy`, `noise` and `adjacency` of `dp.MatrixMechanism`.
-
-        Returns
-        -------
-        Release
-            `.value` is an array of floats, one for each query.
-
-        Examples
-        --------
-        >>> release = Workload.prefix(4).answer([5, 2, 0, 9], epsilon=1)
-        >>> release.value.shape
-        (4,)
-        """
-        mechanism = importlib.import_module("dither.mechanisms.matrix").MatrixMechanism
-        return mechanism(self, epsilon=epsilon, delta=delta, **how).release(histogram)
-
-    def compare(self, *, epsilon: Number, delta: Number | None = None, adjacency: Adjacency = ADD_REMOVE) -> Any:
-        """Predict the error of each strategy at a budget; touches no data.
-
-        Parameters
-        ----------
-        epsilon : Number
-            The privacy budget ε > 0.
-        delta : Number, optional
-            The budget δ for Gaussian noise, such as 1e-6.
-        adjacency : Adjacency, default ADD_REMOVE
-            `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
-
-        Returns
-        -------
-        Comparison
-            The strategies with their errors, the best first; `print` it for a table.
-        """
-        compare = importlib.import_module("dither.mechanisms.matrix").compare
-        return compare(self, epsilon=epsilon, delta=delta, adjacency=adjacency)
 
     def _entries(self) -> sparse.csr_array:
         """The matrix over all cells, in whole numbers; for stacking different kinds."""
