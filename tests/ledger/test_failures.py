@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
@@ -135,6 +136,80 @@ def test_e67_a_question_without_an_outcome_counts(door: Door) -> None:
     door.ledger.failed(flying[1])
     assert counts(door) == (1, 0)
     door.ledger.verify()
+
+
+def begun(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Entries from now on say that they were written so long ago."""
+    at = (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
+    monkeypatch.setattr("dither.ledger.ledger._now", lambda: at)
+
+
+@pytest.fixture
+def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long a question waited for others, pause by pause; the hundredth is the last."""
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 100:
+            monkeypatch.setattr("dither.ledger.failures.WAIT_SECONDS", -1)  # all of them are too old now
+
+    monkeypatch.setattr("dither.ledger.failures.time.sleep", sleep)
+    return slept
+
+
+def test_nobody_waits_for_processes_that_were_killed_long_ago(
+    door: Door, monkeypatch: pytest.MonkeyPatch, naps: list[float]
+) -> None:
+    """Each question would else wait for two minutes before it is refused, and nothing says why."""
+    begun(monkeypatch, 200)
+    for _ in range(2):
+        door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+    for _ in range(3):
+        with pytest.raises(
+            TooManyFailures, match=r"0 failed .* and 2 have no outcome.*It is busy.*Ask again when.*--resume"
+        ):
+            ask(door)
+    assert not naps
+    assert door.ledger.account("visits").charges == 2
+    assert door.ledger.resume("visits") == 2
+    ask(door)
+
+
+def test_one_young_question_in_flight_is_waited_for_beside_old_ones(
+    door: Door, monkeypatch: pytest.MonkeyPatch, naps: list[float]
+) -> None:
+    begun(monkeypatch, 200)
+    old = door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+    begun(monkeypatch, 0)
+    young = door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+    with pytest.raises(TooManyFailures, match="It is busy"):
+        ask(door)
+    assert len(naps) == 100
+    monkeypatch.setattr("dither.ledger.failures.WAIT_SECONDS", 120)
+    door.ledger.failed(young)
+    with pytest.raises(TooManyFailures, match=r"1 failed .* and 1 have no outcome.*It is busy"):
+        ask(door)
+    door.ledger.failed(old)
+    with pytest.raises(
+        TooManyFailures, match=r"2 failed .* and 0 have no outcome.*It is stopped: its owner .*--resume"
+    ):
+        ask(door)
+    assert len(naps) == 100, "nobody waits for what has failed, or is old"
+
+
+def test_questions_from_before_a_resume_are_not_waited_for(
+    door: Door, monkeypatch: pytest.MonkeyPatch, naps: list[float]
+) -> None:
+    """They are forgiven, and their outcomes make no room."""
+    door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+    door.ledger.resume("visits")
+    begun(monkeypatch, 200)
+    for _ in range(2):
+        door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+    with pytest.raises(TooManyFailures, match="It is busy"):
+        ask(door)
+    assert not naps
 
 
 def test_a_question_waits_for_those_in_flight(door: Door) -> None:

@@ -350,6 +350,53 @@ def test_d49_what_is_no_ordinary_table_is_refused(database: str, instead: str) -
         Ledger(database)
 
 
+_STRAYS = [
+    "CREATE TABLE bob.dither_format (pdf text)",
+    "CREATE TABLE bob.dither_entries (lottery text)",
+    "CREATE VIEW bob.dither_format AS SELECT 1 AS version",
+    "CREATE SEQUENCE bob.dither_entries; CREATE TABLE bob.dither_format (version int)",
+    "CREATE TYPE bob.dither_entries AS (number int); CREATE TABLE bob.dither_format (version int)",
+    "CREATE TABLE bob.one (x int); CREATE INDEX dither_entries ON bob.one (x); CREATE TABLE bob.dither_format (x int)",
+    "CREATE VIEW bob.dither_format AS SELECT 1 AS version; CREATE VIEW bob.dither_entries AS SELECT 1 AS number",
+]
+
+
+@pytest.mark.usefixtures("roles")
+@pytest.mark.parametrize("stray", _STRAYS)
+@pytest.mark.parametrize("is_first", [True, False], ids=["before the ledger", "after it"])
+def test_d49_a_stray_relation_of_the_name_of_ours_stops_no_ledger(database: str, stray: str, is_first: bool) -> None:
+    """Anybody who has a schema could else stop the ledger of all, and a program that knows nothing of it would."""
+    if is_first:
+        administered(database, stray)
+    ledger = Ledger(database)
+    ledger.open_account("visits", BUDGET)
+    ledger.charge("visits", EVENT, BUDGET, "how many?")
+    if not is_first:
+        administered(database, stray)
+    other = Ledger(database)
+    with pytest.raises(OverBudget):
+        other.charge("visits", EVENT, BUDGET, "how many?")
+    assert other.verify() == 2
+    ledger.close()
+    other.close()
+
+
+def test_d49_the_entries_of_a_ledger_are_one_also_without_its_other_table(
+    database: str, roles: tuple[str, str]
+) -> None:
+    """They say what was spent: a new ledger beside them would forget it."""
+    Ledger(roles[0]).close()
+    administered(database, "DROP TABLE ada.dither_format")
+    for place in (database, roles[1]):
+        with pytest.raises(LedgerError, match=r"has its ledger in the schema ada.*one database holds one ledger"):
+            Ledger(place)
+    with pytest.raises(LedgerError, match=r"lacks one of its tables, as there is only dither_entries\."):
+        Ledger(roles[0])
+    administered(database, "CREATE TABLE public.dither_entries (LIKE ada.dither_entries)")
+    with pytest.raises(LedgerError, match="in the schemas ada, public, and one database holds one ledger"):
+        Ledger(database)
+
+
 def test_a_role_that_may_create_nothing_is_told(database: str, roles: tuple[str, str]) -> None:
     administered(database, "DROP SCHEMA ada")
     with pytest.raises(LedgerError, match=r"may not make a ledger .* Grant CREATE on the schema public"):

@@ -11,12 +11,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from dither.errors import LedgerError, ParameterError, TooManyFailures
 from dither.ledger.entry import Entry
 
-__all__ = ["ANSWERED", "FAILED", "FAILURES_ALLOWED", "Failures", "check_allowance", "patience_ends", "wait_for_room"]
+__all__ = [
+    "ANSWERED",
+    "FAILED",
+    "FAILURES_ALLOWED",
+    "Failures",
+    "Standing",
+    "check_allowance",
+    "patience_ends",
+    "wait_for_room",
+]
 
 FAILURES_ALLOWED: Final = 3
 """What an account is allowed if nothing else is said: also one that was opened before failures were counted."""
@@ -27,8 +37,11 @@ FAILED: Final = "failed"
 _MOST_ALLOWED: Final = 1_000_000
 _COUNTS: Final = ("asked", "answered", "failed", "resumes", "since")
 
+_RESUME: Final = "`dither ledger ... --resume`"
+
 WAIT_SECONDS: Final = 120
-"""How long a question waits for the outcomes of others that are in flight."""
+"""How long a question waits for the outcomes of others that are in flight, and how old these may be: an attempt without
+an outcome that is older is likely that of a process that was ended, and nobody waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +90,22 @@ class Failures:
         return Failures(self.allowed, resumes=self.resumes + 1, since=number)
 
     @property
+    def is_used_up(self) -> bool:
+        """Whether so many have failed that no outcome of those in flight makes room."""
+        return not self.failed < self.allowed
+
+    @property
     def refusal(self) -> str:
         """Why nothing more is asked, and what to do: public counts only."""
-        return (
+        counts = (
             f"of the questions of this dataset {self.failed} failed after their charge and {self.pending} have no "
-            f"outcome yet or never got one, and {self.allowed} are allowed together. Nothing was charged. Its owner "
-            "finds out why, and then lifts it with `dither ledger ... --resume`; those in flight may also still end."
+            f"outcome, and {self.allowed} are allowed together. Nothing was charged. "
+        )
+        if self.is_used_up:
+            return f"{counts}It is stopped: its owner finds out why, and then lifts it with {_RESUME}."
+        return (
+            f"{counts}It is busy: those without an outcome are in flight elsewhere, or their process was ended. Ask "
+            f"again when they have ended; if none is at work, the owner lifts it with {_RESUME}."
         )
 
     def written(self) -> dict[str, int]:
@@ -97,6 +120,23 @@ class Failures:
         if not isinstance(counts, dict) or counts.keys() != set(_COUNTS) or not all(map(_is_count, counts.values())):
             raise LedgerError("an entry of the ledger has no readable count of failures. Run verify().")
         return cls(allowed, **counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The attempts of an account, and the youngest of those that have no outcome."""
+
+    failures: Failures
+    youngest: Entry | None
+
+    @property
+    def may_end(self) -> bool:
+        """Whether an attempt without an outcome is young enough to be waited for, by the clocks of who wrote it and
+        who waits. They may differ, so nobody waits for longer than `WAIT_SECONDS` whatever this says."""
+        if self.youngest is None:
+            return False
+        began = datetime.fromisoformat(self.youngest.content["at"])
+        return datetime.now(UTC) - began < timedelta(seconds=WAIT_SECONDS)
 
 
 def check_allowance(allowed: Any) -> int:
@@ -118,11 +158,11 @@ def patience_ends() -> float:
     return time.monotonic() + WAIT_SECONDS
 
 
-def wait_for_room(state: Callable[[], Failures], deadline: float) -> None:
+def wait_for_room(state: Callable[[], Standing], deadline: float) -> None:
     """Look again and again, by reading, until one more attempt fits; refused when it cannot, or not in time."""
     pause = 0.001
-    while (found := state()).is_stopped:
-        if not found.failed < found.allowed or time.monotonic() > deadline:
-            raise TooManyFailures(found.refusal)
+    while (found := state()).failures.is_stopped:
+        if found.failures.is_used_up or not found.may_end or time.monotonic() > deadline:
+            raise TooManyFailures(found.failures.refusal)
         time.sleep(pause)
         pause = min(2 * pause, 0.1)

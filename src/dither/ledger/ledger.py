@@ -21,6 +21,7 @@ from dither.ledger.failures import (
     FAILED,
     FAILURES_ALLOWED,
     Failures,
+    Standing,
     check_allowance,
     patience_ends,
     wait_for_room,
@@ -187,7 +188,7 @@ class Ledger:
                 if charge.answer is not None or not awaits_outcome:
                     return charge
                 return self._attempted(connection, heads, charge)  # refused, it takes the charge back with it
-            wait_for_room(lambda: self.account(account).failures, deadline)
+            wait_for_room(lambda: self._standing(account), deadline)
 
     def _paid(
         self,
@@ -226,6 +227,11 @@ class Ledger:
         last = charge.entry if heads.last is None or heads.last.number < charge.entry.number else heads.last
         body = canonical({"charge": charge.entry.number, "failures": counts, "at": _now()})
         return replace(charge, attempt=self._store.append(connection, last, "attempt", charge.entry.account, body))
+
+    def _standing(self, account: str) -> Standing:
+        with self._store.reading() as connection:
+            failures = _failures(self._store.heads(connection, account))
+            return Standing(failures, self._store.youngest_pending(connection, account, failures.since))
 
     def keep(self, charge: Charge, answer: bytes) -> bytes:
         """Store what will be said under the charge's key, and give back what must be said: the first answer stored.

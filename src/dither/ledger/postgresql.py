@@ -5,9 +5,9 @@ What is relied on, and why it is enough: ledger.md, "PostgreSQL".
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Engine
@@ -30,14 +30,30 @@ are named with their schema, so that no table of a session (pg_temp) and no sche
 _USUAL: Final = "public"
 _FOUND: Final = """
     SELECT n.nspname, c.relname, c.relkind, c.relpersistence,
-           has_table_privilege(c.oid, 'SELECT')
+           has_table_privilege(c.oid, 'SELECT'),
+           ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a
+                 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relname = ANY (%(names)s) AND c.relpersistence <> 't'
+    WHERE c.relname = ANY (%(names)s) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't'
 """
+"""Relations that have rows: no index, sequence or type is part of a ledger, and no table of one session."""
+_TABLES: Final = ("r", "p")
+"""Tables and partitioned tables, as the catalogue calls them; the others are views or lie elsewhere."""
 _MAY_CREATE: Final = (
     "SELECT nspname FROM pg_catalog.pg_namespace "
     "WHERE nspname = ANY (%(names)s) AND has_schema_privilege(oid, 'CREATE') AND has_schema_privilege(oid, 'USAGE')"
 )
+
+
+class _Relation(NamedTuple):
+    """What the catalogue says of a relation that has the name of one of our tables."""
+
+    schema: str
+    name: str
+    kind: str
+    persistence: str
+    may_read: bool
+    columns: list[str]
 
 
 @dataclass
@@ -90,14 +106,14 @@ class PostgreSQLDatabase:
         connection.rollback()
         self._path = tuple(name for name in schemas if not name.startswith("pg_"))
 
-    def schema(self, connection: Connection, names: Collection[str]) -> str:
-        """Where the tables of these names are, in whichever schema of the database; if nowhere, where they belong.
+    def schema(self, connection: Connection, tables: Mapping[str, Collection[str]]) -> str:
+        """Where our tables, given with their columns, are, in whichever schema; if nowhere, where they belong.
 
         Roles with schemas of their own would else have a ledger, and a budget, each. Everybody may read the list of
         tables, so that one is found even by a role that may not look into it.
         """
-        found = connection.exec_driver_sql(_FOUND, {"names": list(names)}).all()
-        schemas = sorted({str(row[0]) for row in found})
+        named = [_Relation(*row) for row in connection.exec_driver_sql(_FOUND, {"names": list(tables)})]
+        schemas = sorted({each.schema for each in named if _is_ledger(each.schema, named, tables)})
         if not schemas:
             return self._home(connection)
         if len(schemas) > 1:
@@ -112,12 +128,13 @@ class PostgreSQLDatabase:
                 "not look into, and one database holds one ledger. If it is the role's, put that schema on its "
                 "search_path and grant it USAGE there."
             )
-        if any(kind != "r" or persistence != "p" for _, _, kind, persistence, _ in found):
+        found = [each for each in named if each.schema == schema]
+        if any(each.kind != "r" or each.persistence != "p" for each in found):
             raise LedgerError(f"the ledger {self.name} is not in ordinary tables. Restore it from a copy.")
-        if not all(may_read for *_, may_read in found):
+        if not all(each.may_read for each in found):
             raise LedgerError(
                 f"this role may not use the ledger {self.name} in the schema {schema}. Let the owner of its tables "
-                f"grant SELECT and INSERT on {' and '.join(sorted(names))}."
+                f"grant SELECT and INSERT on {' and '.join(sorted(tables))}."
             )
         return schema
 
@@ -170,3 +187,16 @@ class PostgreSQLDatabase:
     def cause(self, error: BaseException) -> str:
         """Why it failed, in words that hold no data."""
         return type(error).__name__
+
+
+def _is_ledger(schema: str, named: Sequence[_Relation], tables: Mapping[str, Collection[str]]) -> bool:
+    """Whether a schema has a ledger: all its tables, at least one of them no view; or one with all of our columns.
+
+    A stray relation of the name of one of ours, as another program may have made it, is no ledger. A ledger that lost
+    its small table of one number is one: its entries say what was spent, and a new one beside it would forget them.
+    """
+    here = [each for each in named if each.schema == schema and each.kind in _TABLES]
+    largest = max(tables, key=lambda name: len(tables[name]))
+    if any(each.name == largest and set(tables[largest]) <= set(each.columns) for each in here):
+        return True
+    return bool(here) and {each.name for each in named if each.schema == schema} == set(tables)

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -136,7 +136,7 @@ class SQLiteFile:
             )
         _patiently(lambda: connection.execute("SELECT name FROM sqlite_master").fetchall())  # opens the log's index
 
-    def schema(self, connection: Connection, names: Collection[str]) -> None:
+    def schema(self, connection: Connection, tables: Mapping[str, Collection[str]]) -> None:
         """A file has none."""
 
     def begin_writing(self, connection: Connection, *, synced: bool) -> None:

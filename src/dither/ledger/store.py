@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -68,6 +68,17 @@ _HEADS: Final = sql.select(*_COLUMNS).where(
 _KEYED: Final = sql.select(*_COLUMNS).where(
     _ACCOUNT, _entries.c.kind == sql.bindparam("kind"), _entries.c.key == sql.bindparam("key")
 )
+_outcomes = _entries.alias()
+_YOUNGEST_PENDING: Final = _NEWEST.where(
+    _ACCOUNT,
+    _entries.c.kind == "attempt",
+    _entries.c.number > sql.bindparam("since"),
+    ~sql.exists().where(
+        _outcomes.c.account == _entries.c.account,
+        _outcomes.c.kind == "outcome",
+        _outcomes.c.key == sql.cast(_entries.c.number, sql.Text),
+    ),
+)
 _NAMING: Final = _IN_ORDER.where(_entries.c.kind.in_(["budget", "source"]))
 _NAMING_OF_ACCOUNT: Final = _NAMING.where(_ACCOUNT)
 _INHERITED: Final[list[Engine]] = []
@@ -81,7 +92,7 @@ class Place(Protocol):
     def name(self) -> str: ...
     def is_there(self) -> bool: ...
     def engine(self) -> Engine: ...
-    def schema(self, connection: Connection, names: Collection[str]) -> str | None: ...
+    def schema(self, connection: Connection, tables: Mapping[str, Collection[str]]) -> str | None: ...
     def begin_writing(self, connection: Connection, *, synced: bool) -> None: ...
     def begin_reading(self, connection: Connection) -> None: ...
     def written(self, connection: Connection, *, synced: bool) -> None: ...
@@ -136,7 +147,8 @@ class Store:
 
     def _found(self, connection: Connection) -> int | None:
         """The version of the ledger that is there, if one is, and where its tables are."""
-        self._schema = self._place.schema(connection, list(_tables.tables))
+        columns = {name: table.columns.keys() for name, table in _tables.tables.items()}
+        self._schema = self._place.schema(connection, columns)
         return _version(self._named(connection), self._schema)
 
     def _named(self, connection: Connection) -> Connection:
@@ -225,6 +237,10 @@ class Store:
         """The entry of that kind that carries an idempotency key."""
         return _first(connection.execute(_KEYED, {"account": account, "kind": kind, "key": key}))
 
+    def youngest_pending(self, connection: Connection, account: str, since: int) -> Entry | None:
+        """The newest attempt after the entry `since` that has no outcome."""
+        return _first(connection.execute(_YOUNGEST_PENDING, {"account": account, "since": since}))
+
     def naming(self, connection: Connection, account: str | None = None) -> list[Entry]:
         """The entries that may name parts of sources: of one account, or of all."""
         if account is None:
@@ -263,7 +279,10 @@ def _version(connection: Connection, schema: str | None) -> int | None:
     if not present:
         return None
     if present != set(_tables.tables):
-        raise LedgerError("the ledger lacks one of its tables. Restore it from a copy.")
+        raise LedgerError(
+            f"the ledger lacks one of its tables, as there is only {' and '.join(sorted(present))}. Restore it from a "
+            "copy; or rename that one, if dither did not make it."
+        )
     versions = list(connection.execute(sql.select(_format.c.version)).scalars())
     if versions not in ([OLDER], [FORMAT]):
         raise LedgerError(
