@@ -28,7 +28,7 @@ COVERED = (
     "dither.adaptive",
     "dither.adjacency",
     "dither.engine.binning",
-    "dither.engine.functions",
+    "dither.engine.aggregate_functions",
     "dither.errors",
     "dither.estimators",
     "dither.estimators.stats",

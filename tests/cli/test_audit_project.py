@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from dither.audit.project import examination
-from dither.engine import drawing, needs
-from dither.engine.drawing import Drawing
+from dither.engine import noisy_groups, group_statistics
+from dither.engine.noisy_groups import Drawing
 from dither.engine.groups import counted
-from dither.engine.ranks import RankNoise
+from dither.engine.quantiles import RankNoise
 from dither.noise import DiscreteLaplace, add_integers, entropy
 from dither.plots import style
-from dither.tables import lattice, measure
-from dither.tables.bounded import BoundedTable
+from dither.tables import lattice, group_totals
+from dither.tables.bounded_table import BoundedTable
 from tests.cli.world import CITIES, Done, run, write_visits
 
 WRITTEN = """\
@@ -222,7 +222,7 @@ def test_a_full_disk_takes_the_picture_alone(monkeypatch: pytest.MonkeyPatch) ->
 
 def clamp_left_out(patch: pytest.MonkeyPatch) -> None:
     """Of a value, and of what a person's rows add up to."""
-    for module in (lattice, measure):
+    for module in (lattice, group_totals):
         patch.setattr(module, "between", lambda value, low, high: value)
 
 
@@ -252,12 +252,12 @@ def large_tables_fail(patch: pytest.MonkeyPatch) -> None:
             raise OverflowError
         return values
 
-    patch.setattr(drawing, "counted", counted_or_failed)
+    patch.setattr(noisy_groups, "counted", counted_or_failed)
 
 
 def noise_halved(patch: pytest.MonkeyPatch) -> None:
     """Where no tape sees it: the law that is said is the right one."""
-    patch.setattr(needs, "add_integers", lambda values, law: add_integers(values, DiscreteLaplace(law.scale / 2)))
+    patch.setattr(group_statistics, "add_integers", lambda values, law: add_integers(values, DiscreteLaplace(law.scale / 2)))
 
 
 def all_groups_shown(patch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dither.engine.common import Best, FoundValues
-from dither.engine.needs import Neighbour
-from dither.engine.ranks import Binned, Extreme, Ranks
+from dither.engine.most_common import Best, FoundValues
+from dither.engine.group_statistics import Neighbour
+from dither.engine.quantiles import Binned, Extreme, Ranks
 
 __all__ = ["check", "check_rows"]
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import dither as dp
 from dither.engine.aggregate import PEOPLE
-from dither.engine.needs import Added, Neighbour, selection_epsilon
+from dither.engine.group_statistics import Added, Neighbour, selection_epsilon
 from dither.engine.plan import Plan, planned
 from dither.engine.price import Price
-from dither.engine.ranks import Ranks
+from dither.engine.quantiles import Ranks
 from dither.errors import ParameterError
 from dither.noise import DiscreteLaplace
 from dither.tables import Column, Lattice

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.engine.needs import Neighbour
+from dither.engine.group_statistics import Neighbour
 from dither.tables import BoundedTable, Column
 from dither.tables.engines.duckdb import DuckDB
 from tests.engine.exact import exact_numbers, needs_of

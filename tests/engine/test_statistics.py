@@ -19,8 +19,8 @@ from scipy.stats import binom
 
 import dither as dp
 from dither.engine.groups import Groups
-from dither.engine.needs import Added, Neighbour
-from dither.engine.ranks import Binned, Extreme, RankNoise, Ranks
+from dither.engine.group_statistics import Added, Neighbour
+from dither.engine.quantiles import Binned, Extreme, RankNoise, Ranks
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.tables import Column, Lattice
 from tests.engine.conftest import Open

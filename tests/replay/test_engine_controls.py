@@ -14,11 +14,11 @@ import pytest
 import dither as dp
 from dither.audit.replay import replay
 from dither.audit.replay.calls import Recorder, Stream
-from dither.engine import common, drawing
+from dither.engine import most_common, noisy_groups
 from dither.errors import DitherError, EngineError, OverBudget, ParameterError
 from dither.noise._replay import recording
-from dither.tables import BoundedTable, Lattice, RowCount, Sum, reshaped
-from dither.tables.compiled import between
+from dither.tables import BoundedTable, Lattice, RowCount, Sum, row_operations
+from dither.tables.expression_compiler import between
 from dither.tables.engines.duckdb import DuckDB
 from dither.unit import Rows
 from tests.replay.apart import caught, replayed
@@ -77,24 +77,24 @@ def nobody_counts(patch: Patch) -> None:
 
 
 def no_threshold(patch: Patch) -> None:
-    def shown(self: drawing.Drawing, batch: pa.RecordBatch) -> pa.Table:
+    def shown(self: noisy_groups.Drawing, batch: pa.RecordBatch) -> pa.Table:
         noisy = {self._names[key]: self._noised(key, batch) for key in self._wholes}
-        return drawing._table(pa.Table.from_batches([batch]).select(list(self.keys)), noisy)
+        return noisy_groups._table(pa.Table.from_batches([batch]).select(list(self.keys)), noisy)
 
-    patch.setattr(drawing.Drawing, "_shown", shown)
+    patch.setattr(noisy_groups.Drawing, "_shown", shown)
 
 
 def no_threshold_of_values(patch: Patch) -> None:
-    def shown(self: common.FoundNoise, people: Any, values: pa.Array) -> list[tuple[int, object]]:
+    def shown(self: most_common.FoundNoise, people: Any, values: pa.Array) -> list[tuple[int, object]]:
         return [(int(count), value.as_py()) for count, value in zip(people, values, strict=True)]
 
-    patch.setattr(common.FoundNoise, "_shown", shown)
+    patch.setattr(most_common.FoundNoise, "_shown", shown)
 
 
 def several_partners(patch: Patch) -> None:
     """A public table in which a row finds two rows."""
-    joined = reshaped.joined
-    patch.setattr(reshaped, "_check_public", lambda known, on: None)
+    joined = row_operations.joined
+    patch.setattr(row_operations, "_check_public", lambda known, on: None)
     patch.setattr(
         "dither.engine.query.joined",
         lambda engine, table, public, on: joined(engine, table, pa.concat_tables([PLACES, PLACES]), on),
@@ -108,14 +108,14 @@ def one_group_moves(patch: Patch) -> None:
 
 def only_groups_with_rows(patch: Patch) -> None:
     """Public groups, but for those that have no rows."""
-    draw = drawing.Drawing.draw
+    draw = noisy_groups.Drawing.draw
 
-    def drawn(self: drawing.Drawing, answers: Any) -> pa.Table:
+    def drawn(self: noisy_groups.Drawing, answers: Any) -> pa.Table:
         first, *rest = map(list, answers)
         public = pa.Table.from_batches(first).select(list(self.keys))
         return draw(replace(self, public=public), [iter(each) for each in (first, *rest)])
 
-    patch.setattr(drawing.Drawing, "draw", drawn)
+    patch.setattr(noisy_groups.Drawing, "draw", drawn)
 
 
 WRONG: dict[str, tuple[str, str, Callable[[Patch], None], str]] = {

@@ -15,7 +15,7 @@ import pytest
 from dither.errors import EngineError
 from dither.tables import BoundedTable, Column, Lattice, People, RowCount, Sum, Values, col, if_else, with_values
 from dither.tables.engines import Engine
-from dither.tables.written import written_day, written_number
+from dither.tables.text_parsing import written_day, written_number
 from dither.unit import Person
 from tests.tables.asking import asked, opened, summed
 

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 import dither as dp
 from dither.errors import EngineError, ParameterError
 from dither.tables import BoundedTable, Column, RowCount, Values, open_source
-from dither.tables.engines import looked, parquet, progress
-from dither.tables.engines.fingerprint import Fingerprint
-from dither.tables.engines.paths import exact
+from dither.tables.engines import checked_files, parquet_files, progress
+from dither.tables.engines.file_fingerprint import Fingerprint
+from dither.tables.engines.duckdb_paths import exact
 from dither.unit import Person, Rows
 from tests.tables.asking import opened
 from tests.tables.footers import annotated, in_utc, local
@@ -302,7 +302,7 @@ def test_e63_what_opens_can_be_read(stored: str, column: pa.Array, tmp_path: Pat
         path.write_bytes(plain.read_bytes())
         annotated(path, **annotation)
         try:
-            parquet.check_values([Fingerprint.of(path)])
+            parquet_files.check_values([Fingerprint.of(path)])
         except (ParameterError, duckdb.Error):
             continue
         assert duckdb.connect().read_parquet(str(path)).aggregate("list(hash(c))").fetchall(), (stored, name)
@@ -317,7 +317,7 @@ def test_columns_that_cannot_fail_are_not_read(tmp_path: Path, monkeypatch: pyte
         asked.append(list(columns))
         return True
 
-    monkeypatch.setattr(parquet, "_is_read", noted)
+    monkeypatch.setattr(parquet_files, "_is_read", noted)
     path = tmp_path / "rows.parquet"
     tables = {
         "numbers": pa.table({"a": [1], "b": [1.5], "c": [True], "d": pa.array([1], pa.date32())}),
@@ -371,14 +371,14 @@ def test_e63_values_beyond_a_type_are_nobody_and_no_day(column: str, role: str) 
 def looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are looked at, from now on; notes are in a new folder, and files count as settled at once."""
     found: list[str] = []
-    look = parquet._look
+    look = parquet_files._look
 
     def told(connection: Any, file: Fingerprint) -> None:
         found.append(Path(file.path).name)
         look(connection, file)
 
-    monkeypatch.setattr(parquet, "_look", told)
-    monkeypatch.setattr(looked, "_SETTLED", 0)
+    monkeypatch.setattr(parquet_files, "_look", told)
+    monkeypatch.setattr(checked_files, "_SETTLED", 0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return found
 
@@ -423,7 +423,7 @@ def test_a_good_note_does_not_cover_a_file_with_its_times_set_back(looks: list[s
 def test_a_file_that_was_just_written_gets_no_note(
     looks: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looked, "_SETTLED", 10**12)
+    monkeypatch.setattr(checked_files, "_SETTLED", 10**12)
     path = tmp_path / "rows.parquet"
     _write(path, 1)
     for _ in range(2):

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither.errors import EngineError
-from dither.tables import kinds, open_source
-from dither.tables.kinds import text_kinds
-from dither.tables.written import written_day, written_number
+from dither.tables import text_kinds, open_source
+from dither.tables.text_kinds import text_kinds
+from dither.tables.text_parsing import written_day, written_number
 
 COLUMNS = {
     "number": ["1", "-2.5", "1e3", "", "n/a"],
@@ -92,9 +92,9 @@ def test_the_majority_is_that_of_an_oracle(values: list[str]) -> None:
     """And with two numbers more than the rest has values, no change of one row turns it."""
     count = Counter(_OF[value] for value in values)
     half = [kind for kind in ("number", "date", "truth") if 2 * count[kind] >= count.total()]
-    assert kinds._majority(values) == (half or ["text"])[0]
+    assert text_kinds._majority(values) == (half or ["text"])[0]
     if count["number"] >= count.total() - count["number"] + 2:
-        assert {kinds._majority([*values[:at], "word", *values[at + 1 :]]) for at in range(len(values))} == {"number"}
+        assert {text_kinds._majority([*values[:at], "word", *values[at + 1 :]]) for at in range(len(values))} == {"number"}
 
 
 def test_what_the_engine_says_is_not_told(tmp_path: Path) -> None:

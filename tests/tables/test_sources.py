@@ -35,7 +35,7 @@ from dither.tables import (
     open_source,
     with_values,
 )
-from dither.tables.engines import encoding, quotes
+from dither.tables.engines import encoding, csv_files
 from dither.unit import Person, Rows
 from tests.tables.asking import opened
 
@@ -253,13 +253,13 @@ _WELL_FORMED = re.compile(f"{_FIELD}([,\n]{_FIELD})*")
 @settings(max_examples=200)
 def test_quotes_are_read_as_the_grammar_says(content: str, chunk: int) -> None:
     with tempfile.NamedTemporaryFile() as file, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quotes, "_CHUNK", chunk)
+        patch.setattr(csv_files, "_CHUNK", chunk)
         Path(file.name).write_text(content + "\n")
         if _WELL_FORMED.fullmatch(content + "\n"):
-            assert quotes.is_one_line_each(Path(file.name), ",") == ('"' not in content)
+            assert csv_files.is_one_line_each(Path(file.name), ",") == ('"' not in content)
         else:
             with pytest.raises(ParameterError, match="not closed"):
-                quotes.is_one_line_each(Path(file.name), ",")
+                csv_files.is_one_line_each(Path(file.name), ",")
 
 
 def test_lines_without_quotes_are_read_in_parallel_with_the_same_result(tmp_path: Path) -> None:
@@ -267,10 +267,10 @@ def test_lines_without_quotes_are_read_in_parallel_with_the_same_result(tmp_path
     path = tmp_path / "rows.csv"
     block = "1,a\n2\n3,b,c\n\n4,\n" + 20 * "5,ddddddddddddddddddddddd\n"
     path.write_text("who,city\n" + 40_000 * block)
-    assert quotes.is_one_line_each(path, ",")
+    assert csv_files.is_one_line_each(path, ",")
     in_one = path.with_name("quoted.csv")
     in_one.write_text('who,"city"\n' + 40_000 * block)
-    assert not quotes.is_one_line_each(in_one, ",")
+    assert not csv_files.is_one_line_each(in_one, ",")
     assert _rows_of(path) == _rows_of(in_one) == 40_000 * 23
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from dither.cli.conditions import Conditions, day, public_value, sees_day
 from dither.cli.tokens import Reader
-from dither.engine import Bins, bins, functions
+from dither.engine import Bins, bins, aggregate_functions
 from dither.engine.aggregate import Aggregate
 from dither.errors import ParameterError
 from dither.exact import Number
@@ -26,12 +26,12 @@ Bounds = Mapping[str, tuple[Number, Number]]
 """The bounds of columns, for aggregates that do not say their own."""
 
 _WITHIN_BOUNDS: dict[str, Callable[..., Aggregate]] = {
-    "sum": functions.sum,
-    "mean": functions.mean,
-    "variance": functions.variance,
-    "std": functions.std,
-    "min": functions.min,
-    "max": functions.max,
+    "sum": aggregate_functions.sum,
+    "mean": aggregate_functions.mean,
+    "variance": aggregate_functions.variance,
+    "std": aggregate_functions.std,
+    "min": aggregate_functions.min,
+    "max": aggregate_functions.max,
 }
 _AGGREGATES = ("count", "count_people", "count_distinct", *_WITHIN_BOUNDS, "median", "quantile", "histogram", "top")
 
@@ -82,7 +82,7 @@ class _Aggregates:
         if verb in ("count", "count_people"):
             if reader.accept("("):
                 reader.expect(")")
-            return functions.count() if verb == "count" else functions.count_people()
+            return aggregate_functions.count() if verb == "count" else aggregate_functions.count_people()
         reader.expect("(")
         of = Conditions(reader).condition()
         if not (reader.sees(",") or reader.sees(")")):
@@ -93,14 +93,14 @@ class _Aggregates:
 
     def _of_column(self, verb: str, of: Expression) -> Aggregate:
         if verb == "count_distinct":
-            return functions.count_distinct(of)
+            return aggregate_functions.count_distinct(of)
         if verb == "histogram":
             self._reader.expect(",")
-            return functions.histogram(of, self._reader.listed(lambda: _edge(self._reader)))
+            return aggregate_functions.histogram(of, self._reader.listed(lambda: _edge(self._reader)))
         if verb == "top":
             return self._top(of)
         if verb == "median":
-            return functions.median(of, self._bounds(of), self._interval())
+            return aggregate_functions.median(of, self._bounds(of), self._interval())
         if verb == "quantile":
             return self._quantile(of)
         return _WITHIN_BOUNDS[verb](of, self._bounds(of))
@@ -109,7 +109,7 @@ class _Aggregates:
         reader = self._reader
         reader.expect(",")
         asked: Any = reader.listed(reader.number) if reader.sees("[") else reader.number()
-        return functions.quantile(of, asked, self._bounds(of), self._interval())
+        return aggregate_functions.quantile(of, asked, self._bounds(of), self._interval())
 
     def _top(self, of: Expression) -> Aggregate:
         reader = self._reader
@@ -118,7 +118,7 @@ class _Aggregates:
         if number.denominator != 1:
             reader.refuse("a whole number of values is expected before this")
         candidates = reader.listed(lambda: public_value(reader)) if reader.accept(",") else None
-        return functions.top(of, int(number), candidates)
+        return aggregate_functions.top(of, int(number), candidates)
 
     def _bounds(self, of: Expression) -> tuple[Number, Number]:
         """`, low, high`, or those that are known of the column."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dither.engine import Plan
-from dither.engine.order import Quantile, Top
+from dither.engine.distribution_aggregates import Quantile, Top
 from dither.exact import in_words, rounded
 
 __all__ = ["cell", "rows"]

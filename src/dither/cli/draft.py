@@ -16,7 +16,7 @@ from dither.errors import ParameterError
 from dither.exact import in_words, rational
 from dither.ledger.budget import Budget, amounts
 from dither.ledger.failures import FAILURES_ALLOWED
-from dither.tables.public import PublicColumn
+from dither.tables.public_columns import PublicColumn
 from dither.unit import Person
 
 __all__ = ["Draft", "toml_key", "written_column"]

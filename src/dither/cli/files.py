@@ -18,7 +18,7 @@ import typer
 from dither.cli.description import Description
 from dither.cli.screen import finite
 from dither.engine import Plan, TableRelease
-from dither.engine.order import Top
+from dither.engine.distribution_aggregates import Top
 from dither.errors import DitherError, EngineError, ParameterError
 
 __all__ = ["Files", "check_place", "write_table"]

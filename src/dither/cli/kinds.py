@@ -10,7 +10,7 @@ from typing import Final
 from dither.cli.draft import toml_key
 from dither.engine import Bins
 from dither.engine.aggregate import Aggregate, OfColumn
-from dither.engine.order import Spread
+from dither.engine.distribution_aggregates import Spread
 from dither.errors import ParameterError
 from dither.tables import Column, Expression
 from dither.tables.expression import ARITHMETIC, Operation

@@ -1,10 +1,10 @@
 """Query → plan → release."""
 
-from dither.engine.answer import TableRelease
+from dither.engine.table_release import TableRelease
 from dither.engine.binning import Bins, bins
-from dither.engine.certificate import Checked, check_certificate, read_certificate
+from dither.engine.certificate_check import Checked, check_certificate, read_certificate
 from dither.engine.dataset import Dataset
-from dither.engine.functions import (
+from dither.engine.aggregate_functions import (
     count,
     count_distinct,
     count_people,

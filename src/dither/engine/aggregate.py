@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.engine.needs import Need, Whole
+from dither.engine.group_statistics import Need, Whole
 from dither.exact import Number
 from dither.tables import SQUARE_BITS, Centred, Expression, Lattice, Measure, People, RowCount, Squares, Sum, Values
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from dither.accounting import compose
 from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Mean, Noisy
-from dither.engine.common import BestNoise, FoundValues
-from dither.engine.needs import Added, Need, Neighbour, Noise, Whole
+from dither.engine.most_common import BestNoise, FoundValues
+from dither.engine.group_statistics import Added, Need, Neighbour, Noise, Whole
 from dither.engine.price import Price
-from dither.engine.ranks import RankNoise
+from dither.engine.quantiles import RankNoise
 from dither.errors import ParameterError
 from dither.events import Composed, Event
 from dither.exact import Number, check, in_words, rational, rounded

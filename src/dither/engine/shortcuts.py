@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from dither.engine import functions
+from dither.engine import aggregate_functions
 from dither.engine.aggregate import Aggregate
-from dither.engine.answer import TableRelease
-from dither.engine.functions import Bounds
+from dither.engine.table_release import TableRelease
+from dither.engine.aggregate_functions import Bounds
 from dither.errors import ParameterError
 from dither.exact import Number
 from dither.mechanisms.released import Interval, Release
@@ -68,37 +68,37 @@ class Shortcuts(ABC):
 
     def count(self, **price: Any) -> Single:
         """How many rows there are."""
-        return self._all_rows(functions.count(), price)
+        return self._all_rows(aggregate_functions.count(), price)
 
     def count_people(self, **price: Any) -> Single:
         """How many persons there are."""
-        return self._all_rows(functions.count_people(), price)
+        return self._all_rows(aggregate_functions.count_people(), price)
 
     def count_distinct(self, of: str | Expression, **price: Any) -> Single:
         """How many different values a column has."""
-        return self._all_rows(functions.count_distinct(of), price)
+        return self._all_rows(aggregate_functions.count_distinct(of), price)
 
     def sum(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """The sum of a column whose values are clamped to `bounds`."""
-        return self._all_rows(functions.sum(of, bounds), price)
+        return self._all_rows(aggregate_functions.sum(of, bounds), price)
 
     def mean(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """The mean of a column whose values are clamped to `bounds`."""
-        return self._all_rows(functions.mean(of, bounds), price)
+        return self._all_rows(aggregate_functions.mean(of, bounds), price)
 
     def variance(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """The variance of a column whose values are clamped to `bounds`."""
-        return self._all_rows(functions.variance(of, bounds), price)
+        return self._all_rows(aggregate_functions.variance(of, bounds), price)
 
     def std(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """The standard deviation of a column whose values are clamped to `bounds`."""
-        return self._all_rows(functions.std(of, bounds), price)
+        return self._all_rows(aggregate_functions.std(of, bounds), price)
 
     def median(
         self, of: str | Expression, bounds: Bounds | None = None, interval_level: Number | None = None, **price: Any
     ) -> Single:
         """The middle of a column."""
-        return self._all_rows(functions.median(of, bounds, interval_level), price)
+        return self._all_rows(aggregate_functions.median(of, bounds, interval_level), price)
 
     def quantile(
         self,
@@ -109,20 +109,20 @@ class Shortcuts(ABC):
         **price: Any,
     ) -> Single:
         """Values below which given parts of the rows lie."""
-        return self._all_rows(functions.quantile(of, probability, bounds, interval_level), price)
+        return self._all_rows(aggregate_functions.quantile(of, probability, bounds, interval_level), price)
 
     def min(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """A place near the bottom of a column."""
-        return self._all_rows(functions.min(of, bounds), price)
+        return self._all_rows(aggregate_functions.min(of, bounds), price)
 
     def max(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
         """A place near the top of a column."""
-        return self._all_rows(functions.max(of, bounds), price)
+        return self._all_rows(aggregate_functions.max(of, bounds), price)
 
     def histogram(self, of: str | Expression, edges: Sequence[Any], **price: Any) -> Single:
         """How many rows lie in each of the public bins."""
-        return self._all_rows(functions.histogram(of, edges), price)
+        return self._all_rows(aggregate_functions.histogram(of, edges), price)
 
     def top(self, of: str | Expression, number: int, candidates: Sequence[Any] | None = None, **price: Any) -> Single:
         """The most common values of a column."""
-        return self._all_rows(functions.top(of, number, candidates), price)
+        return self._all_rows(aggregate_functions.top(of, number, candidates), price)

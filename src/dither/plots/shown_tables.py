@@ -8,7 +8,7 @@ from typing import Any
 
 from dither.engine import Plan, Single, TableRelease
 from dither.engine.aggregate import Aggregate, Count, OfColumn
-from dither.engine.order import CountDistinct, Quantile, Spread, Top
+from dither.engine.distribution_aggregates import CountDistinct, Quantile, Spread, Top
 from dither.exact import in_words
 from dither.plots.shown import Column, Shown, listed, plain
 

@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.compiled import different, missing_column, shown
+from dither.tables.expression_compiler import different, missing_column, shown
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import SEPARATED, DuckDB
-from dither.tables.engines.entry import refused_column
+from dither.tables.engines.sealed_entry import refused_column
 
 __all__ = ["Source", "arrow_table", "is_frame", "not_reserved", "open_source"]
 
@@ -41,7 +41,7 @@ class Source:
 
     engine: Engine
     table: ir.Table
-    """Its columns, entered (entry.py)."""
+    """Its columns, entered (sealed_entry.py)."""
     refused: Mapping[str, str]
     """The columns that did not enter, with their types."""
     identity: str

@@ -1,6 +1,6 @@
 """In a table with types a text is a text: it is not read as the number or the day that may be written there.
 
-Only files of separated values hold texts for want of types (written.py). Elsewhere a question that needs a number and
+Only files of separated values hold texts for want of types (text_parsing.py). Elsewhere a question that needs a number and
 finds a text is a mistake, and reading it would charge for an answer about missing values. Types and names decide, which
 are public; no row is looked at.
 """
@@ -13,7 +13,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from dither.errors import ParameterError
-from dither.tables.written import DAY, NUMBER
+from dither.tables.text_parsing import DAY, NUMBER
 
 __all__ = ["no_text_is_read"]
 

@@ -18,7 +18,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.engines.entry import ColumnType, Sealed, refused_column, seal
+from dither.tables.engines.sealed_entry import ColumnType, Sealed, refused_column, seal
 
 __all__ = ["BATCH_ROWS", "Engine", "builtin"]
 

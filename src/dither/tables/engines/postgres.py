@@ -17,9 +17,9 @@ from psycopg import sql
 from sqlglot import expressions as glot
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.compiled import ARITHMETIC_PREFIX
+from dither.tables.expression_compiler import ARITHMETIC_PREFIX
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
-from dither.tables.engines.entry import ColumnType
+from dither.tables.engines.sealed_entry import ColumnType
 from dither.tables.engines.postgres_relations import (
     Relation,
     check_collations,

@@ -22,7 +22,7 @@ import ibis
 import ibis.expr.datatypes as dt
 
 from dither.tables.engines.engine import builtin
-from dither.tables.engines.entry import LARGEST, SMALLEST, ColumnType, as_type, day, tame, text, truth, whole
+from dither.tables.engines.sealed_entry import LARGEST, SMALLEST, ColumnType, as_type, day, tame, text, truth, whole
 
 __all__ = ["COLUMN_TYPES", "LONGEST_TEXT"]
 

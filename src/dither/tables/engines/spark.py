@@ -15,7 +15,7 @@ from pyspark.logger import PySparkLogger
 
 from dither.errors import ParameterError
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
-from dither.tables.engines.entry import ColumnType, as_type, day, refused_column, tame, text, truth, whole
+from dither.tables.engines.sealed_entry import ColumnType, as_type, day, refused_column, tame, text, truth, whole
 
 __all__ = ["Spark"]
 

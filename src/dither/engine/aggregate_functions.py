@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from dither.engine.aggregate import Aggregate, Count, Mean, Total, Variance
 from dither.engine.binning import bins, expression
-from dither.engine.order import CountDistinct, Edge, Quantile, Spread, Top
+from dither.engine.distribution_aggregates import CountDistinct, Edge, Quantile, Spread, Top
 from dither.errors import ParameterError
 from dither.estimators.ranks import checked_probability
 from dither.exact import Number, check, rational

@@ -18,9 +18,9 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from dither.errors import ParameterError
-from dither.tables.engines.entry import SMALLEST, tame
+from dither.tables.engines.sealed_entry import SMALLEST, tame
 from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, Column, Expression, Literal, Operation
-from dither.tables.written import DAY, written_day, written_number
+from dither.tables.text_parsing import DAY, written_day, written_number
 
 __all__ = [
     "ARITHMETIC_PREFIX",
@@ -83,7 +83,7 @@ def few_steps(table: ir.Table) -> None:
 
 
 def kind_of(value: ir.Value) -> str:
-    """The kind of a value: whole, real, text, truth or date. Others do not enter (entry.py)."""
+    """The kind of a value: whole, real, text, truth or date. Others do not enter (sealed_entry.py)."""
     of = value.type()
     return next(kind for kind, test in _KINDS.items() if test(of))
 
@@ -94,7 +94,7 @@ def kinds_of(table: ir.Table) -> dict[str, str]:
 
 
 def number(value: ir.Value) -> Any:
-    """A tame double (entry.py); other kinds are refused. Whole numbers beyond 2^53 are rounded.
+    """A tame double (sealed_entry.py); other kinds are refused. Whole numbers beyond 2^53 are rounded.
 
     A text is the number that is written there, or NULL. A text that the question itself says is a mistake.
     """

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from dither.adjacency import ADD_REMOVE
 from dither.engine.groups import Groups, Wholes, counted
-from dither.engine.needs import Need, Neighbour, Noise, one_selection, selection_epsilon
+from dither.engine.group_statistics import Need, Neighbour, Noise, one_selection, selection_epsilon
 from dither.estimators.ranks import Target, quantile_sensitivity, quantile_target
 from dither.events import Composed, Event, Repeated
 from dither.mechanisms import Exponential

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from dither.engine.groups import Groups, Wholes, counted
-from dither.engine.needs import Need, Neighbour, Noise, Tally, one_selection, selection_epsilon
+from dither.engine.group_statistics import Need, Neighbour, Noise, Tally, one_selection, selection_epsilon
 from dither.errors import ParameterError
 from dither.events import Event, Repeated
 from dither.mechanisms import Histogram, TopK

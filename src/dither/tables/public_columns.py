@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither.errors import EngineError
-from dither.tables.compiled import kind_of, number, shown
+from dither.tables.expression_compiler import kind_of, number, shown
 from dither.tables.source import Source
 
 __all__ = ["PublicColumn", "public_columns"]

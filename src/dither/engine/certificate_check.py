@@ -3,7 +3,7 @@
 Without a ledger it is certain that the certificate is well formed, that its parts agree, and that what it says was done
 costs no more than it states: an upper bound on the cost of the event is at most the stated guarantee, so a promise that
 is too small is never accepted. That it *was* done, for which question and in which account, only the ledger knows.
-Each field is compared with its own part of the entry: `dither.engine.wording` takes question and unit apart.
+Each field is compared with its own part of the entry: `dither.engine.question_text` takes question and unit apart.
 
 It may come from a stranger, so the work is bounded: its text has at most 2,000,000 characters, its event is nested 32
 deep at most and its numbers have 1,250 bits at most, and 256 different releases are composed, on 2^24 points in all; 4
@@ -37,7 +37,7 @@ from dither.accounting import Composition, compose
 from dither.accounting.covering import is_in_reach, keeps_pair, keeps_rho, summed
 from dither.accounting.filters import pure_cost
 from dither.adjacency import Adjacency, name
-from dither.engine.wording import question_and_unit
+from dither.engine.question_text import question_and_unit
 from dither.errors import CertificateError, DitherError, LedgerError, ParameterError
 from dither.events import Event, GaussianNoise, from_json, to_json
 from dither.events.wire import strict_object

@@ -19,9 +19,9 @@ from typing import Any, Final
 import duckdb
 
 from dither.errors import ParameterError
-from dither.tables.engines.fingerprint import Fingerprint
-from dither.tables.engines.looked import is_remembered, remember
-from dither.tables.engines.paths import exact
+from dither.tables.engines.file_fingerprint import Fingerprint
+from dither.tables.engines.checked_files import is_remembered, remember
+from dither.tables.engines.duckdb_paths import exact
 from dither.tables.engines.progress import shown
 
 __all__ = ["AS_STORED", "check_values"]

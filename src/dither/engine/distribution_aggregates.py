@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from dither.engine.aggregate import Aggregate, Answer, Counting, Noisy, OfColumn
 from dither.engine.binning import Bins
-from dither.engine.common import Best, FoundValues
-from dither.engine.needs import Distinct, Need, Tally
-from dither.engine.ranks import Extreme, Ranks
+from dither.engine.most_common import Best, FoundValues
+from dither.engine.group_statistics import Distinct, Need, Tally
+from dither.engine.quantiles import Extreme, Ranks
 from dither.tables import Expression, Lattice
 
 __all__ = ["CountDistinct", "Edge", "Quantile", "Spread", "Top"]

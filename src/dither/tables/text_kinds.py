@@ -2,7 +2,7 @@
 
 Names and types of columns are taken as public. A file of separated values has no types, so its first lines must tell
 what a typed table says of itself. Nothing is read otherwise because of it: a text stays a text, and a single value that
-is no number stays missing (written.py). It serves to refuse a question that would be about missing values only.
+is no number stays missing (text_parsing.py). It serves to refuse a question that would be about missing values only.
 
 The look is at rows, and its outcome is outside of every account and has no noise. It is the kind of the majority, which
 one row changes where two kinds are level, and where hardly any line has a value: of a column with a single value it
@@ -18,7 +18,7 @@ from typing import Final
 
 from dither.errors import EngineError
 from dither.tables.source import Source
-from dither.tables.written import DAY, NUMBER
+from dither.tables.text_parsing import DAY, NUMBER
 
 __all__ = ["KINDS", "text_kinds"]
 

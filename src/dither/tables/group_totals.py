@@ -15,7 +15,7 @@ from typing import Any
 import ibis
 
 from dither.errors import ParameterError
-from dither.tables.compiled import between, clamped, number
+from dither.tables.expression_compiler import between, clamped, number
 from dither.tables.expression import Expression
 from dither.tables.lattice import SQUARE_BITS, Lattice
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from dither.engine.aggregate import PEOPLE
 from dither.engine.groups import Groups, counted
-from dither.engine.needs import Need, Whole
+from dither.engine.group_statistics import Need, Whole
 from dither.engine.plan import Plan
 from dither.noise.tape import answered, at_once
 from dither.tables import BoundedTable, ExactAggregate

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from dither.engine.aggregate import Answer, Count
-from dither.engine.drawing import part_column
-from dither.engine.needs import Added
+from dither.engine.noisy_groups import part_column
+from dither.engine.group_statistics import Added
 from dither.engine.plan import Plan
-from dither.engine.wording import question_and_unit
+from dither.engine.question_text import question_and_unit
 from dither.errors import MissingPackage, ParameterError
 from dither.events import to_json
 from dither.exact import Number, check, rational
