@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from dither.engine.groups import Groups
 from dither.engine.group_statistics import Need, Whole
+from dither.engine.groups import Groups
 from dither.tables import BoundedTable
 
 __all__ = ["exact_batches", "exact_numbers", "needs_of", "numbers_of"]

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dither.engine.most_common import Best, FoundValues
 from dither.engine.group_statistics import Neighbour
+from dither.engine.most_common import Best, FoundValues
 from dither.engine.quantiles import Binned, Extreme, Ranks
 
 __all__ = ["check", "check_rows"]

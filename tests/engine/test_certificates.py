@@ -166,7 +166,7 @@ def test_fields_that_are_added_taken_away_or_renamed(released: tuple[list[Certif
 
 
 def test_what_can_be_told_without_a_ledger(released: tuple[list[Certificate], Ledger]) -> None:
-    """The table at the top of engine/certificate_check.py, tried: a forger who has no ledger to fear may change the labels,
+    """The table at the top of engine/certificate_check.py, tried. A forger who has no ledger to fear may change labels,
     the question, the account and the entry, and may state a higher cost, but not a lower one."""
     certificate = released[0][0]
     assert WITHOUT_A_LEDGER.keys() == certificate.keys() - {"digest"}

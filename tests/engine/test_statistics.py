@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import dither as dp
-from dither.engine.groups import Groups
 from dither.engine.group_statistics import Added, Neighbour
+from dither.engine.groups import Groups
 from dither.engine.quantiles import Binned, Extreme, RankNoise, Ranks
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.tables import Column, Lattice

@@ -18,8 +18,8 @@ from dither.engine import most_common, noisy_groups
 from dither.errors import DitherError, EngineError, OverBudget, ParameterError
 from dither.noise._replay import recording
 from dither.tables import BoundedTable, Lattice, RowCount, Sum, row_operations
-from dither.tables.expression_compiler import between
 from dither.tables.engines.duckdb import DuckDB
+from dither.tables.expression_compiler import between
 from dither.unit import Rows
 from tests.replay.apart import caught, replayed
 from tests.replay.engine_cases import APART, CASES, PLACES

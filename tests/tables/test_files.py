@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 import dither as dp
 from dither.errors import EngineError, ParameterError
 from dither.tables import BoundedTable, Column, RowCount, Values, open_source
-from dither.tables.engines import checked_files, parquet_files, progress
-from dither.tables.engines.file_fingerprint import Fingerprint
+from dither.tables.engines import checked_files, parquet_files
 from dither.tables.engines.duckdb_paths import exact
+from dither.tables.engines.file_fingerprint import Fingerprint
 from dither.unit import Person, Rows
 from tests.tables.asking import opened
 from tests.tables.footers import annotated, in_utc, local
@@ -464,8 +464,8 @@ def test_without_a_folder_for_notes_files_are_looked_at_again(
 def test_the_bar_is_for_terminals_and_long_looks(
     is_seen: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "_PATIENCE", 0)
-    monkeypatch.setattr(progress, "_STEP", 0.001)
+    monkeypatch.setattr(parquet_files, "_PATIENCE", 0)
+    monkeypatch.setattr(parquet_files, "_STEP", 0.001)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_seen)
     asked = threading.Event()
 
@@ -473,7 +473,7 @@ def test_the_bar_is_for_terminals_and_long_looks(
         asked.set()
         return 0.5
 
-    with progress.shown("looking", share):
+    with parquet_files.progress_bar("looking", share):
         assert asked.wait(60) if is_seen else not asked.wait(0.1)
     assert capsys.readouterr().out == ""
 

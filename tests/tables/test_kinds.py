@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither.errors import EngineError
-from dither.tables import text_kinds, open_source
-from dither.tables.text_kinds import text_kinds
+from dither.tables import column_kinds, open_source
+from dither.tables.column_kinds import text_kinds
 from dither.tables.text_parsing import written_day, written_number
 
 COLUMNS = {
@@ -92,9 +92,11 @@ def test_the_majority_is_that_of_an_oracle(values: list[str]) -> None:
     """And with two numbers more than the rest has values, no change of one row turns it."""
     count = Counter(_OF[value] for value in values)
     half = [kind for kind in ("number", "date", "truth") if 2 * count[kind] >= count.total()]
-    assert text_kinds._majority(values) == (half or ["text"])[0]
+    assert column_kinds._majority(values) == (half or ["text"])[0]
     if count["number"] >= count.total() - count["number"] + 2:
-        assert {text_kinds._majority([*values[:at], "word", *values[at + 1 :]]) for at in range(len(values))} == {"number"}
+        assert {column_kinds._majority([*values[:at], "word", *values[at + 1 :]]) for at in range(len(values))} == {
+            "number"
+        }
 
 
 def test_what_the_engine_says_is_not_told(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from dither.tables import (
     open_source,
     with_values,
 )
-from dither.tables.engines import encoding, csv_files
+from dither.tables.engines import csv_files
 from dither.unit import Person, Rows
 from tests.tables.asking import opened
 
@@ -344,9 +344,9 @@ def test_c39_rows_of_another_encoding_are_in_no_question(bad: bytes, quote: byte
 @given(st.binary(max_size=8), st.integers(1, 4))
 def test_a_file_is_utf8_if_python_can_decode_it(content: bytes, chunk: int) -> None:
     with tempfile.NamedTemporaryFile() as file, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoding, "_CHUNK", chunk)
+        patch.setattr(csv_files, "_CHUNK", chunk)
         Path(file.name).write_bytes(content)
-        assert encoding.is_utf8(Path(file.name)) == (content.decode(errors="ignore").encode() == content)
+        assert csv_files.is_utf8(Path(file.name)) == (content.decode(errors="ignore").encode() == content)
 
 
 def test_wrong_sources() -> None:

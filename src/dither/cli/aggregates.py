@@ -14,7 +14,7 @@ from typing import Any
 
 from dither.cli.conditions import Conditions, day, public_value, sees_day
 from dither.cli.tokens import Reader
-from dither.engine import Bins, bins, aggregate_functions
+from dither.engine import Bins, aggregate_functions, bins
 from dither.engine.aggregate import Aggregate
 from dither.errors import ParameterError
 from dither.exact import Number

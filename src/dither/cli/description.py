@@ -24,8 +24,8 @@ from dither.guarantees import PureDP
 from dither.ledger import Account, Ledger
 from dither.ledger.budget import Budget
 from dither.tables import Expression, open_source
+from dither.tables.column_kinds import text_kinds
 from dither.tables.engines.duckdb import SEPARATED
-from dither.tables.text_kinds import text_kinds
 from dither.unit import TableUnit
 
 __all__ = ["Asked", "Description", "is_there"]

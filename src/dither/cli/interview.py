@@ -18,7 +18,7 @@ from dither.exact import rational
 from dither.ledger.budget import Budget
 from dither.ledger.failures import FAILURES_ALLOWED, check_allowance
 from dither.tables import missing_column, open_source
-from dither.tables.text_kinds import KINDS, text_kinds
+from dither.tables.column_kinds import KINDS, text_kinds
 from dither.tables.lattice import checked_bounds
 from dither.tables.public_columns import PublicColumn, public_columns
 

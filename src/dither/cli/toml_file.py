@@ -34,7 +34,7 @@ from dither.errors import ParameterError
 from dither.guarantees import ZCDP, ApproxDP, PureDP
 from dither.ledger.budget import Budget
 from dither.ledger.failures import check_allowance
-from dither.tables.text_kinds import KINDS
+from dither.tables.column_kinds import KINDS
 from dither.tables.lattice import checked_bounds
 from dither.unit import Person, Rows, TableUnit
 

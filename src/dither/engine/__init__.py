@@ -1,9 +1,5 @@
 """Query → plan → release."""
 
-from dither.engine.table_release import TableRelease
-from dither.engine.binning import Bins, bins
-from dither.engine.certificate_check import Checked, check_certificate, read_certificate
-from dither.engine.dataset import Dataset
 from dither.engine.aggregate_functions import (
     count,
     count_distinct,
@@ -19,9 +15,13 @@ from dither.engine.aggregate_functions import (
     top,
     variance,
 )
+from dither.engine.binning import Bins, bins
+from dither.engine.certificate_check import Checked, check_certificate, read_certificate
+from dither.engine.dataset import Dataset
 from dither.engine.plan import Plan
 from dither.engine.query import Query, Question
 from dither.engine.shortcuts import Single
+from dither.engine.table_release import TableRelease
 from dither.tables import col, if_else
 
 __all__ = [

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from dither.engine.aggregate import Aggregate, Answer, Counting, Noisy, OfColumn
 from dither.engine.binning import Bins
-from dither.engine.most_common import Best, FoundValues
 from dither.engine.group_statistics import Distinct, Need, Tally
+from dither.engine.most_common import Best, FoundValues
 from dither.engine.quantiles import Extreme, Ranks
 from dither.tables import Expression, Lattice
 

@@ -18,8 +18,8 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from dither.engine.groups import Groups, Wholes, counted
 from dither.engine.group_statistics import Need, Neighbour, Noise, Tally, one_selection, selection_epsilon
+from dither.engine.groups import Groups, Wholes, counted
 from dither.errors import ParameterError
 from dither.events import Event, Repeated
 from dither.mechanisms import Histogram, TopK

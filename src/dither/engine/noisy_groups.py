@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from dither.engine.aggregate import PEOPLE
-from dither.engine.groups import Groups, counted
 from dither.engine.group_statistics import Need, Whole
+from dither.engine.groups import Groups, counted
 from dither.engine.plan import Plan
 from dither.noise.tape import answered, at_once
 from dither.tables import BoundedTable, ExactAggregate

@@ -17,8 +17,8 @@ import numpy as np
 
 from dither.accounting import compose
 from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Mean, Noisy
-from dither.engine.most_common import BestNoise, FoundValues
 from dither.engine.group_statistics import Added, Need, Neighbour, Noise, Whole
+from dither.engine.most_common import BestNoise, FoundValues
 from dither.engine.price import Price
 from dither.engine.quantiles import RankNoise
 from dither.errors import ParameterError

@@ -38,8 +38,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dither.adjacency import ADD_REMOVE
-from dither.engine.groups import Groups, Wholes, counted
 from dither.engine.group_statistics import Need, Neighbour, Noise, one_selection, selection_epsilon
+from dither.engine.groups import Groups, Wholes, counted
 from dither.estimators.ranks import Target, quantile_sensitivity, quantile_target
 from dither.events import Composed, Event, Repeated
 from dither.mechanisms import Exponential

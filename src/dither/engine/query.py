@@ -10,16 +10,16 @@ from typing import Any
 import pyarrow as pa
 
 from dither.engine.aggregate import Aggregate, Count, Mean, Total
-from dither.engine.table_release import TableRelease
 from dither.engine.binning import Bins
-from dither.engine.noisy_groups import Drawing, questions
-from dither.engine.groups import check_values, crossed, fingerprint, public_keys
-from dither.engine.group_statistics import Need, Neighbour
 from dither.engine.distribution_aggregates import Edge
+from dither.engine.group_statistics import Need, Neighbour
+from dither.engine.groups import check_values, crossed, fingerprint, public_keys
+from dither.engine.noisy_groups import Drawing, questions
 from dither.engine.plan import Plan, planned
 from dither.engine.price import Price
-from dither.engine.shortcuts import Shortcuts, Single
 from dither.engine.question_text import charged_text, in_quotes
+from dither.engine.shortcuts import Shortcuts, Single
+from dither.engine.table_release import TableRelease
 from dither.errors import ParameterError
 from dither.exact import Number, once
 from dither.ledger import current_user

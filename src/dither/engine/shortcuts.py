@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from dither.engine import aggregate_functions
 from dither.engine.aggregate import Aggregate
-from dither.engine.table_release import TableRelease
 from dither.engine.aggregate_functions import Bounds
+from dither.engine.table_release import TableRelease
 from dither.errors import ParameterError
 from dither.exact import Number
 from dither.mechanisms.released import Interval, Release

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from dither.engine.aggregate import Answer, Count
-from dither.engine.noisy_groups import part_column
 from dither.engine.group_statistics import Added
+from dither.engine.noisy_groups import part_column
 from dither.engine.plan import Plan
 from dither.engine.question_text import question_and_unit
 from dither.errors import MissingPackage, ParameterError

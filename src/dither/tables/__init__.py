@@ -1,14 +1,14 @@
 """The only room that touches rows, and the only one that imports Ibis: dataset → bounded table → exact aggregate."""
 
 from dither.tables.bounded_table import BoundedTable, ExactAggregate
-from dither.tables.expression_compiler import different, few_steps, kinds_of, missing_column, shown, with_values
 from dither.tables.engines.sealed_entry import refused_column
 from dither.tables.expression import Column, Expression, col, columns_of, if_else
-from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
+from dither.tables.expression_compiler import different, few_steps, kinds_of, missing_column, shown, with_values
 from dither.tables.group_totals import Centred, Measure, People, RowCount, Squares, Sum, Values
+from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
 from dither.tables.row_operations import filtered, joined, one_row_each
 from dither.tables.source import Source, arrow_table, is_frame, not_reserved, open_source
-from dither.tables.typed import no_text_is_read
+from dither.tables.text_parsing import no_text_is_read
 
 __all__ = [
     "SQUARE_BITS",

@@ -26,13 +26,13 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import ParameterError
-from dither.tables.expression_compiler import clamped, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.engines import Engine
 from dither.tables.engines.sealed_entry import identity_of
 from dither.tables.expression import Expression
-from dither.tables.lattice import Lattice
+from dither.tables.expression_compiler import clamped, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.group_totals import Measure, Reduced
-from dither.tables.typed import no_text_is_read
+from dither.tables.lattice import Lattice
+from dither.tables.text_parsing import no_text_is_read
 from dither.unit import Person, TableUnit
 
 __all__ = ["BoundedTable", "ExactAggregate"]

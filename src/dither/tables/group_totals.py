@@ -15,8 +15,8 @@ from typing import Any
 import ibis
 
 from dither.errors import ParameterError
-from dither.tables.expression_compiler import between, clamped, number
 from dither.tables.expression import Expression
+from dither.tables.expression_compiler import between, clamped, number
 from dither.tables.lattice import SQUARE_BITS, Lattice
 
 __all__ = ["Centred", "Measure", "People", "Reduced", "RowCount", "Squares", "Sum", "Values"]

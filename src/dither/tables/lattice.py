@@ -21,8 +21,8 @@ import ibis
 
 from dither.errors import ParameterError
 from dither.exact import Number, rational
-from dither.tables.expression_compiler import between
 from dither.tables.engines.sealed_entry import LARGEST, SMALLEST
+from dither.tables.expression_compiler import between
 
 __all__ = ["SQUARE_BITS", "SUM_BITS", "Lattice"]
 

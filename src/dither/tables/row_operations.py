@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dither.errors import ParameterError
-from dither.tables.expression_compiler import different, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.engines import Engine
 from dither.tables.engines.sealed_entry import identity_of, tame
 from dither.tables.expression import LONGEST_TEXT, Expression
+from dither.tables.expression_compiler import different, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.lattice import Lattice
 from dither.tables.source import not_reserved
 

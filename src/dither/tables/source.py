@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.expression_compiler import different, missing_column, shown
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import SEPARATED, DuckDB
 from dither.tables.engines.sealed_entry import refused_column
+from dither.tables.expression_compiler import different, missing_column, shown
 
 __all__ = ["Source", "arrow_table", "is_frame", "not_reserved", "open_source"]
 

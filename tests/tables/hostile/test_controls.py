@@ -14,8 +14,8 @@ from dither.ledger import Ledger
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import DuckDB
 from dither.tables.engines.engine import builtin
-from dither.tables.engines.sealed_entry import ColumnType, as_type
 from dither.tables.engines.postgres import PostgreSQL
+from dither.tables.engines.sealed_entry import ColumnType, as_type
 from tests.tables.hostile.containers import CONTAINERS
 from tests.tables.hostile.search import tried, types_of
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from dither.engine import Bins, Plan, Query, Question
 from dither.engine.aggregate import Aggregate, OfColumn
-from dither.engine.groups import public_keys
 from dither.engine.distribution_aggregates import CountDistinct, Spread, Top
+from dither.engine.groups import public_keys
 from dither.exact import rational
 from dither.tables import Column, Expression
 from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, Literal, Operation

@@ -26,10 +26,10 @@ from dither.audit.project.mentioned import Inquiry
 from dither.audit.project.tables import Side
 from dither.audit.replay.calls import Difference
 from dither.engine import Dataset, Plan, Query, Question, TableRelease
+from dither.engine.group_statistics import Need, Whole
+from dither.engine.groups import Groups
 from dither.engine.most_common import Best, FoundValues
 from dither.engine.noisy_groups import Drawing, part_column
-from dither.engine.groups import Groups
-from dither.engine.group_statistics import Need, Whole
 from dither.events import Event
 from dither.guarantees import PureDP
 from dither.ledger import Entry, Ledger

@@ -1,11 +1,20 @@
-"""Does a file of separated values close its quotes? A quote that stays open would hide the lines of others.
+"""A file of separated values: does it close its quotes, and is it UTF-8 from end to end?
 
-One look at the bytes when the file is opened. Well-formed is what the writer of a file sees to, whatever the rows say,
-so refusing other files tells nothing of a row in a file that was written correctly (RFC 4180, section 2).
+Both are one look at the bytes when the file is opened.
+
+*Quotes.* A quote that stays open would hide the lines of others. Well-formed is what the writer of a file sees to,
+whatever the rows say, so refusing other files tells nothing of a row in a file that was written correctly (RFC 4180,
+section 2).
+
+*Encoding.* It decides how a file is read, not whether. DuckDB leaves out a line of which it reads a field that is no
+UTF-8, and keeps it where that field is not needed: the same line would count in one question and not in the next. So a
+file with such a line is read with all its fields for every question, and the line is in none. Nothing is refused: a
+garbled row takes itself away, and no other.
 """
 
 from __future__ import annotations
 
+import codecs
 import mmap
 from pathlib import Path
 from typing import Final
@@ -14,7 +23,7 @@ import numpy as np
 
 from dither.errors import ParameterError
 
-__all__ = ["is_one_line_each"]
+__all__ = ["is_one_line_each", "is_utf8"]
 
 _CHUNK: Final = 1 << 24
 _QUOTE: Final = ord('"')
@@ -55,3 +64,16 @@ def _is_well_formed(content: mmap.mmap, separator: str) -> bool:
             return False
         count += len(found)
     return count % 2 == 0
+
+
+def is_utf8(path: Path) -> bool:
+    """Whether every field is UTF-8: separators and line ends are ASCII, so the whole file is if all of them are."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                decoder.decode(chunk)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True

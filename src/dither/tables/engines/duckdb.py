@@ -13,14 +13,13 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import ParameterError
-from dither.tables.expression_compiler import different
-from dither.tables.engines.encoding import is_utf8
+from dither.tables.engines.csv_files import is_one_line_each, is_utf8
+from dither.tables.engines.duckdb_paths import exact
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
-from dither.tables.engines.sealed_entry import ColumnType, as_type, day, tame, text, truth, whole
 from dither.tables.engines.file_fingerprint import Fingerprint
 from dither.tables.engines.parquet_files import AS_STORED, check_values
-from dither.tables.engines.duckdb_paths import exact
-from dither.tables.engines.csv_files import is_one_line_each
+from dither.tables.engines.sealed_entry import ColumnType, as_type, day, tame, text, truth, whole
+from dither.tables.expression_compiler import different
 
 __all__ = ["SEPARATED", "DuckDB"]
 
@@ -161,7 +160,7 @@ class DuckDB(Engine):
     def _texts(self, paths: Sequence[Path], names: Sequence[str]) -> ir.Table:
         """Files of separated values. Only the header line decides how they are read, never the rows.
 
-        Every column is text (see text_parsing.py), an empty field is NULL. A line with too few fields is left out, and so is
+        Every column is text (text_parsing.py), an empty field is NULL. A line with too few fields is left out, as is
         one of more than two million bytes; of one with too many fields the rest is. Not strict, as a strict reader
         gives up on lines behind a stray return. In parallel only if each line is a row: a thread that starts inside of
         a quoted field takes its lines for rows, of whomever they name. Quotes that are not closed are refused

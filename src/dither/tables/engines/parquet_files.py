@@ -11,20 +11,21 @@ writer that follows the format sees to that whatever the rows hold, and then it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
 from dither.errors import ParameterError
-from dither.tables.engines.file_fingerprint import Fingerprint
 from dither.tables.engines.checked_files import is_remembered, remember
 from dither.tables.engines.duckdb_paths import exact
-from dither.tables.engines.progress import shown
+from dither.tables.engines.file_fingerprint import Fingerprint
 
-__all__ = ["AS_STORED", "check_values"]
+__all__ = ["AS_STORED", "check_values", "progress_bar"]
 
 AS_STORED: Final[Mapping[str, bool]] = {
     "hive_partitioning": False,  # a folder user_id=1 would replace the column user_id
@@ -67,6 +68,8 @@ _SETTINGS: Final = (
     "enable_progress_bar_print=false",
 )
 _KEPT: Final = "unused_columns"
+_PATIENCE: Final = 1.0
+_STEP: Final = 0.1
 
 
 def check_values(files: Sequence[Fingerprint]) -> None:
@@ -83,7 +86,7 @@ def check_values(files: Sequence[Fingerprint]) -> None:
             read += sum(file.size for file in now) * max(0.0, connection.query_progress()) / 100
             return float(read / max(1, sum(file.size for file in unknown)))
 
-        with shown("looking at the values of new files", share):
+        with progress_bar("looking at the values of new files", share):
             for file in unknown:
                 _look(connection, file)
                 file.check()
@@ -149,3 +152,31 @@ def _is_read(connection: Any, pattern: str, columns: Iterable[str]) -> bool:
     except (duckdb.Error, UnicodeDecodeError):  # its words hold the value, and may be no text themselves
         return False
     return True
+
+
+@contextmanager
+def progress_bar(what: str, share: Callable[[], float]) -> Iterator[None]:
+    """A bar on stderr that follows the share of the work done, while the work inside takes longer than a second."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+    watching = threading.Thread(target=_watch, args=(what, share, done), daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watching.join()
+
+
+def _watch(what: str, share: Callable[[], float], done: threading.Event) -> None:
+    if done.wait(_PATIENCE):
+        return
+    from rich.console import Console  # takes a while to load, and short work never needs it
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1.0)
+        while not done.wait(_STEP):
+            progress.update(task, completed=share())

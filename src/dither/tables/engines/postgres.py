@@ -17,9 +17,7 @@ from psycopg import sql
 from sqlglot import expressions as glot
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.expression_compiler import ARITHMETIC_PREFIX
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
-from dither.tables.engines.sealed_entry import ColumnType
 from dither.tables.engines.postgres_relations import (
     Relation,
     check_collations,
@@ -29,6 +27,8 @@ from dither.tables.engines.postgres_relations import (
     relation,
 )
 from dither.tables.engines.postgres_types import COLUMN_TYPES
+from dither.tables.engines.sealed_entry import ColumnType
+from dither.tables.expression_compiler import ARITHMETIC_PREFIX
 
 __all__ = ["PostgreSQL"]
 
