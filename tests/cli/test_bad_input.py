@@ -80,6 +80,11 @@ REFUSED = {
     "delta is above 1": (f"release visits.csv {FLAGS} --epsilon 0.1 --delta 2", 2, "delta"),
     "two prices": (f"release visits.csv {FLAGS} --epsilon 0.1 --rho 0.1", 2, "give the price as epsilon"),
     "no price": (f"release visits.csv {FLAGS}", 2, "--epsilon 0.5"),
+    "a ledger in memory": (
+        "release visits.csv --person user_id --agg n=count --budget-epsilon 1 --ledger :memory: --epsilon 0.1",
+        2,
+        "a ledger in memory is forgotten when the command ends",
+    ),
     "no unit": (f"release visits.csv --agg n=count {BUDGET} --epsilon 0.1", 2, "--person"),
     "two units": (f"release visits.csv {FLAGS} --rows add-remove --epsilon 0.1", 2, "--person"),
     "an unknown unit": (

@@ -39,15 +39,20 @@ def database(postgres_url: str) -> str:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def location(request: pytest.FixtureRequest) -> str:
-    """Each kind of place for a ledger in turn."""
+    """Each kind of durable place for a ledger in turn."""
+    return location_of(request)
+
+
+def location_of(request: pytest.FixtureRequest) -> str:
+    """Where the test's own database or file is."""
     if request.param == "sqlite":
         return str(request.getfixturevalue("folder") / "test.ledger")
     return str(request.getfixturevalue("database"))
 
 
-@pytest.fixture
-def ledger(location: str) -> Iterator[Ledger]:
+@pytest.fixture(params=["sqlite", "postgresql", "memory"])
+def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
     """A fresh ledger in each kind of place."""
-    ledger = Ledger(location)
+    ledger = Ledger(":memory:" if request.param == "memory" else location_of(request))
     yield ledger
     ledger.close()

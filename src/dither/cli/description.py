@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from dither.engine import Bins, Dataset, Plan, Query, Question
 from dither.engine.aggregate import Aggregate
 from dither.errors import LedgerError, ParameterError
 from dither.guarantees import PureDP
-from dither.ledger import Account, Ledger
+from dither.ledger import IN_MEMORY, Account, Ledger
 from dither.ledger.budget import Budget
 from dither.tables import Expression, open_source
 from dither.tables.column_kinds import text_kinds
@@ -129,6 +128,13 @@ class Description:
     looks_for_kinds: bool = False
     """Whether the first lines of a CSV file tell the kinds that were not said."""
 
+    def __post_init__(self) -> None:
+        if self.ledger is not None and Path(self.ledger).name == IN_MEMORY:
+            raise ParameterError(
+                "a ledger in memory is forgotten when the command ends, and the budget with it. "
+                "Name a file, such as --ledger visits.ledger."
+            )
+
     def question(self, name: str | None) -> tuple[str, Asked]:
         """The question of that name, or the only one."""
         if name is None and len(self.questions) == 1:
@@ -146,7 +152,7 @@ class Description:
         what the owner gave. The account is None if there is no ledger yet, or the dataset is not in it.
         """
         asked = list(questions)
-        with tempfile.TemporaryDirectory() as folder, self._opened(PureDP(1), Path(folder) / "plan.ledger") as data:
+        with self._opened(PureDP(1), IN_MEMORY) as data:
             found, identity = [each.planned(data) for each in asked], data.origin.door.account
         needed: dict[str, str] = {}
         for each in asked:

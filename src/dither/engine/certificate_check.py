@@ -20,6 +20,7 @@ of them may be known by bounds only.
 | `split` (of `dp.stats`) | adds up to the stated ε | the same |
 | `question`, `account` | text | those of the entry |
 | `ledger_entry` | text | number and hash of a charge, in a chain that verifies |
+| `ledger` | absent, or "in memory": then no ledger outlives the process | as the entry says |
 | `digest` | of all other fields | the same |
 """
 
@@ -57,6 +58,7 @@ Promise: TypeAlias = Budget | GaussianDP
 _ALWAYS: Final = {"dither_certificate", "version", "mechanism", "unit", "event", "guarantee", "digest"}
 _OF_ESTIMATES: Final = _ALWAYS | {"split"}
 _OF_TABLES: Final = _ALWAYS | {"question", "account", "ledger_entry"}
+_IN_MEMORY: Final = "in memory"
 _VERSION: Final = re.compile(r"[0-9]+(\.[0-9]+)*[a-z0-9.+]{0,40}")
 _KINDS: Final[dict[str, Callable[..., Promise]]] = {
     "PureDP": PureDP,
@@ -176,7 +178,7 @@ def _check_fields(content: dict[str, Any]) -> None:
             raise CertificateError(label, "must be a text that is not empty.")
     if not _VERSION.fullmatch(content["version"]):
         raise CertificateError("version", "must be a version such as 1.2.0.")
-    fields = _fields_of(content["mechanism"])
+    fields = _fields_of(content)
     if wrong := sorted(content.keys() ^ fields):
         verb = "is missing" if wrong[0] in fields else "does not belong to such a certificate"
         raise CertificateError(wrong[0], f"this field {verb}. Its fields: {', '.join(sorted(fields))}.")
@@ -184,10 +186,10 @@ def _check_fields(content: dict[str, Any]) -> None:
         raise CertificateError("digest", "it is not that of the other fields: one of them was changed.")
 
 
-def _fields_of(mechanism: str) -> set[str]:
-    if mechanism == "table":
-        return _OF_TABLES
-    return _OF_ESTIMATES if mechanism.startswith("stats.") else _ALWAYS
+def _fields_of(content: dict[str, Any]) -> set[str]:
+    if content["mechanism"] == "table":
+        return _OF_TABLES | ({"ledger"} if content.get("ledger") == _IN_MEMORY else set())
+    return _OF_ESTIMATES if content["mechanism"].startswith("stats.") else _ALWAYS
 
 
 def _event(says: Any) -> Event:
@@ -291,6 +293,7 @@ def _confirmed(content: dict[str, Any], checked: Checked, ledger: Ledger) -> Che
         "unit": unit == content["unit"],
         "event": charged["event"] == to_json(checked.event),
         "guarantee": read_budget(charged["cost"]) == checked.guarantee,
+        "ledger": entry.is_durable == ("ledger" not in content),
     }
     for part, is_same in agrees.items():
         if not is_same:

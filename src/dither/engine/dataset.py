@@ -26,7 +26,7 @@ class Dataset(Query):
     spent in all, a `PureDP`, `ApproxDP` or `ZCDP`; it is given once, and may be left out where the ledger has it.
     `failures_allowed`: how many questions may fail after their charge, or be in flight at once, before the owner has to
     look and resume (`dither ledger ... --resume`); it is given once, like the budget, and is 3 if nothing is said.
-    `ledger`: where it is written down what was spent, a path or a database URL.
+    `ledger`: where it is written down what was spent, a path or a database URL; ":memory:" is for tests and notebooks.
     `identity`: the name under which the budget is kept; frames in memory need one, others have one of their own.
     """
 

@@ -165,6 +165,7 @@ class TableRelease(Release):
             "guarantee": stated(self.guarantee),
             "account": self.entry.account,
             "ledger_entry": {"number": self.entry.number, "hash": self.entry.hash},
+            **({} if self.entry.is_durable else {"ledger": "in memory"}),
         }
 
 

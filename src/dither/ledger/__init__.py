@@ -7,5 +7,6 @@ The format and the proof of durability: ledger/ledger.md.
 from dither.ledger.entry import Entry, current_user
 from dither.ledger.failures import Failures
 from dither.ledger.ledger import Account, Charge, Ledger
+from dither.ledger.memory import IN_MEMORY
 
-__all__ = ["Account", "Charge", "Entry", "Failures", "Ledger", "current_user"]
+__all__ = ["IN_MEMORY", "Account", "Charge", "Entry", "Failures", "Ledger", "current_user"]

@@ -46,6 +46,11 @@ class Entry:
         """The body as a dictionary."""
         return parsed(self.body)
 
+    @property
+    def is_durable(self) -> bool:
+        """Whether this charge outlives its process: a ledger in memory says that it does not."""
+        return bool(self.content.get("durable", True))
+
 
 def current_user() -> str:
     """Who acts, as the operating system knows them; an empty text if it does not."""

@@ -62,6 +62,7 @@ class Ledger:
     """An append-only record of what was spent, at `location`: the path of a SQLite file, or postgresql://... .
 
     Where there is none, one is made, unless `create` is false: then that is an error.
+    ":memory:" is a new ledger in memory, for tests and notebooks: it is gone with the process.
 
     >>> import dither as dp, tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
@@ -78,6 +79,11 @@ class Ledger:
 
     def __init__(self, location: str | os.PathLike[str], *, create: bool = True) -> None:
         self._store = Store(location, create=create)
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether what is written outlives this process: not in memory."""
+        return self._store.is_durable
 
     def close(self) -> None:
         """Give back the connections. The ledger may be used again, and then opens new ones."""
@@ -206,6 +212,8 @@ class Ledger:
             return self._repeated(connection, before, body, key)
         balance = _balance(heads).after(cost)
         full = {**body, "spent": write_amounts(balance.spent), "charges": balance.charges, "by": by, "at": _now()}
+        if not self.is_durable:
+            full["durable"] = False
         if key is not None:
             full["key"] = key
         return Charge(self._store.append(connection, heads.last, "charge", account, canonical(full), key))

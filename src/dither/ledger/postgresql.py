@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Engine
@@ -61,6 +61,8 @@ class PostgreSQLDatabase:
     """The database at `url`."""
 
     url: sql.URL
+    is_durable: ClassVar = True
+    readers_hold_up_writers: ClassVar = False
     _path: tuple[str, ...] = field(default=(), init=False)
     """The schemas that the role looks into, as its connection says."""
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Engine
@@ -79,6 +79,8 @@ class SQLiteFile:
     path: Path
     _inode: Identity | None = field(default=None, init=False)
     _names_are_durable: bool = field(default=False, init=False)
+    is_durable: ClassVar = True
+    readers_hold_up_writers: ClassVar = False
 
     @property
     def name(self) -> str:

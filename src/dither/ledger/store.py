@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Engine
@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dither.errors import LedgerError, ParameterError
 from dither.ledger.entry import BEGINNING, Entry
+from dither.ledger.memory import IN_MEMORY, SQLiteMemory
 from dither.ledger.postgresql import PostgreSQLDatabase
 from dither.ledger.sqlite import SQLiteFile
 
@@ -88,6 +89,9 @@ _INHERITED: Final[list[Engine]] = []
 class Place(Protocol):
     """What a database must offer to hold a ledger."""
 
+    is_durable: ClassVar[bool]
+    readers_hold_up_writers: ClassVar[bool]
+
     @property
     def name(self) -> str: ...
     def is_there(self) -> bool: ...
@@ -115,7 +119,7 @@ class Heads:
 
 
 class Store:
-    """The table of entries at `location`: a path, or a URL that starts with postgresql://."""
+    """The table of entries at `location`: a path, a URL that starts with postgresql://, or ":memory:"."""
 
     def __init__(self, location: str | os.PathLike[str], *, create: bool = True) -> None:
         self._place = _place(location)
@@ -181,6 +185,11 @@ class Store:
         with self._speaking(), self._connected() as connection, connection.begin():
             self._place.begin_reading(connection)
             yield connection
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether what is written outlives this process."""
+        return self._place.is_durable
 
     def close(self) -> None:
         """Give back the connections of this process."""
@@ -250,11 +259,15 @@ class Store:
     @contextmanager
     def all(self) -> Iterator[Iterator[Row]]:
         """Every entry in order, after a check of what lies below the rows."""
-        with self.reading() as connection:
+        with ExitStack() as opened:
+            connection = opened.enter_context(self.reading())
             self._place.check(connection)
             streaming = connection.execution_options(stream_results=True, max_row_buffer=1000)
-            with streaming.execute(_IN_ORDER) as rows:
-                yield map(_read, rows)
+            rows: Iterable[Any] = opened.enter_context(streaming.execute(_IN_ORDER))
+            if self._place.readers_hold_up_writers:  # who looks at each entry may write the next
+                rows = list(rows)
+                opened.close()
+            yield map(_read, rows)
 
 
 def _first(rows: sql.CursorResult[Any]) -> Entry | None:
@@ -295,7 +308,11 @@ def _version(connection: Connection, schema: str | None) -> int | None:
 def _place(location: object) -> Place:
     text = os.fspath(location) if isinstance(location, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\x00" in text:
-        raise ParameterError("ledger must be the path of a file, or a URL that starts with postgresql://.")
+        raise ParameterError(
+            "ledger must be the path of a file, or a URL that starts with postgresql://; for tests, ':memory:'."
+        )
+    if text == IN_MEMORY:
+        return SQLiteMemory()
     if "://" not in text:
         return SQLiteFile(Path(text).resolve())
     try:
