@@ -1,4 +1,4 @@
-"""`python -m bench TOPIC [--json]`: measure ours and the peers in one run, and print the ratios.
+"""`python -m bench TOPIC [--json] [options of the topic]`: measure ours and the peers in one run, and print the ratios.
 
 A missed figure is said plainly in the table; it does not change the exit code.
 """
@@ -6,20 +6,25 @@ A missed figure is said plainly in the table; it does not change the exit code.
 import argparse
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bench import environment, table
+from bench.accuracy_options import Options
 from bench.row import Row
-from bench.topics import TOPICS
+from bench.topics import TOPICS, WITH_OPTIONS
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Side by side with the peers, as ratios.")
     parser.add_argument("topic", choices=sorted(TOPICS))
     parser.add_argument("--json", action="store_true", help="one JSON row per line")
-    options = parser.parse_args()
+    options, more = parser.parse_known_args()
+    if options.topic in WITH_OPTIONS:
+        Options.parsed(more)
+    elif more:
+        parser.error(f"unknown options: {' '.join(more)}")
     rows = []
-    for row in _measured(options.topic):
+    for row in _measured(options.topic, more):
         rows.append(row)
         if options.json:
             print(row.to_json(), flush=True)
@@ -28,8 +33,8 @@ def main() -> int:
     return 0
 
 
-def _measured(topic: str) -> Iterator[Row]:
-    command = [str(environment.PEERS.interpreter()), "-m", "bench.worker", topic]
+def _measured(topic: str, options: Sequence[str]) -> Iterator[Row]:
+    command = [str(environment.PEERS.interpreter()), "-m", "bench.worker", topic, *options]
     with subprocess.Popen(
         command, cwd=environment.ROOT, env=environment.variables(), stdout=subprocess.PIPE, text=True
     ) as worker:

@@ -1,65 +1,99 @@
-"""The topic `accuracy`: the 95th percentile of the error against the peers, like with like."""
+"""The topic `accuracy`: a gauntlet of data that nobody tuned for, both of our doors, and the peers beside.
 
-from collections.abc import Iterator
-from dataclasses import replace
+Settings are drawn by seed until the time is over: a question about a family of data, a number of records, ε, bounds, an
+adjacency. In each, everyone answers the same question about the same records, with the same public facts.
+"""
 
-import numpy as np
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
-from bench import ours_accuracy
-from bench.accuracy_case import CELLS, HIGH, Cell, Estimator, errors
+from bench import accuracy_report, ours_accuracy
+from bench.accuracy_case import QUESTIONS, Data, Setting, settings
+from bench.accuracy_options import Options
+from bench.accuracy_report import Outcome
+from bench.accuracy_runs import Contender, Measured, by_group, measure
+from bench.families import families, real_columns
+from bench.hindsight import best_clip
 from bench.peers import diffprivlib_accuracy, opendp_accuracy, pydp_accuracy
-from bench.progress import say
-from bench.row import Row, less_is_better, more_is_better
+from bench.progress import bar
+from bench.row import Row, less_is_better
 from bench.timing import samples_per_second
 
 PEERS = (diffprivlib_accuracy, opendp_accuracy, pydp_accuracy)
-MUCH_BETTER = 1 / 0.7
-TOO_WIDE = 1000
-MOST_GROWTH = 2.0
-SECONDS_LIMIT = 0.5
+LEAST_SECONDS, MOST_SECONDS = 0.15, 2.0
+"""CPU time for one contender in one setting: less in a short run, so that there are many settings."""
+SECONDS_LIMIT = 0.3
 VALUES = 10**6
 
 
-def rows() -> Iterator[Row]:
-    best: list[float] = []
-    for cell in CELLS:
-        found = list(_cell_rows(cell))
-        yield from found
-        best.append(min(row.ratio for row in found))
-    much = sum(ratio >= MUCH_BETTER for ratio in best)
-    yield more_is_better(
-        "cells with at most 0.7 times the best peer's error", ours=much, peer="half of the cells",
-        peer_value=len(best) / 2, asked=1.0, unit="cells",
-    )  # fmt: skip
-    for cell in CELLS:
-        yield _growth_row(cell)
+def rows(arguments: Sequence[str] = ()) -> Iterator[Row]:
+    options = Options.parsed(arguments)
+    outcomes = list(_outcomes(options))
+    yield from accuracy_report.rows(outcomes)
     yield _time_row()
 
 
-def _cell_rows(cell: Cell) -> Iterator[Row]:
-    say(f"{cell} ...")
-    ours = _percentile(cell, ours_accuracy.estimator(cell))
+def _outcomes(options: Options) -> Iterator[Outcome]:
+    start, end = time.monotonic(), 60 * options.minutes
+    seconds = min(max(options.minutes / 100, LEAST_SECONDS), MOST_SECONDS)
+    questions = [question for question in QUESTIONS if options.only in question.name]
+    memory = Path("/dev/shm")  # a ledger on disk would wait for it at each of many thousand charges
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None))
+        cells = stack.enter_context(open(options.cells, "w")) if options.cells else None
+        for number, setting in enumerate(settings(options.seed, [*families(options.seed), *real_columns()], questions)):
+            spent = time.monotonic() - start
+            if spent > end:
+                break
+            bar(spent / end, f"{number} settings, {setting}")
+            outcome = _outcome(setting, options.door, Path(folder), seconds)
+            if cells is not None:
+                cells.writelines(f"{_line(each)}\n" for each in outcome.measured)
+                cells.flush()
+            yield outcome
+    bar(1.0, "done")
+
+
+def _outcome(setting: Setting, door: str, folder: Path, seconds: float) -> Outcome:
+    data = Data.of(setting)
+    contenders = [each for each in _ours(data, folder) if door in ("", each.who)]
+    measured = [measure(each, data, seconds=seconds) for each in contenders]
+    measured += [measure(each, data, seconds=seconds) for each in _peers(data)]
+    for ledger in folder.iterdir():
+        ledger.unlink()
+    return Outcome(setting, measured, best_clip(data) if setting.question.name == "mean" else None)
+
+
+def _ours(data: Data, folder: Path) -> Iterator[Contender]:
+    yield ours_accuracy.stats(data)
+    if data.setting.question.clip:  # tables have no such option
+        yield ours_accuracy.dataset(data, folder)
+
+
+def _peers(data: Data) -> Iterator[Contender]:
+    """None of them gives an interval of a quantile, so none is beside ours where a part of ε pays for that."""
+    if data.setting.question.interval:
+        return
     for peer in PEERS:
-        theirs = peer.estimator(cell)
-        if theirs is not None:
-            value = _percentile(cell, theirs)
-            yield less_is_better(
-                f"{cell}: 95th percentile of the error", ours=ours, peer=peer.WHO, peer_value=value, asked=1.0, unit="",
-            )  # fmt: skip
+        estimator = peer.estimator(data.setting)
+        if estimator is not None:
+            yield by_group(peer.WHO, estimator, data)
 
 
-def _growth_row(cell: Cell) -> Row:
-    say(f"{cell}, bounds {TOO_WIDE} times too wide ...")
-    narrow = _percentile(cell, ours_accuracy.estimator(cell))
-    wide = _percentile(cell, ours_accuracy.estimator(replace(cell, high=TOO_WIDE * HIGH)))
-    return less_is_better(
-        f"{cell}: growth of our error with bounds {TOO_WIDE} times too wide", ours=wide / narrow, peer="limit",
-        peer_value=MOST_GROWTH, asked=1.0, unit="×",
-    )  # fmt: skip
-
-
-def _percentile(cell: Cell, estimator: Estimator) -> float:
-    return float(np.quantile(errors(cell, estimator), 0.95))
+def _line(measured: Measured) -> str:
+    setting = measured.setting
+    facts = {
+        "case": str(measured), "who": measured.who, "question": setting.question.name, "family": setting.family.name,
+        "n": setting.n, "epsilon": setting.epsilon, "widening": setting.widening, "change": setting.change,
+        "seed": setting.seed, "rmse": measured.rmse,
+    }  # fmt: skip
+    counted = ("runs", "percentile", "answers", "refused", "collapsed", "wild", "intervals", "covered", "holds_raw",
+               "half_width", "failure")  # fmt: skip
+    return json.dumps(facts | {name: getattr(measured, name) for name in counted}, ensure_ascii=False)
 
 
 def _time_row() -> Row:

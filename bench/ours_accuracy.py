@@ -1,22 +1,104 @@
-"""dither's estimators, in the same shape as the peers."""
+"""dither's two doors to an answer: `dp.stats` for arrays, `dp.Dataset` for tables."""
+
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import dither as dp
-from bench.accuracy_case import Cell, Estimator, Floats
+from bench.accuracy_case import CHOSEN, GROUPS, NAMES, Data, Question
+from bench.accuracy_runs import LEVEL, Answer, Contender
+from bench.families import Bounds, Floats
 from bench.timing import Work
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 
+STATS, DATASET = "dp.stats", "Dataset"
+_PLENTY = 10**9
 
-def estimator(cell: Cell) -> Estimator:
-    adjacency = ADD_REMOVE if cell.change == "add or remove" else REPLACE_ONE
-    bounds, epsilon = (0, cell.high), cell.epsilon
-    if cell.statistic == "mean":
-        return lambda data: float(dp.stats.mean(data, epsilon=epsilon, bounds=bounds, adjacency=adjacency).value)
-    if cell.statistic == "variance":
-        return lambda data: float(dp.stats.variance(data, epsilon=epsilon, bounds=bounds, adjacency=adjacency).value)
-    q = float(cell.statistic)
-    return lambda data: float(dp.stats.quantile(data, q, epsilon=epsilon, bounds=bounds, adjacency=adjacency).value)
+
+def stats(data: Data) -> Contender:
+    """Group by group with the whole ε, since nobody is in two groups."""
+    return Contender(STATS, lambda: _together([_estimate(part, data) for part in data.parts]), is_ours=True)
+
+
+def _estimate(part: Floats, data: Data) -> Answer:
+    setting, question = data.setting, data.setting.question
+    common: dict[str, Any] = {
+        "epsilon": setting.epsilon,
+        "adjacency": ADD_REMOVE if setting.change == "add or remove" else REPLACE_ONE,
+    }
+    release: Any
+    if question.statistic == "count":
+        release = dp.stats.count(part, **common)
+    elif question.statistic == "top":
+        release = dp.stats.top(part.astype(int), CHOSEN, categories=list(range(NAMES)), **common)
+        return Answer(np.asarray(release.value, dtype=np.float64))
+    elif question.statistic == "quantile":
+        level = LEVEL if question.interval else None
+        release = dp.stats.quantile(part, question.q, bounds=setting.bounds, interval_level=level, **common)
+    else:
+        function = getattr(dp.stats, question.statistic)
+        release = function(part, bounds=setting.bounds, clip=question.clip, **common)
+    if isinstance(release.value, dp.NoAnswer):
+        return Answer(np.array([np.nan]))
+    low, high = release.interval(LEVEL) if release.bars is not None else (None, None)
+    clip = release.found["clip"] if "found['clip']" in release.covers else None
+    return Answer(_array(release.value), _array(low), _array(high), clip)
+
+
+def _array(value: float | None) -> Any:
+    return None if value is None else np.array([value], dtype=np.float64)
+
+
+def _together(answers: list[Answer]) -> Answer:
+    """The groups side by side; they claim the raw value only if each of them does."""
+    if len(answers) == 1:
+        return answers[0]
+    low = [np.full(1, np.nan) if each.low is None else each.low for each in answers]
+    high = [np.full(1, np.nan) if each.high is None else each.high for each in answers]
+    return Answer(
+        np.concatenate([each.value for each in answers]), np.concatenate(low), np.concatenate(high), answers[0].clip
+    )
+
+
+def dataset(data: Data, folder: Path) -> Contender:
+    """One query over all groups; the ledger is a new file in `folder`."""
+    setting, question = data.setting, data.setting.question
+    whole = setting.family.whole or question.statistic == "top"
+    table = pa.table({"x": data.values.astype(np.int64) if whole else data.values, "group": data.groups})
+    source = dp.Dataset(
+        table,
+        unit=dp.Rows() if setting.change == "add or remove" else dp.Rows("replace"),
+        budget=dp.PureDP(_PLENTY),
+        ledger=str(folder / f"{setting.seed}.ledger"),
+        identity=f"setting {setting.seed}",
+    )
+
+    def ask() -> Answer:
+        rows = source.group_by("group", keys=list(range(GROUPS))) if question.is_grouped else source
+        answer = rows.agg(v=_aggregate(question, setting.bounds)).release(epsilon=setting.epsilon).to_arrow()
+        if question.statistic == "top":
+            return Answer(np.array(answer["v"][0].as_py(), dtype=np.float64))
+        columns = [_column(answer, name) if name in answer.column_names else None for name in ("v", "v_low", "v_high")]
+        return Answer(*columns)  # type: ignore[arg-type]
+
+    return Contender(DATASET, ask, is_ours=True)
+
+
+def _aggregate(question: Question, bounds: Bounds | None) -> Any:
+    if question.statistic == "count":
+        return dp.count()
+    if question.statistic == "top":
+        return dp.top("x", CHOSEN, candidates=list(range(NAMES)))
+    if question.statistic == "quantile":
+        return dp.quantile("x", question.q, bounds=bounds, interval_level=LEVEL if question.interval else None)
+    return {"sum": dp.sum, "mean": dp.mean, "variance": dp.variance}[question.statistic]("x", bounds=bounds)
+
+
+def _column(answer: pa.Table, name: str) -> Floats:
+    """A group without an answer is NULL, here NaN."""
+    return np.array(answer[name].to_pylist(), dtype=np.float64)
 
 
 def many_values(count: int) -> Work:

@@ -4,7 +4,7 @@ A topic is one module with a function `rows()` that yields `Row`s as they are me
 here and imported only in the worker, because the peers it imports are installed only there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 
 from bench.row import Row
@@ -23,6 +23,10 @@ CORES = {"groupby": 2}
 """Topics that are measured on more than one core."""
 
 
-def rows_of(topic: str) -> Iterator[Row]:
-    rows: Callable[[], Iterator[Row]] = import_module(TOPICS[topic]).rows
-    return rows()
+WITH_OPTIONS = {"accuracy"}
+"""Topics whose `rows` take a list of options from the command line."""
+
+
+def rows_of(topic: str, options: Sequence[str] = ()) -> Iterator[Row]:
+    rows: Callable[..., Iterator[Row]] = import_module(TOPICS[topic]).rows
+    return rows(options) if topic in WITH_OPTIONS else rows()

@@ -1,20 +1,20 @@
-"""diffprivlib: quantiles, mean and variance; one record is replaced, their number is public."""
+"""diffprivlib: quantiles, sum, mean and variance; one record is replaced, their number is public."""
 
 from importlib.metadata import version
 
 from diffprivlib import tools  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-from bench.accuracy_case import Cell, Estimator
+from bench.accuracy_case import Estimator, Setting
 
 WHO = f"diffprivlib {version('diffprivlib')}"
+MOMENTS = {"sum": tools.sum, "mean": tools.mean, "variance": tools.var}
 
 
-def estimator(cell: Cell) -> Estimator | None:
-    if cell.change != "replace":
+def estimator(setting: Setting) -> Estimator | None:
+    question = setting.question
+    if setting.change != "replace" or setting.bounds is None:
         return None
-    bounds, epsilon = (0.0, float(cell.high)), cell.epsilon
-    if cell.statistic == "mean":
-        return lambda data: float(tools.mean(data, epsilon=epsilon, bounds=bounds))
-    if cell.statistic == "variance":
-        return lambda data: float(tools.var(data, epsilon=epsilon, bounds=bounds))
-    return lambda data: float(tools.quantile(data, cell.statistic, epsilon=epsilon, bounds=bounds))
+    given = {"epsilon": setting.epsilon, "bounds": setting.bounds}
+    if question.statistic == "quantile":
+        return lambda data: float(tools.quantile(data, question.q, **given))
+    return lambda data: float(MOMENTS[question.statistic](data, **given))

@@ -1,4 +1,4 @@
-"""OpenDP: quantiles among candidates (a record is added or removed), mean and variance of a known number (replaced)."""
+"""OpenDP: counts, sums and names; quantiles among candidates; mean and variance of a known number of records."""
 
 from importlib.metadata import version
 from typing import Any
@@ -6,40 +6,60 @@ from typing import Any
 import numpy as np
 import opendp.prelude as dp  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-from bench.accuracy_case import HIGH, RECORDS, Cell, Estimator
+from bench.accuracy_case import CHOSEN, NAMES, Estimator, Setting
+from bench.families import Bounds
 
 dp.enable_features("contrib")
 
 WHO = f"OpenDP {version('opendp')}"
-GRID = 1000
-"""The distance between candidates for a quantile: one for each of a thousand steps of the bounds."""
+CANDIDATES = 1000
 
 
-def estimator(cell: Cell) -> Estimator | None:
-    if isinstance(cell.statistic, float):
-        return _quantile(cell) if cell.change == "add or remove" else None
-    return _moment(cell) if cell.change == "replace" else None
+def estimator(setting: Setting) -> Estimator | None:
+    statistic, is_replaced = setting.question.statistic, setting.change == "replace"
+    if statistic == "top":
+        return _top(setting)
+    if statistic == "count":
+        return _noisy(setting, dp.t.make_count(dp.vector_domain(dp.atom_domain(T=float)), dp.symmetric_distance()))
+    if setting.bounds is None:
+        return None
+    if statistic == "quantile":
+        return _quantile(setting, setting.bounds)
+    if statistic != "sum" and not is_replaced:
+        return None  # a mean or variance is that of a known number of records
+    atoms = dp.atom_domain(bounds=setting.bounds, nan=False)
+    space = dp.vector_domain(atoms, size=setting.n if is_replaced else None), dp.symmetric_distance()
+    made = {"sum": dp.t.make_sum, "mean": dp.t.make_mean, "variance": lambda *where: dp.t.make_variance(*where, ddof=0)}
+    return _noisy(setting, made[statistic](*space))
 
 
-def _quantile(cell: Cell) -> Estimator:
-    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
-    candidates = np.linspace(0, cell.high, HIGH // GRID + 1)
+def _noisy(setting: Setting, statistic: Any) -> Estimator:
+    measurement = _calibrated(setting, lambda scale: statistic >> dp.m.then_laplace(scale=scale))
+    return lambda data: float(measurement(data))
+
+
+def _calibrated(setting: Setting, chained: Any) -> Any:
+    """One record is added or removed, or one is removed and another added."""
+    return dp.binary_search_chain(chained, d_in=2 if setting.change == "replace" else 1, d_out=setting.epsilon)
+
+
+def _quantile(setting: Setting, bounds: Bounds) -> Estimator:
+    """Candidates at equal distances; they start at random, so that none lies on the truth by a choice of ours."""
+    low, high = bounds
+    start = np.random.default_rng([setting.seed, 4]).random()
+    candidates = low + (high - low) * (np.arange(CANDIDATES) + start) / CANDIDATES
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance(), dp.max_divergence()
 
     def chained(scale: float) -> Any:
-        space = domain, dp.symmetric_distance(), dp.max_divergence()
-        return dp.m.make_private_quantile(*space, candidates.tolist(), alpha=float(cell.statistic), scale=scale)
+        return dp.m.make_private_quantile(*space, candidates.tolist(), alpha=setting.question.q, scale=scale)
 
-    measurement = dp.binary_search_chain(chained, d_in=1, d_out=cell.epsilon)
-    return lambda data: float(measurement(data.tolist()))
+    measurement = _calibrated(setting, chained)
+    return lambda data: float(measurement(data))
 
 
-def _moment(cell: Cell) -> Estimator:
-    domain = dp.vector_domain(dp.atom_domain(bounds=(0.0, float(cell.high)), nan=False), size=RECORDS)
-    space = domain, dp.symmetric_distance()
-    statistic = dp.t.make_mean(*space) if cell.statistic == "mean" else dp.t.make_variance(*space, ddof=0)
-
-    def chained(scale: float) -> Any:
-        return statistic >> dp.m.then_laplace(scale=scale)
-
-    measurement = dp.binary_search_chain(chained, d_in=2, d_out=cell.epsilon)
-    return lambda data: float(measurement(data.tolist()))
+def _top(setting: Setting) -> Estimator:
+    """The largest of one noisy histogram."""
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.symmetric_distance()
+    histogram = dp.t.make_count_by_categories(*space, list(range(NAMES)), null_category=False)
+    measurement = _calibrated(setting, lambda scale: histogram >> dp.m.then_laplace(scale=scale))
+    return lambda data: np.argsort(measurement(data.astype(np.int64)))[::-1][:CHOSEN].tolist()

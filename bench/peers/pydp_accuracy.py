@@ -1,23 +1,23 @@
-"""PyDP: percentiles, bounded mean and variance; one record is added or removed."""
+"""PyDP: counts, percentiles, bounded sum, mean and variance; one record is added or removed."""
 
 from importlib.metadata import version
 
 from pydp.algorithms import laplacian  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-from bench.accuracy_case import Cell, Estimator
+from bench.accuracy_case import Estimator, Setting
 
 WHO = f"PyDP {version('python-dp')}"
+MOMENTS = {"sum": laplacian.BoundedSum, "mean": laplacian.BoundedMean, "variance": laplacian.BoundedVariance}
 
 
-def estimator(cell: Cell) -> Estimator | None:
-    if cell.change != "add or remove":
+def estimator(setting: Setting) -> Estimator | None:
+    question = setting.question
+    if setting.change != "add or remove" or setting.bounds is None or question.statistic == "top":
         return None
-    limits = {"lower_bound": 0.0, "upper_bound": float(cell.high), "dtype": "float"}
-    if cell.statistic == "mean":
-        return lambda data: float(laplacian.BoundedMean(epsilon=cell.epsilon, **limits).quick_result(data.tolist()))
-    if cell.statistic == "variance":
-        return lambda data: float(laplacian.BoundedVariance(epsilon=cell.epsilon, **limits).quick_result(data.tolist()))
-    q = float(cell.statistic)
-    return lambda data: float(
-        laplacian.Percentile(epsilon=cell.epsilon, percentile=q, **limits).quick_result(data.tolist())
-    )
+    if question.statistic == "count":
+        return lambda data: float(laplacian.Count(epsilon=setting.epsilon, dtype="float").quick_result(data.tolist()))
+    low, high = setting.bounds
+    given = {"epsilon": setting.epsilon, "lower_bound": low, "upper_bound": high, "dtype": "float"}
+    if question.statistic == "quantile":
+        return lambda data: float(laplacian.Percentile(percentile=question.q, **given).quick_result(data.tolist()))
+    return lambda data: float(MOMENTS[question.statistic](**given).quick_result(data.tolist()))
