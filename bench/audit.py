@@ -12,7 +12,7 @@ from bench.progress import say
 from bench.row import Row, less_is_better, more_is_better, none_allowed
 from dither.audit import Verdict, attack, support
 from dither.audit.attack.ours import CONTROLS
-from dither.audit.attack.target import Target
+from dither.audit.attack.target import AttackTarget
 from dither.audit.zoo import SPECIMENS, Specimen, additive, sparse_vectors
 from dither.guarantees import PureDP
 from dither.mechanisms import Laplace
@@ -103,7 +103,7 @@ def _scale_row() -> Row:
 def _precision_row() -> Row:
     say("the precision attack ...")
     start = time.process_time()
-    found = support(Target("floats", additive.laplace_float))
+    found = support(AttackTarget("floats", additive.laplace_float))
     seconds = time.process_time() - start
     name = f"precision attack on floating-point Laplace, {'seen' if found.has_leak else 'MISSED'}"
     asked = 1.0 if found.has_leak else NEVER

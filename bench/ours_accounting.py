@@ -54,7 +54,7 @@ def _event(release: Release) -> events.Event:
     elif release.kind == "Gaussian":
         event = events.GaussianNoise.of(rational(release.scale))
     else:
-        event = events.RandomizedResponse(keep=2 * rational(release.scale) - 1)
+        event = events.RandomizedAnswer(keep=2 * rational(release.scale) - 1)
     if release.sampling_rate < 1:
         return events.PoissonSampled(event, rational(release.sampling_rate))
     return event

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.entropy import Source
+from dither.noise.entropy import BitSource
 
 __all__ = ["Outcomes", "RecordedBits", "StreamEnded", "every_stream"]
 
@@ -54,7 +54,7 @@ class Outcomes:
         return reached <= probability <= reached + self.undecided
 
 
-def every_stream(draw: Callable[[Source], Hashable], longest: int, word_bits: int) -> Outcomes:
+def every_stream(draw: Callable[[BitSource], Hashable], longest: int, word_bits: int) -> Outcomes:
     """Run `draw` on all streams of at most `longest` bits; a stream is lengthened only when it was too short."""
     mass: dict[Hashable, Fraction] = defaultdict(Fraction)
     undecided = Fraction(0)

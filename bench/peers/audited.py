@@ -8,17 +8,17 @@ import pydp.algorithms.numerical_mechanisms as pydp  # type: ignore[import-not-f
 from diffprivlib import mechanisms  # type: ignore[import-not-found,import-untyped,unused-ignore]
 from numpy.typing import NDArray
 
-from dither.audit.attack.target import Target
+from dither.audit.attack.target import AttackTarget
 
 opendp.enable_features("contrib")
 
 
-def targets() -> list[Target]:
+def targets() -> list[AttackTarget]:
     """Each is asked for a real number of sensitivity 1."""
     return [
-        Target(f"OpenDP {version('opendp')}", _opendp),
-        Target(f"diffprivlib {version('diffprivlib')}", _diffprivlib),
-        Target(f"PyDP {version('python-dp')}", _pydp),
+        AttackTarget(f"OpenDP {version('opendp')}", _opendp),
+        AttackTarget(f"diffprivlib {version('diffprivlib')}", _diffprivlib),
+        AttackTarget(f"PyDP {version('python-dp')}", _pydp),
     ]
 
 

@@ -17,7 +17,7 @@ from scipy.special import bdtrc
 import dither as dp
 from bench.adaptive_attacks import ATTACKS, Naive, pure_noise
 from bench.adaptive_oracle import Size, covers
-from dither.adaptive.routes import GaussianNoise, Rounding, Splitting, UnionBound, rows_needed
+from dither.adaptive.routes import GaussianRoute, Rounding, Splitting, UnionBound, rows_needed
 from tests.statistical.fit import ALARM
 
 RUNS = 24
@@ -52,9 +52,9 @@ def test_naive_reuse_fails_where_the_oracle_does_not() -> None:
     assert sum(not covers(sample, ATTACKS["overfitting"], size) for sample in samples[:6]) == 0
 
 
-@pytest.mark.parametrize("route", [GaussianNoise, Splitting, Rounding, UnionBound])
+@pytest.mark.parametrize("route", [GaussianRoute, Splitting, Rounding, UnionBound])
 @pytest.mark.parametrize("queries", [1, 20])
-def test_the_rows_that_suffice_do_and_fewer_do_not(route: type[GaussianNoise], queries: int) -> None:
+def test_the_rows_that_suffice_do_and_fewer_do_not(route: type[GaussianRoute], queries: int) -> None:
     beta, asked = Fraction(1, 20), Fraction(1, 10)
     rows = rows_needed(route, asked, beta, queries)
     assert rows is not None
@@ -82,7 +82,7 @@ def test_the_bounds_of_exact_answers_are_those_of_hoeffding() -> None:
 
 
 def test_bounds_grow_with_queries_and_shrink_with_rows_and_beta() -> None:
-    for route in (GaussianNoise, Splitting, Rounding, UnionBound):
+    for route in (GaussianRoute, Splitting, Rounding, UnionBound):
         by_queries = [route.best(10**5, k, Fraction(1, 20)).error(Fraction(1, 20)) for k in (1, 3, 10, 100)]
         by_rows = [route.best(n, 10, Fraction(1, 20)).error(Fraction(1, 20)) for n in (10**6, 10**5, 10**4)]
         fixed = route.best(10**5, 10, Fraction(1, 20))

@@ -16,7 +16,7 @@ from flint import ctx
 import dither as dp
 from dither.adaptive.rules import NoisyRule, RoundedRule
 from dither.errors import OverBudget, ParameterError
-from dither.events import SparseVector
+from dither.events import SparseVectorRun
 from tests.contract.entropy_use import nothing_drawn
 from tests.oracle.transfers import largest_noise
 
@@ -158,7 +158,7 @@ def test_the_bound_of_noisy_comparisons_is_that_of_the_theorem() -> None:
     """T + ES(|ρ|) + ES(largest of k + B) + tanh(ε/4), from the scales of the noise alone."""
     rule = NoisyRule.best(40_000, Fraction(1, 10), 50, 2, BETA)
     comparisons = rule.sparse.event
-    assert isinstance(comparisons, SparseVector)
+    assert isinstance(comparisons, SparseVectorRun)
     one = float(comparisons.threshold_scale) * largest_noise("laplace", 1, 0.05)
     scale = float(comparisons.query_scale)
     many = scale * largest_noise("laplace", 52, 0.05)
@@ -179,6 +179,6 @@ def test_other_budgets_promise_no_more() -> None:
             sensitivity=Fraction(1, 40_000),
             adjacency=best.sparse.adjacency,
         )
-        assert isinstance(sparse.event, SparseVector)
+        assert isinstance(sparse.event, SparseVectorRun)
         mean = type(best.mean).laplace(40_000, sparse.event.query_scale)
         assert best.error(BETA) < NoisyRule(40_000, Fraction(1, 10), 50, 2, mean, sparse).error(BETA)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.adaptive import Answer
+from dither.adaptive import OracleAnswer
 from dither.errors import OverBudget, ParameterError
 from dither.mechanisms import Release
 from tests.contract.entropy_use import nothing_drawn
@@ -41,7 +41,7 @@ def half(x: Any) -> Any:
 def test_an_answer_is_a_release_with_two_intervals(method: str) -> None:
     asked = oracle(method=method)
     answer = asked.ask(half)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, OracleAnswer)
     assert isinstance(answer, Release)
     assert answer.certificate()["mechanism"] == "QueryMean"
     low, high = answer.interval()

@@ -26,7 +26,7 @@ from dither.audit import attack, support
 from dither.audit.attack.curve import Allowed, epsilon_at_least
 from dither.audit.attack.neighbours import FAMILIES, candidates
 from dither.audit.attack.outcomes import as_rows, lowest_bits
-from dither.audit.attack.target import Target
+from dither.audit.attack.target import AttackTarget
 from dither.audit.zoo.additive import gaussian_float, laplace_float
 from dither.errors import ParameterError
 from dither.noise import DiscreteLaplace, entropy
@@ -65,7 +65,7 @@ def test_what_does_not_depend_on_the_input_is_never_accused() -> None:
         lambda data, runs: ["ab"[int(x) % 2] for x in noise.release(np.zeros(runs, dtype=np.int64)).value],
         lambda data, runs: [None] * runs,
     ):
-        verdict = attack(Target("blind", answer), (0, 1), 0, samples=4_000, alpha=ALARM)
+        verdict = attack(AttackTarget("blind", answer), (0, 1), 0, samples=4_000, alpha=ALARM)
         assert not verdict.violated
         assert verdict.lower_bound == 0
 
@@ -259,7 +259,7 @@ def test_the_bound_is_at_the_claimed_delta() -> None:
     def tells(data: int, runs: int) -> Any:
         return np.where(entropy.current().words(runs) < 2**62, data, -1)
 
-    target, claim = Target("tells", tells), dp.ApproxDP(1, "1/4")
+    target, claim = AttackTarget("tells", tells), dp.ApproxDP(1, "1/4")
     bound = attack(target, (0, 1), claim=claim, samples=4_000, alpha=ALARM)
     assert (bound.delta, bound.lower_bound) == (Fraction(1, 4), 0)
     assert attack(target, (0, 1), claim=claim, delta=0, samples=4_000).lower_bound > 1
@@ -319,14 +319,14 @@ def test_the_witness_can_be_checked() -> None:
 
 @pytest.mark.parametrize("broken", [laplace_float, gaussian_float], ids=lambda broken: str(broken.__name__))
 def test_a01_textbook_samplers_in_floating_point_are_seen_at_once(broken: Any) -> None:
-    found = support(Target("float", broken))
+    found = support(AttackTarget("float", broken))
     assert found.has_leak
     assert found.grids[0] < found.grids[1]
     assert found.verdict.samples <= 20_000
 
 
 def test_a01_numbers_in_a_list_are_looked_at_too() -> None:
-    found = support(Target("list", lambda data, runs: [[0.5, float(x)] for x in laplace_float(data, runs)]))
+    found = support(AttackTarget("list", lambda data, runs: [[0.5, float(x)] for x in laplace_float(data, runs)]))
     assert found.has_leak
 
 
@@ -427,10 +427,10 @@ def test_what_cannot_be_run_is_refused() -> None:
     with pytest.raises(ParameterError, match="function of one input"):
         attack(3, (0, 1))
     with pytest.raises(ParameterError, match="one answer for each"):
-        attack(Target("short", lambda data, runs: [1]), (0, 1))
+        attack(AttackTarget("short", lambda data, runs: [1]), (0, 1))
 
     with pytest.raises(ParameterError, match="one answer for each"):
-        attack(Target("single", lambda data, runs: 1.0), (0, 1))
+        attack(AttackTarget("single", lambda data, runs: 1.0), (0, 1))
     with pytest.raises(ParameterError, match="pair"):
         support(_laplace(1), "real")
 

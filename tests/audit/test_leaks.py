@@ -21,7 +21,7 @@ from dither.audit.attack.events import propose
 from dither.audit.attack.outcomes import as_rows
 from dither.audit.attack.readings import Entries
 from dither.audit.attack.relations import relations
-from dither.audit.attack.target import Target
+from dither.audit.attack.target import AttackTarget
 from dither.guarantees import PureDP
 from tests.audit.leaks import LEAKS, Leak, _mask, _noise, _unit
 from tests.statistical.fit import ALARM
@@ -31,7 +31,7 @@ RUNS = 3_000
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_e62_a_leak_of_probability_one_is_found(name: str) -> None:
-    verdict = attack(Target(name, LEAKS[name]), (10, 11), 1, samples=RUNS)
+    verdict = attack(AttackTarget(name, LEAKS[name]), (10, 11), 1, samples=RUNS)
     assert verdict.violated
     assert str(verdict.witness.event)
 
@@ -40,14 +40,14 @@ def test_e62_a_leak_of_probability_one_is_found(name: str) -> None:
 def test_without_the_leak_nobody_is_accused(name: str) -> None:
     """The same answers, of the same count on both sides."""
     many = LEAKS[name]
-    verdict = attack(Target(name, lambda data, runs: many(10, runs)), (0, 1), 0, samples=1_000, alpha=ALARM)
+    verdict = attack(AttackTarget(name, lambda data, runs: many(10, runs)), (0, 1), 0, samples=1_000, alpha=ALARM)
     assert not verdict.violated
     assert verdict.lower_bound == 0
 
 
 def test_alarms_are_as_rare_as_alpha_says() -> None:
     """All of them once at alpha = 0.2, where nothing leaks: more than 25 alarms in 43 have a chance below 1e-8."""
-    attacks = [Target(name, _of_ten(many)) for name, many in LEAKS.items()]
+    attacks = [AttackTarget(name, _of_ten(many)) for name, many in LEAKS.items()]
     most = int(binom.isf(1e-8, len(attacks), 0.2))
     assert most < len(attacks)
     assert sum(attack(each, (0, 1), 0, samples=500, alpha="0.2").violated for each in attacks) <= most
@@ -71,7 +71,7 @@ HIDDEN = {
 @pytest.mark.parametrize("name", HIDDEN)
 def test_what_a_relation_may_tell_is_measured(name: str) -> None:
     """A true ε of 1: no claim of 1 is called violated, and one of 0.8 is."""
-    hidden = Target(name, HIDDEN[name])
+    hidden = AttackTarget(name, HIDDEN[name])
     true = attack(hidden, (0, 1), 1, samples=20_000, alpha=ALARM)
     assert not true.violated
     assert 0.7 < true.lower_bound <= 1

@@ -21,7 +21,7 @@ from dither.audit.attack.hunt import _fewer, _sides, proved
 from dither.audit.attack.outlook import Outlook
 from dither.audit.attack.readings import Cells, Entries, Reading, distinct, table
 from dither.audit.attack.scores import scores
-from dither.audit.attack.target import Target
+from dither.audit.attack.target import AttackTarget
 from dither.noise import entropy
 
 NUMBERS = st.one_of(st.sampled_from([0.0, -0.0, 1.0, math.nan, math.inf, -math.inf]), st.floats(-9, 9, width=16))
@@ -215,7 +215,7 @@ def test_no_more_runs_than_asked_for() -> None:
         made[data] += runs
         return data + _uniform(runs, 1)
 
-    verdict = attack(Target("counted", counted), (0, 1), 1, samples=5_000)
+    verdict = attack(AttackTarget("counted", counted), (0, 1), 1, samples=5_000)
     assert max(made.values()) <= 5_000 + 4
     assert verdict.samples == pytest.approx(max(made.values()), abs=400)
 

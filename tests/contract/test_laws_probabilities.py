@@ -17,11 +17,11 @@ from dither.exact import Ball, Number, ball, precision
 from dither.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
+    DiscreteStaircase,
     Geometric,
     Gumbel,
     Law,
     PowerLaw,
-    Staircase,
     Steepest,
     StudentT,
 )
@@ -55,10 +55,10 @@ SMALL: list[Law] = [
     Gumbel("0.05"),
     Gumbel("0.7"),
     Gumbel(11),
-    Staircase(1, 1, 1),
-    Staircase(7, "0.4", 3),
-    Staircase(5, 3, 5),
-    Staircase(6, "0.1", 1),
+    DiscreteStaircase(1, 1, 1),
+    DiscreteStaircase(7, "0.4", 3),
+    DiscreteStaircase(5, 3, 5),
+    DiscreteStaircase(6, "0.1", 1),
 ]
 WIDE: list[Law] = [
     make(scale)
@@ -72,7 +72,7 @@ WIDE: list[Law] = [
         lambda scale: PowerLaw(scale, "2.7"),
         lambda scale: StudentT(scale, 3),
         lambda scale: Steepest(scale, 4),
-        lambda scale: Staircase(max(1, int(scale)), 1, max(1, int(scale) // 3)),
+        lambda scale: DiscreteStaircase(max(1, int(scale)), 1, max(1, int(scale) // 3)),
     )
 ]
 LAWS = SMALL + WIDE
@@ -91,7 +91,7 @@ def size(law: Law) -> int:
     match law:
         case DiscreteGaussian():
             return max(1, int(float(law.variance) ** 0.5))
-        case Staircase():
+        case DiscreteStaircase():
             return law.sensitivity
         case Geometric() | DiscreteLaplace() | Gumbel() | PowerLaw() | StudentT() | Steepest():
             return max(1, int(law.scale))
@@ -234,7 +234,7 @@ MAKERS: dict[str, Callable[[Any], Law]] = {
     "Steepest, index": lambda bad: Steepest(2, bad),
     "StudentT, scale": lambda bad: StudentT(bad, 2),
     "StudentT, degrees": lambda bad: StudentT(2, bad),
-    "Staircase, 1/epsilon": lambda bad: Staircase(3, 1 / Fraction(bad) if bad is TOO_LARGE else bad, 1),
+    "DiscreteStaircase, 1/epsilon": lambda bad: DiscreteStaircase(3, 1 / Fraction(bad) if bad is TOO_LARGE else bad, 1),
 }
 
 
@@ -254,7 +254,7 @@ def test_a_power_law_needs_a_finite_sum(gamma: Number) -> None:
 @pytest.mark.parametrize(("sensitivity", "step"), [(0, 1), (3, 0), (3, 4), (True, 1), (3, True), (2.5, 1), (-3, 1)])
 def test_a_staircase_needs_whole_stairs(sensitivity: int, step: int) -> None:
     with pytest.raises(ParameterError):
-        Staircase(sensitivity, 1, step)
+        DiscreteStaircase(sensitivity, 1, step)
 
 
 @pytest.mark.parametrize(
@@ -270,8 +270,8 @@ def test_a_staircase_needs_whole_stairs(sensitivity: int, step: int) -> None:
         StudentT("7e200", 3),
         Steepest("1e-60", 2),
         Steepest("7e200", 64),
-        Staircase(10**60, "1e-200", 10**59),
-        Staircase(10**60, "1e59", 1),
+        DiscreteStaircase(10**60, "1e-200", 10**59),
+        DiscreteStaircase(10**60, "1e59", 1),
     ],
     ids=str,
 )

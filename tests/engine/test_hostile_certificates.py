@@ -18,7 +18,7 @@ from dither.events import (
     GaussianNoise,
     LaplaceNoise,
     PoissonSampled,
-    RandomizedResponse,
+    RandomizedAnswer,
     Repeated,
     SmoothNoise,
     StaircaseNoise,
@@ -84,7 +84,7 @@ HOSTILE: dict[str, Event] = {
     "one of two, twenty different": Composed(
         tuple(Either(GaussianNoise(Fraction(1000 + at)), whole(1000 + at)) for at in range(20))
     ),
-    "10^17 answers": Composed(tuple(Repeated(RandomizedResponse(Fraction(1, 2), 10**17 + at), 9) for at in range(99))),
+    "10^17 answers": Composed(tuple(Repeated(RandomizedAnswer(Fraction(1, 2), 10**17 + at), 9) for at in range(99))),
     "99 staircases": Composed(tuple(Repeated(StaircaseNoise(ONE, Fraction(1, 3 + at)), 99) for at in range(99))),
     "40 smooth noises": Composed(tuple(SmoothNoise("laplace", Fraction(1, 10 + at), Fraction(30)) for at in range(40))),
 }

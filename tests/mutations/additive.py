@@ -99,8 +99,8 @@ MUTATIONS = [
     # Staircase
     Mutation(
         "mechanisms/staircase.py",
-        "law = StaircaseLaw.best(steps, self.epsilon)",
-        "law = StaircaseLaw.best(steps, self.epsilon * 2)",
+        "law = DiscreteStaircase.best(steps, self.epsilon)",
+        "law = DiscreteStaircase.best(steps, self.epsilon * 2)",
         _ADDITIVE,
     ),
 ]

@@ -120,8 +120,8 @@ MUTATIONS = [
         ("workloads/queries.py", "lengths + lengths[column] - 2 * inner", "lengths + lengths[column] - inner"),
         ("workloads/ranges.py", "holding[cell:] - 2 * both[cell:]", "holding[cell:] - both[cell:]"),
         ("workloads/marginals.py", "return 2 * sum(size > 1", "return sum(size > 1"),
-        ("estimators/planning.py", "Fraction(far) / known.accuracy)", "Fraction(far) / known.accuracy / 2)"),
-        ("estimators/planning.py", "sensitivity_squared=queries, epsilon", "sensitivity_squared=2 * queries, epsilon"),
+        ("estimators/solving.py", "Fraction(far) / known.accuracy)", "Fraction(far) / known.accuracy / 2)"),
+        ("estimators/solving.py", "sensitivity_squared=queries, epsilon", "sensitivity_squared=2 * queries, epsilon"),
         # C3, C30: composition
         ("accounting/dominate.py", "(1 if event.monotone else 2) * event.max_above", "event.max_above"),
         ("mechanisms/sparse_vector.py", "return (1 if self.monotone else 2) * self.max_above", "return self.max_above"),

@@ -9,11 +9,11 @@ from dither.exact import Ball, ball, precision
 from dither.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
+    DiscreteStaircase,
     Geometric,
     Gumbel,
     Law,
     PowerLaw,
-    Staircase,
     Steepest,
     StudentT,
 )
@@ -40,7 +40,7 @@ def weight(law: Law, x: int) -> Ball:
             case Gumbel():
                 with precision(BITS + int(4 * abs(x) / law.scale)):  # as much as cancels
                     return _gumbel_below(law, x + 1) - _gumbel_below(law, x)
-            case Staircase():
+            case DiscreteStaircase():
                 return ball(-law.epsilon * _stair(law, abs(x))).exp()
     raise NotImplementedError(law)
 
@@ -57,7 +57,7 @@ def _steep(w: Fraction, a: int) -> Ball:
     return ball((1 - meet) ** (a - 1) * ((1 + meet) / (1 + w)) ** (a + 1))
 
 
-def _stair(law: Staircase, distance: int) -> int:
+def _stair(law: DiscreteStaircase, distance: int) -> int:
     """One stair down in each period Δ, at `step` inside it."""
     periods, place = divmod(distance, law.sensitivity)
     return periods + (place >= law.step)

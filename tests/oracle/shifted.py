@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from flint import arb, ctx
 
-from dither.noise import Geometric, Gumbel, Law, PowerLaw, Staircase, StudentT
+from dither.noise import DiscreteStaircase, Geometric, Gumbel, Law, PowerLaw, StudentT
 from tests.oracle.laws import BITS, tail, weight
 
 __all__ = ["profile"]
@@ -36,7 +36,7 @@ def _reach(law: Law, shift: int, epsilon: Fraction) -> tuple[int, int]:
             # (1 + ((y + Δ)/c)^α)/(1 + (y/c)^α) ≤ (1 + Δ/y)^α ≤ e^{αΔ/y}, to the power β.
             exponent = law.gamma if isinstance(law, PowerLaw) else law.degrees + 1
             return -int(exponent * shift / epsilon) - 1, int(exponent * shift / epsilon) + 1 + shift
-        case Staircase():
+        case DiscreteStaircase():
             far = int(law.sensitivity * (120 / law.epsilon + 2)) + shift
             return -far, far
         case Gumbel():

@@ -26,7 +26,7 @@ def leaves(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
     square = st.tuples(exact, small).map(
         lambda pair: {"step": pair[0], "sensitivity_squared": (pair[0] * pair[1]) ** 2}
     )
-    response = st.builds(events.RandomizedResponse, share.filter(lambda x: x < 1), st.integers(2, 99), where)
+    response = st.builds(events.RandomizedAnswer, share.filter(lambda x: x < 1), st.integers(2, 99), where)
     return st.one_of(
         *([response] if adjacency in RESPONDING else []),
         st.builds(events.LaplaceNoise, exact, exact, adjacency=where),
@@ -43,7 +43,7 @@ def leaves(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
             st.one_of(st.none(), small),
             where,
         ),
-        st.builds(events.SparseVector, exact, exact, small, exact, monotone, where),
+        st.builds(events.SparseVectorRun, exact, exact, small, exact, monotone, where),
         st.builds(events.SmoothNoise, st.sampled_from(["laplace", "gaussian"]), exact, exact, adjacency=where),
         st.builds(events.SmoothNoise, st.just("polynomial"), exact, exact, exact.map(lambda x: 1 + x), exact, where),
         st.builds(events.SmoothNoise, st.just("steepest"), exact, exact, st.integers(3, 65), st.none(), where),
@@ -94,7 +94,7 @@ def test_there_and_back(event: Event) -> None:
 @given(leaves(None), share, st.integers(0, 50), st.integers(50, 99))
 def test_sampled_events_say_their_adjacency(leaf: Event, rate: Fraction, sample: int, population: int) -> None:
     sampled: list[Event] = []
-    if isinstance(leaf, events.RandomizedResponse):
+    if isinstance(leaf, events.RandomizedAnswer):
         with pytest.raises(ParameterError, match="how many answered"):
             events.PoissonSampled(leaf, rate)
     else:

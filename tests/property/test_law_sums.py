@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dither.exact import ball, precision
-from dither.noise import DiscreteGaussian, DiscreteLaplace, Gumbel, Law, PowerLaw, Staircase, Steepest, StudentT
+from dither.noise import DiscreteGaussian, DiscreteLaplace, DiscreteStaircase, Gumbel, Law, PowerLaw, Steepest, StudentT
 from tests.oracle import laws as oracle
 
 SCALES = st.fractions(Fraction(1, 8), 60, max_denominator=50)
@@ -55,19 +55,21 @@ def test_laplace(scale: Fraction, x: int) -> None:
 
 
 @st.composite
-def stairs(draw: st.DrawFn, widest: int = 40) -> Staircase:
+def stairs(draw: st.DrawFn, widest: int = 40) -> DiscreteStaircase:
     width = draw(st.integers(1, widest))
-    return Staircase(width, draw(st.fractions(Fraction(1, 2), 5, max_denominator=20)), draw(st.integers(1, width)))
+    return DiscreteStaircase(
+        width, draw(st.fractions(Fraction(1, 2), 5, max_denominator=20)), draw(st.integers(1, width))
+    )
 
 
 @settings(max_examples=30)
 @given(stairs(), PLACES)
-def test_staircase(law: Staircase, x: int) -> None:
+def test_staircase(law: DiscreteStaircase, x: int) -> None:
     agrees(law, x)
 
 
 @given(stairs(), st.integers(-200, 200), st.data())
-def test_a_staircase_is_private(law: Staircase, x: int, data: st.DataObject) -> None:
+def test_a_staircase_is_private(law: DiscreteStaircase, x: int, data: st.DataObject) -> None:
     shift = data.draw(st.integers(-law.sensitivity, law.sensitivity))
     with precision(128):
         assert not law.pmf(x) > ball(law.epsilon).exp() * law.pmf(x + shift)
@@ -77,16 +79,16 @@ def test_a_staircase_is_private(law: Staircase, x: int, data: st.DataObject) -> 
 @settings(max_examples=25)
 @given(st.integers(1, 60), st.fractions(Fraction(1, 100), 20, max_denominator=100))
 def test_the_best_step_is_the_best_of_all(sensitivity: int, epsilon: Fraction) -> None:
-    best = Staircase.best(sensitivity, epsilon)
+    best = DiscreteStaircase.best(sensitivity, epsilon)
     with precision(128):
         least = best.expected_magnitude()
         for step in range(1, sensitivity + 1):
-            assert step == best.step or Staircase(sensitivity, epsilon, step).expected_magnitude() > least
+            assert step == best.step or DiscreteStaircase(sensitivity, epsilon, step).expected_magnitude() > least
 
 
 @settings(max_examples=20)
 @given(stairs(widest=12))
-def test_the_expected_magnitude_is_a_sum(law: Staircase) -> None:
+def test_the_expected_magnitude_is_a_sum(law: DiscreteStaircase) -> None:
     """E|X| = 2 Σ_{x ≥ 0} P[X > x]."""
     farthest = int(60 * law.sensitivity / law.epsilon)
     with precision(128):

@@ -16,7 +16,7 @@ from dither.events import Repeated, StaircaseNoise
 from dither.exact import Ball, ball, precision
 from dither.exact.sums import tail_sum
 from dither.guarantees import PureDP
-from dither.mechanisms import Staircase as StaircaseMechanism
+from dither.mechanisms import Staircase
 from dither.pairs import ProfileOf
 from dither.pairs.heavy_tailed import BETAINC_ERROR, HeavyTailedPair, PowerLawPair, StudentTPair, _peak
 from dither.pairs.one_sided import GeometricPair, GumbelPair
@@ -55,7 +55,7 @@ def check(pair: Pair, law: noise.Law, shift: int, epsilon: Fraction) -> None:
 def test_staircase(width: int, data: st.DataObject) -> None:
     step, epsilon = data.draw(st.integers(1, width)), data.draw(decimals("0.4", "8"))
     pair = StaircasePair(epsilon, Fraction(2 * step - 1, width))
-    check(pair, noise.Staircase(width, epsilon, step), width, epsilon * data.draw(decimals("0.01", "1.1")))
+    check(pair, noise.DiscreteStaircase(width, epsilon, step), width, epsilon * data.draw(decimals("0.01", "1.1")))
 
 
 @POINTS
@@ -65,7 +65,7 @@ def test_a_smaller_change_costs_less(width: int, data: st.DataObject) -> None:
     step, shift = data.draw(st.integers(1, width)), data.draw(st.integers(1, width))
     largest = data.draw(decimals("0.4", "4"))
     epsilon = largest * data.draw(decimals("0.01", "0.99"))
-    less = shifted.profile(noise.Staircase(width, largest, step), shift, epsilon)
+    less = shifted.profile(noise.DiscreteStaircase(width, largest, step), shift, epsilon)
     assert not less > arb(StaircasePair(largest, Fraction(2 * step - 1, width)).delta(epsilon))
 
 
@@ -326,11 +326,11 @@ def test_composed_staircases_are_sums_of_three_losses() -> None:
 )
 def test_the_event_of_a_mechanism_covers_all_its_releases(sensitivity: object, epsilon: object) -> None:
     """At every ε: the pair of the law that is drawn, from its own probabilities, is below what the event says."""
-    mechanism = StaircaseMechanism(sensitivity=sensitivity, epsilon=epsilon)  # type: ignore[arg-type]
+    mechanism = Staircase(sensitivity=sensitivity, epsilon=epsilon)  # type: ignore[arg-type]
     whole = compose([mechanism.event])
     for noising in mechanism._noisings:
         law = noising.law
-        assert isinstance(law, noise.Staircase)
+        assert isinstance(law, noise.DiscreteStaircase)
         half = law.sensitivity // 2
         with precision(200):
             distance = law.tail(-half - 1) - law.tail(law.sensitivity - half - 1)

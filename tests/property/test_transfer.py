@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dither.adaptive.routes import GaussianNoise
+from dither.adaptive.routes import GaussianRoute
 from dither.adaptive.transfer import by_total_variation, expected_shortfall, gap, gap_at, printed
 from dither.guarantees import GaussianDP, PureDP
 from tests.oracle.lattice_sums import gaussian_profile
@@ -149,6 +149,6 @@ def test_pure_privacy_and_total_variation_are_special_cases(epsilon: float, beta
 @settings(max_examples=15)
 @given(st.integers(100, 10**7), st.integers(1, 10**4), st.sampled_from([Fraction(1, 1000), BETA, Fraction(1, 3)]))
 def test_the_printed_theorem_and_total_variation_never_promise_more(rows: int, queries: int, beta: Fraction) -> None:
-    ours = GaussianNoise.best(rows, queries, beta).error(beta)
+    ours = GaussianRoute.best(rows, queries, beta).error(beta)
     assert ours <= printed(rows, queries, beta) * 1.0001 + 1e-8
     assert ours <= by_total_variation(rows, queries, beta) * 1.0001 + 1e-8

@@ -29,7 +29,7 @@ TOUCH_NO_DATA = {
     "Dataset.budget", "Dataset.close", "Dataset.failures", "Dataset.remaining", "Dataset.spent",
     "Query.columns", "Query.public_keys", "Query.words",
 }  # fmt: skip
-SAID = {"Answer", "Candidate", "Check", "Promise"}
+SAID = {"Candidate", "Check", "OracleAnswer", "Promise"}
 """Of `dp.adaptive`: what oracles say."""
 
 

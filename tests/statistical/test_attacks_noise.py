@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import dither.noise
 from dither.noise import BernoulliExp, DiscreteGaussian, DiscreteLaplace, Grid, Law, entropy
-from dither.noise.entropy import Source
+from dither.noise.entropy import BitSource
 from dither.noise.law import Integers
 from tests.architecture import repository
 from tests.statistical.fit import ALARM, p_value, p_value_of_counts
@@ -143,7 +143,7 @@ def test_a03_low_digits_do_not_depend_on_the_value(release: Mechanism) -> None:
 class _Counting:
     """A source that counts the bits it hands out."""
 
-    source: Source
+    source: BitSource
     used: int = 0
     word_bits: int = 64
 
@@ -156,7 +156,7 @@ class _Counting:
         return self.source.bits(count)
 
 
-def _work_and_noise(draw: Callable[[Source], Integers], batches: int) -> float:
+def _work_and_noise(draw: Callable[[BitSource], Integers], batches: int) -> float:
     """The correlation, over many batches, of the bits used with the mean |noise|."""
     work, noise = [], []
     for _ in range(batches):
@@ -185,7 +185,7 @@ def test_a05_a_sampler_that_counts_coins_would_be_seen() -> None:
     """A geometric variable drawn coin by coin uses as many coins as its value says."""
     coin = BernoulliExp("0.1")
 
-    def draw(source: Source) -> Integers:
+    def draw(source: BitSource) -> Integers:
         def one() -> int:
             tosses = 0
             while coin._draw(source):

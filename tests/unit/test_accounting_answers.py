@@ -26,7 +26,7 @@ from dither.pairs.pair import GaussianPair, LaplacePair, pure, response
 from dither.pairs.subsampled import poisson
 
 GAUSSIAN, LAPLACE = events.GaussianNoise.of(20), events.LaplaceNoise(Fraction(50))
-RESPONSE = events.RandomizedResponse(keep=Fraction(1, 2))
+RESPONSE = events.RandomizedAnswer(keep=Fraction(1, 2))
 SAMPLED = events.PoissonSampled(events.GaussianNoise.of(1), Fraction(1, 100))
 KNOWN = [
     ([events.Repeated(GAUSSIAN, 1000)], "1e-6", 8.306225050, 8.306225050),

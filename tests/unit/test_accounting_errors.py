@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from dither.accounting import tilted
-from dither.accounting.law import Law, from_above, from_below
-from dither.accounting.reading import Reading, read_above, read_below
+from dither.accounting.law import LossLaw, from_above, from_below
+from dither.accounting.reading import DeltaCurve, read_above, read_below
 from dither.accounting.saddle import Saddle
-from dither.accounting.tilted import Composed, compose_laws
+from dither.accounting.tilted import ComposedLaw, compose_laws
 from dither.exact import Ball, ball, lower, precision, upper
 from dither.pairs.moments import _ball_bound, _bounds
 from dither.pairs.pair import POSITION_ERROR, FloatArray, GaussianPair, LaplacePair, Pair, Tails, approximate
@@ -55,7 +55,7 @@ def truth(pair: Pair, epsilon: float) -> tuple[float, float]:
         return lower(found), upper(found)
 
 
-def profile_of(law: Law, epsilon: float) -> float:
+def profile_of(law: LossLaw, epsilon: float) -> float:
     """δ(ε) of a law on a lattice, by its definition."""
     gains = np.maximum(-np.expm1(epsilon - law.losses), 0.0)
     return math.fsum(law.weights * gains) + law.infinity
@@ -111,7 +111,7 @@ def saddle(tilt: float, left: float, right: float) -> Saddle:
     return Saddle(tilt, (left + right) / 2, 0.5, left, right, -10.0, -2.0, 2.0)
 
 
-def exact(law: Law, count: int, epsilon: float) -> float:
+def exact(law: LossLaw, count: int, epsilon: float) -> float:
     """δ(ε) of `count` copies, with every loss and every product."""
     weights = np.ones(1)
     for _ in range(count):
@@ -121,7 +121,9 @@ def exact(law: Law, count: int, epsilon: float) -> float:
     return math.fsum(weights * np.maximum(-np.expm1(epsilon - places), 0.0)) + gone
 
 
-LAW = Law(-1.0, 0.125, np.array([0.3, 0.05, 0.05, 0.1, 0.02, 0.03, 0.05, 0.1, 0.1, 0.05, 0.05, 0.04, 0.03, 0.02]), 0.01)
+LAW = LossLaw(
+    -1.0, 0.125, np.array([0.3, 0.05, 0.05, 0.1, 0.02, 0.03, 0.05, 0.1, 0.1, 0.05, 0.05, 0.04, 0.03, 0.02]), 0.01
+)
 WINDOWS = [(-2.0, 2.0), (0.2, 1.2), (0.0, 0.4), (-8.0, 8.0)]
 
 
@@ -153,11 +155,11 @@ def test_the_whole_window_is_tight() -> None:
 BASE = compose_laws([(LAW, 4)], saddle(1.0, -8.0, 8.0))
 
 
-def planted(composed: Composed, change: FloatArray) -> Composed:
+def planted(composed: ComposedLaw, change: FloatArray) -> ComposedLaw:
     return replace(composed, masses=composed.masses + change)
 
 
-def direction(composed: Composed, epsilon: float) -> FloatArray:
+def direction(composed: ComposedLaw, epsilon: float) -> FloatArray:
     """The unit vector that moves δ(ε) most: c(x) = e^{−λ(x−ε)}(1 − e^{ε−x})₊, normalised."""
     x = composed.first + composed.step * np.arange(len(composed.masses))
     c = np.exp(-composed.tilt * (x - epsilon)) * np.maximum(-np.expm1(epsilon - x), 0.0)
@@ -230,7 +232,7 @@ def test_errors_of_the_spectrum_grow_with_the_power(monkeypatch: pytest.MonkeyPa
 
 
 def test_errors_of_the_inverse_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    law = Law(0.0, 0.125, np.array([1e-12, 1 - 2e-12, 1e-12]), 0.0)  # norm 1: the spectrum does not decay
+    law = LossLaw(0.0, 0.125, np.array([1e-12, 1 - 2e-12, 1e-12]), 0.0)  # norm 1: the spectrum does not decay
     clean = compose_laws([(law, 1)], saddle(0.0, -1.0, 2.0))
     honest = tilted.irfft
 
@@ -249,7 +251,7 @@ def test_errors_of_the_inverse_are_counted(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_errors_of_the_products_are_counted() -> None:
     """k multiplications of relative error √5·u: the spread grows by at least that much times the norm."""
-    law = Law(0.0, 0.125, np.array([0.5, 0.5]), 0.0)
+    law = LossLaw(0.0, 0.125, np.array([0.5, 0.5]), 0.0)
     wide, once = (compose_laws([(law, count)], saddle(0.0, -1.0, 130.0)) for count in (1000, 1))
     gamma = tilted.FFT_ERROR * math.log2(len(wide.masses))
     assert wide.spread - once.spread >= 999 * (gamma + math.sqrt(5) * 2.0**-53) * math.sqrt(0.5) * 0.999
@@ -277,7 +279,7 @@ def test_direct_sums_agree_with_the_transform() -> None:
 
 
 def test_a_tilted_law_that_vanishes_says_nothing() -> None:
-    law = Law(-600.0, 1.0, np.array([1.0, *np.zeros(1200)]), 0.0)
+    law = LossLaw(-600.0, 1.0, np.array([1.0, *np.zeros(1200)]), 0.0)
     with pytest.raises(tilted.Underflow):
         compose_laws([(law, 2)], saddle(1.0, -1.0, 1.0))
 
@@ -305,14 +307,14 @@ def test_sums_leave_room_for_their_rounding() -> None:
 @pytest.mark.parametrize("above", [True, False])
 def test_places_leave_room_for_their_rounding(above: bool) -> None:
     sign = 1 if above else -1
-    reading = Reading(1e6, 1.0, np.array([0.9, 0.5, 0.1]), 0.0, above)
+    reading = DeltaCurve(1e6, 1.0, np.array([0.9, 0.5, 0.1]), 0.0, above)
     assert sign * (reading.epsilon(0.5) - (1e6 + 1)) >= 1e6 * 2.0**-50
     assert sign * (reading.delta(1e6 + 1.5) - 0.5 * math.expm1(0.5) / math.expm1(1)) > -1
     near, far = (replace(reading, first=first).delta(first + 1) for first in (0.0, 1e9))
     assert sign * (far - near) > 0
 
 
-def float_dots(pair: Pair, law: Law, *, above: bool) -> FloatArray:
+def float_dots(pair: Pair, law: LossLaw, *, above: bool) -> FloatArray:
     """The numbers D_i and d_i from which the survival functions are made."""
     points = law.losses
     if above:
@@ -343,7 +345,7 @@ def test_survivals_are_rounded_outwards(above: bool) -> None:
 
 def test_moduli_above_one_are_amplified_by_huge_powers() -> None:
     count = 10**14
-    law = Law(0.0, 0.125, np.array([0.5, 0.5]), 0.0)
+    law = LossLaw(0.0, 0.125, np.array([0.5, 0.5]), 0.0)
     composed = compose_laws([(law, count)], saddle(0.0, 0.0625 * count - 1, 0.0625 * count + 1))
     gamma = tilted.FFT_ERROR * math.log2(len(composed.masses))
     assert composed.spread >= 4 * count * gamma * math.sqrt(0.5)
@@ -363,7 +365,7 @@ def test_moment_bounds_are_rounded_up() -> None:
 def test_the_norm_of_what_is_folded_bounds_the_transform() -> None:
     """A law 64 times as long as the circle has 8 times the norm once it is folded."""
     size = 16
-    law = Law(0.0, 0.1, np.full(64 * size, 1 / (64 * size)), 0.0)
+    law = LossLaw(0.0, 0.1, np.full(64 * size, 1 / (64 * size)), 0.0)
     one = tilted._Tilted(law, 1, 0.0, law.weights, 0.0, 0.0)
     _, spread = tilted._convolve([one], size)
     assert spread >= tilted.FFT_ERROR * math.log2(size) * 3 / math.sqrt(size)

@@ -12,10 +12,10 @@ import pytest
 
 from dither.accounting import law as laws
 from dither.accounting import reading, tilted
-from dither.accounting.law import Law, from_above, from_below
-from dither.accounting.reading import Reading, read_above, read_below
+from dither.accounting.law import LossLaw, from_above, from_below
+from dither.accounting.reading import DeltaCurve, read_above, read_below
 from dither.accounting.saddle import Saddle
-from dither.accounting.tilted import UNIT, Composed, compose_laws
+from dither.accounting.tilted import UNIT, ComposedLaw, compose_laws
 from dither.exact import Ball, precision
 from dither.pairs.pair import FloatArray, GaussianPair, Pair, Tails, approximate
 from tests.oracle.points import stream
@@ -82,7 +82,7 @@ def saddle(tilt: float, left: float, right: float, theta: float = 2.0) -> Saddle
     return Saddle(tilt, (left + right) / 2, 0.5, left, right, -10.0, -theta, theta)
 
 
-def chernoff(law: Law, count: int, tilt: float, log_mgf: float, theta: float, edge: float) -> Ball:
+def chernoff(law: LossLaw, count: int, tilt: float, log_mgf: float, theta: float, edge: float) -> Ball:
     """E[e^{θ(X − edge)}] of the tilted sum, in balls."""
     mean = sum(
         (Ball(w) * ((Ball(tilt) + Ball(theta)) * Ball(x)).exp() for w, x in zip(law.weights, law.losses, strict=True)),
@@ -91,9 +91,9 @@ def chernoff(law: Law, count: int, tilt: float, log_mgf: float, theta: float, ed
     return (count * (mean.log() - Ball(log_mgf)) - Ball(theta) * Ball(edge)).exp()
 
 
-def random_law(seed: int, size: int) -> Law:
+def random_law(seed: int, size: int) -> LossLaw:
     weights = generator(seed).exponential(size=size) ** 8  # some are a millionth of others
-    return Law(-1.0 + seed / 977, 0.0371, weights / weights.sum(), 0.0)
+    return LossLaw(-1.0 + seed / 977, 0.0371, weights / weights.sum(), 0.0)
 
 
 @pytest.mark.parametrize("theta", [-0.03, 0.027])
@@ -108,7 +108,7 @@ def test_chernoff_bounds_are_rounded_up(theta: float) -> None:
 
 
 def test_chernoff_bounds_see_the_smallest_weights() -> None:
-    law = Law(0.0, 1.0, np.array([1 - 1e-9, *np.zeros(19), 1e-9]), 0.0)
+    law = LossLaw(0.0, 1.0, np.array([1 - 1e-9, *np.zeros(19), 1e-9]), 0.0)
     one = tilted._tilt(law, 1, 0.0)
     assert tilted._outside([one], 1.0, 19.5) >= 1e-9
 
@@ -128,10 +128,10 @@ def test_windows_end_where_they_are_cut() -> None:
 
 def test_each_rounding_of_a_tilted_law_has_its_room() -> None:
     """exp and its argument, the largest exponent, the sum: their roundings add up in the scale of the law."""
-    plain = Law(-10.0, 1.0, np.full(21, 1 / 21), 0.0)
+    plain = LossLaw(-10.0, 1.0, np.full(21, 1 / 21), 0.0)
     assert tilted._tilt(plain, 1, 0.0).rounding >= 16 * UNIT
     assert tilted._tilt(plain, 1, 40.0).rounding >= (4 + 1) * 400 * UNIT
-    small = Law(0.0, 1.0, np.full(2, 1e-200), 0.0)
+    small = LossLaw(0.0, 1.0, np.full(2, 1e-200), 0.0)
     assert tilted._tilt(small, 1, 0.0).rounding >= 2 * 200 * math.log(10) * UNIT
     whole = compose_laws([(plain, 1000)], saddle(40.0, 9000.0, 10000.0))
     assert whole.log_scale > 390_000
@@ -195,7 +195,7 @@ def test_errors_at_each_frequency_grow_with_the_power() -> None:
 
 def test_screening_leaves_room_for_its_transform(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of 5e-10 in a modulus of nearly 1 would hide a frequency once it is raised to the power 10¹²."""
-    law = Law(0.0, 0.1, np.array([1 - 1e-13, 1e-13]), 0.0)
+    law = LossLaw(0.0, 0.1, np.array([1 - 1e-13, 1e-13]), 0.0)
     honest = tilted.rfft
     monkeypatch.setattr(tilted, "rfft", lambda weights, size: honest(weights, size) * (1 - 5e-10))
     places = tilted._screened([tilted._tilt(law, 10**12, 0.0)], 4096, 1e-30)
@@ -204,16 +204,16 @@ def test_screening_leaves_room_for_its_transform(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_law_that_nearly_underflows_is_not_composed() -> None:
-    law = Law(0.0, 1.0, np.array([1e-251, 0.0]), 0.0)
+    law = LossLaw(0.0, 1.0, np.array([1e-251, 0.0]), 0.0)
     with pytest.raises(tilted.Underflow):
         compose_laws([(law, 1)], saddle(0.0, -1.0, 1.0))
 
 
-# Reading
+# DeltaCurve
 
 
-def composed(**changes: Any) -> Composed:
-    plain = Composed(0.0, 0.1, 1.0, 0.0, np.full(16, 1 / 16), 0.0, 0.0, 0.0, 0.0, 0.0)
+def composed(**changes: Any) -> ComposedLaw:
+    plain = ComposedLaw(0.0, 0.1, 1.0, 0.0, np.full(16, 1 / 16), 0.0, 0.0, 0.0, 0.0, 0.0)
     return replace(plain, **changes)
 
 
@@ -290,7 +290,7 @@ def test_chords_are_rounded_outwards(above: bool) -> None:
         low = float(generator(seed).uniform(0.51, 0.99))
         high = low - (1 + seed % 7) * 2.0**-53
         share = float(generator(seed).uniform(0.1, 0.9))
-        found = Reading(0.0, 1.0, np.array([low, high, 0.0]), 0.0, above).delta(share)
+        found = DeltaCurve(0.0, 1.0, np.array([low, high, 0.0]), 0.0, above).delta(share)
         with precision(BITS):
             exact = Ball(low) + Ball(share).expm1() / Ball(1).expm1() * (Ball(high) - Ball(low))
             assert Ball(found) >= exact if above else Ball(found) <= exact
@@ -299,7 +299,7 @@ def test_chords_are_rounded_outwards(above: bool) -> None:
 def test_composed_infinities_are_rounded_outwards() -> None:
     for points in stream("composed leaks", 60):
         leak, count = float(points.size(-6, -1)), 1 + int(points.size(0, 3))
-        given = compose_laws([(Law(0.0, 1.0, np.array([1 - leak, 0.0]), leak), count)], saddle(0.0, -1.0, 2.0))
+        given = compose_laws([(LossLaw(0.0, 1.0, np.array([1 - leak, 0.0]), leak), count)], saddle(0.0, -1.0, 2.0))
         with precision(BITS):
             exact = 1 - (1 - Ball(leak)) ** count
             assert Ball(float(read_above(given, 0.0).values[-1])) >= exact
@@ -343,7 +343,7 @@ def test_an_underflow_is_not_privacy() -> None:
 
 
 def test_a_reading_knows_its_ends() -> None:
-    above = Reading(1.0, 1.0, np.array([0.5, 0.2]), 0.1, above=True)
+    above = DeltaCurve(1.0, 1.0, np.array([0.5, 0.2]), 0.1, above=True)
     below = replace(above, above=False)
     assert (above.delta(0.5), below.delta(0.5)) == (1.0, 0.5)
     assert (above.delta(9.0), below.delta(9.0)) == (0.2, 0.1)

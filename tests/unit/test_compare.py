@@ -11,7 +11,7 @@ import pytest
 
 from dither.errors import PrecisionError
 from dither.exact import Ball, Real, ball, is_below, precision, uniform_is_below
-from dither.noise.entropy import Source
+from dither.noise.entropy import BitSource
 from tests.every_stream import Outcomes, RecordedBits, every_stream
 
 _DEPTH = 40
@@ -22,7 +22,7 @@ Comparison = Callable[[Real, int, int, Callable[[], int]], bool]
 def _answers(compare: Comparison, real: Real, prefix: int = 0, prefix_bits: int = 0) -> Outcomes:
     """The exact probability of each answer, when `prefix` is known and the next 40 digits are all tried."""
 
-    def draw(source: Source) -> bool:
+    def draw(source: BitSource) -> bool:
         return compare(real, prefix, prefix_bits, lambda: source.bits(1))
 
     return every_stream(draw, _DEPTH, word_bits=64)

@@ -24,14 +24,14 @@ _MEBIBYTE = 1 << 20
 
 
 @pytest.fixture
-def stream() -> entropy.Source:
+def stream() -> entropy.BitSource:
     """A fresh stream of this thread."""
     entropy._forget()
     return entropy.current()
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 63, 64, 65, 1000, 8 * 4096, 8 * 4096 + 1, 10**6])
-def test_bits_fill_their_range(stream: entropy.Source, count: int) -> None:
+def test_bits_fill_their_range(stream: entropy.BitSource, count: int) -> None:
     """Through several buffers of 4096 bytes, whose ends fall inside a draw."""
     drawn = [stream.bits(count) for _ in range(20 + 100_000 // max(count, 8))]
     assert all(0 <= x < 1 << count for x in drawn)
@@ -43,7 +43,7 @@ def test_bits_fill_their_range(stream: entropy.Source, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3, 8, 11])
-def test_bits_are_uniform(stream: entropy.Source, count: int) -> None:
+def test_bits_are_uniform(stream: entropy.BitSource, count: int) -> None:
     values = min(1 << count, 64)
     found = np.bincount([stream.bits(count) % values for _ in range(50_000)], minlength=values)
     assert p_value_of_counts(found.tolist(), [1 / values] * values) > ALARM
@@ -51,14 +51,14 @@ def test_bits_are_uniform(stream: entropy.Source, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 1000, 10**5])
-def test_words_have_the_size_asked_for(stream: entropy.Source, count: int) -> None:
+def test_words_have_the_size_asked_for(stream: entropy.BitSource, count: int) -> None:
     words = stream.words(count)
     assert words.dtype == np.uint64
     assert words.shape == (count,)
     assert len(np.unique(words)) == count, "64-bit words collide once in 10⁹ runs"
 
 
-def test_every_bit_of_a_word_is_fair(stream: entropy.Source) -> None:
+def test_every_bit_of_a_word_is_fair(stream: entropy.BitSource) -> None:
     words = stream.words(1 << 16)
     assert stream.word_bits == 64
     for place in range(64):
@@ -66,12 +66,12 @@ def test_every_bit_of_a_word_is_fair(stream: entropy.Source) -> None:
         assert abs(ones - (1 << 15)) < 8 * 128, "eight standard deviations: 1e-15"
 
 
-def test_bytes_of_words_are_uniform(stream: entropy.Source) -> None:
+def test_bytes_of_words_are_uniform(stream: entropy.BitSource) -> None:
     found = np.bincount(stream.words(1 << 17).view(np.uint8), minlength=256)
     assert p_value_of_counts(found.tolist(), [1 / 256] * 256) > ALARM
 
 
-def test_consecutive_draws_never_repeat(stream: entropy.Source) -> None:
+def test_consecutive_draws_never_repeat(stream: entropy.BitSource) -> None:
     """Small draws from the buffer and large ones around it, in turn: no 8 bytes come twice."""
     seen: list[int] = []
     for _ in range(300):
@@ -95,7 +95,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return taken
 
 
-def test_the_key_is_replaced_after_sixteen_mebibytes(keys: list[bytes], stream: entropy.Source) -> None:
+def test_the_key_is_replaced_after_sixteen_mebibytes(keys: list[bytes], stream: entropy.BitSource) -> None:
     for drawn in range(1, 51):
         stream.words(_MEBIBYTE // 8)
         assert len(keys) == 1 + (drawn - 1) // 16
@@ -103,13 +103,13 @@ def test_the_key_is_replaced_after_sixteen_mebibytes(keys: list[bytes], stream: 
     assert {len(key) for key in keys} == {32}
 
 
-def test_one_large_draw_uses_several_keys(keys: list[bytes], stream: entropy.Source) -> None:
+def test_one_large_draw_uses_several_keys(keys: list[bytes], stream: entropy.BitSource) -> None:
     words = stream.words(40 * _MEBIBYTE // 8)
     assert len(keys) == 3
     assert not np.array_equal(words[: _MEBIBYTE // 8], words[16 * _MEBIBYTE // 8 : 17 * _MEBIBYTE // 8])
 
 
-def test_small_draws_are_counted_too(keys: list[bytes], stream: entropy.Source) -> None:
+def test_small_draws_are_counted_too(keys: list[bytes], stream: entropy.BitSource) -> None:
     for _ in range(40):
         stream.bits(8 * _MEBIBYTE // 2)
     assert len(keys) == 2
@@ -129,7 +129,7 @@ def test_the_key_decides_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_threads_have_streams_of_their_own() -> None:
     drawn: list[tuple[int, ...]] = []
-    streams: list[entropy.Source] = []
+    streams: list[entropy.BitSource] = []
     start = threading.Barrier(8)
 
     def work() -> None:
@@ -151,7 +151,7 @@ def test_a_thread_keeps_its_stream() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs interval timers")
-def test_a_signal_handler_that_draws_takes_nothing_twice(stream: entropy.Source) -> None:
+def test_a_signal_handler_that_draws_takes_nothing_twice(stream: entropy.BitSource) -> None:
     """The handler interrupts draws at arbitrary points and draws from the same stream."""
     seen: list[int] = []
 

@@ -55,7 +55,7 @@ WAYS: dict[str, tuple[Make, oracle.Mechanism]] = {
         lambda a: events.StaircaseNoise(ONE, HALF, adjacency=a),
         lambda sample: oracle.in_cells(oracle.staircase_cdf(1.0, 0.5), sum(sample)),
     ),
-    "RandomizedResponse": (lambda a: events.RandomizedResponse(HALF, adjacency=a), oracle.responses(0.5)),
+    "RandomizedAnswer": (lambda a: events.RandomizedAnswer(HALF, adjacency=a), oracle.responses(0.5)),
     "Selection": (
         lambda a: events.Selection(ONE, adjacency=a),
         oracle.winner(lambda d: 1 / (1 + math.exp(d))),
@@ -72,9 +72,9 @@ WAYS: dict[str, tuple[Make, oracle.Mechanism]] = {
         lambda a: events.Selection(ONE, monotone=True, adjacency=a),
         oracle.winner(lambda d: 1 / (1 + math.exp(d))),
     ),
-    "SparseVector": (lambda a: events.SparseVector(ONE, 2 * ONE, adjacency=a), oracle.first_above(1.0, 2.0)),
-    "SparseVector of monotone answers": (
-        lambda a: events.SparseVector(ONE, 2 * ONE, monotone=True, adjacency=a),
+    "SparseVectorRun": (lambda a: events.SparseVectorRun(ONE, 2 * ONE, adjacency=a), oracle.first_above(1.0, 2.0)),
+    "SparseVectorRun of monotone answers": (
+        lambda a: events.SparseVectorRun(ONE, 2 * ONE, monotone=True, adjacency=a),
         oracle.first_above(1.0, 2.0),
     ),
     "SmoothNoise": (
@@ -97,7 +97,7 @@ def may_be_said(way: str, adjacency: Adjacency | None) -> bool:
     """The table in the docs, written down once more."""
     if adjacency is None:
         return True
-    if kind(way) == "RandomizedResponse":
+    if kind(way) == "RandomizedAnswer":
         is_one = adjacency.protects != "person" or adjacency.max_records == 1
         return adjacency.change == "replace" and is_one
     return "monotone" not in way or adjacency.change == "add or remove"
@@ -176,7 +176,7 @@ def test_whatever_is_allowed_costs_at_least_what_the_worst_neighbours_lose(way: 
     make, mechanism = WAYS[way]
     event = make(Adjacency("record", change))
     runs = [(event, mechanism)]
-    if kind(way) in ("RandomizedResponse", "Selection", "Stated") or way == "LaplaceNoise on integers":
+    if kind(way) in ("RandomizedAnswer", "Selection", "Stated") or way == "LaplaceNoise on integers":
         runs.append((events.Repeated(event, 2), oracle.twice(mechanism)))
     for done, law in runs:
         for whole, sampled in samplings(done, law, change, size):
@@ -225,9 +225,7 @@ def test_nobody_gives_no_answer() -> None:
     response = dp.RandomizedResponse(answers=["no", "yes"], keep=HALF)
     with pytest.raises(ParameterError, match="how many answered"):
         events.PoissonSampled(response.event, rate=rate)
-    text = (
-        '{"dither_event":1,"kind":"PoissonSampled","event":{"kind":"RandomizedResponse","keep":"1/2"},"rate":"1/100"}'
-    )
+    text = '{"dither_event":1,"kind":"PoissonSampled","event":{"kind":"RandomizedAnswer","keep":"1/2"},"rate":"1/100"}'
     with pytest.raises(ParameterError, match="how many answered"):
         from_json(text)
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dither.exact import upper
-from dither.noise import BernoulliExp, Gumbel, Law, Staircase, gumbel
-from dither.noise.entropy import Source
+from dither.noise import BernoulliExp, DiscreteStaircase, Gumbel, Law, gumbel
+from dither.noise.entropy import BitSource
 from dither.noise.law import Integers, integer_array
 from tests.every_stream import Outcomes, every_stream
 
@@ -19,26 +19,26 @@ class Runs:
     def __init__(self, epsilon: Fraction) -> None:
         self._coin = BernoulliExp(epsilon)
 
-    def _draw(self, source: Source) -> int:
+    def _draw(self, source: BitSource) -> int:
         length = 0
         while self._coin._draw(source):
             length += 1
         return length
 
-    def _draw_many(self, source: Source, count: int) -> Integers:
+    def _draw_many(self, source: BitSource, count: int) -> Integers:
         return integer_array([self._draw(source) for _ in range(count)])
 
 
-def with_short_parts(law: Staircase) -> Staircase:
+def with_short_parts(law: DiscreteStaircase) -> DiscreteStaircase:
     on_top, top, _, place = law._parts
     law.__dict__["_parts"] = (on_top, top, Runs(law.epsilon), place)
     return law
 
 
 LAWS: list[Law] = [
-    with_short_parts(Staircase(3, 1, 2)),
-    with_short_parts(Staircase(2, "0.7", 1)),
-    with_short_parts(Staircase(1, 2, 1)),
+    with_short_parts(DiscreteStaircase(3, 1, 2)),
+    with_short_parts(DiscreteStaircase(2, "0.7", 1)),
+    with_short_parts(DiscreteStaircase(1, 2, 1)),
     Gumbel("1/9"),
     Gumbel("2/3"),
     Gumbel("5/4"),
@@ -58,7 +58,7 @@ def probability(law: Law, x: int) -> Fraction:
 @pytest.mark.parametrize("law", LAWS, ids=str)
 @pytest.mark.parametrize("vector", [False, True], ids=["single", "vector"])
 def test_every_stream_adds_up_to_the_law(law: Law, vector: bool) -> None:
-    def draw(source: Source) -> int:
+    def draw(source: BitSource) -> int:
         return int(law._draw_many(source, 1)[0]) if vector else law._draw(source)
 
     outcomes = every_stream(draw, longest=16, word_bits=3)

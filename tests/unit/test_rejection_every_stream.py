@@ -28,7 +28,7 @@ from dither.noise import (
     UniformBelow,
 )
 from dither.noise.blocks import COARSE, FINE, RATIO_ERROR, Layout
-from dither.noise.entropy import Source
+from dither.noise.entropy import BitSource
 from dither.noise.rejection import BlockSampler, RejectionLaw
 from tests.every_stream import RecordedBits, every_stream
 
@@ -48,12 +48,12 @@ def _layout(margin: float) -> Layout:
     )
 
 
-def _single(sampler: BlockSampler) -> Callable[[Source], int | None]:
+def _single(sampler: BlockSampler) -> Callable[[BitSource], int | None]:
     return sampler._attempt
 
 
-def _vector(sampler: BlockSampler) -> Callable[[Source], int | None]:
-    def attempt(source: Source) -> int | None:
+def _vector(sampler: BlockSampler) -> Callable[[BitSource], int | None]:
+    def attempt(source: BitSource) -> int | None:
         points, accepted, large = sampler._propose(source, 1)
         assert not large
         return int(points[0]) if accepted[0] else None
@@ -93,7 +93,7 @@ _LAWS = [
 @pytest.mark.parametrize("margin", [2.0**-40, 2.0], ids=["doubles", "balls only"])
 @pytest.mark.parametrize("law", _LAWS, ids=str)
 def test_a_round_has_exact_probabilities(
-    law: RejectionLaw, margin: float, path: Callable[[BlockSampler], Callable[[Source], int | None]]
+    law: RejectionLaw, margin: float, path: Callable[[BlockSampler], Callable[[BitSource], int | None]]
 ) -> None:
     sampler = BlockSampler.over(law._arms(), _layout(margin))
     sampler.__dict__["_deeper"] = _NoTail()  # tails have a test of their own; here they would hide small errors
@@ -109,7 +109,7 @@ def test_a_round_has_exact_probabilities(
 class _NoTail:
     """Stands for the table behind the first one, and rejects."""
 
-    def _attempt(self, source: Source) -> None:
+    def _attempt(self, source: BitSource) -> None:
         return None
 
 
@@ -149,7 +149,7 @@ class _Scripted(BlockSampler):
     def __init__(self, batches: list[_Batch]) -> None:
         self._batches = batches
 
-    def _propose(self, source: Source, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_], dict[int, int]]:
+    def _propose(self, source: BitSource, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_], dict[int, int]]:
         points, accepted, large = self._batches.pop(0)
         return np.array(points), np.array(accepted), large
 
@@ -178,7 +178,7 @@ def test_vectors_put_points_beyond_int64_in_their_place() -> None:
 def test_uniform_integers(bound: int, many: bool) -> None:
     law = UniformBelow(bound)
 
-    def draw(source: Source) -> int:
+    def draw(source: BitSource) -> int:
         return int(law._draw_many(source, 1)[0]) if many else law._draw(source)
 
     outcomes = every_stream(draw, 15, 5)
@@ -192,7 +192,7 @@ def test_uniform_integers(bound: int, many: bool) -> None:
 )
 @pytest.mark.parametrize("many", [False, True])
 def test_coins(coin: Bernoulli | BernoulliExp, many: bool) -> None:
-    def draw(source: Source) -> int:
+    def draw(source: BitSource) -> int:
         return int(coin._draw_many(source, 1)[0]) if many else coin._draw(source)
 
     outcomes = every_stream(draw, 16, 4)

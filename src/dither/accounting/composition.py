@@ -27,7 +27,7 @@ from dither.accounting.search import (
     Bracket,
     Group,
     Groups,
-    Plan,
+    LossWindow,
     delta_bracket,
     epsilon_bracket,
     plan_for_delta,
@@ -477,7 +477,7 @@ def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
     return best
 
 
-def _dearest_first(groups: Groups, delta: float) -> list[Plan]:
+def _dearest_first(groups: Groups, delta: float) -> list[LossWindow]:
     """How to search in each direction; the one that seems to cost more comes first, and decides most often."""
     plans = [plan_for_delta(each, max(delta, 1e-300)) for each in _directions(groups)]
     return sorted(plans, key=lambda plan: plan.saddle.epsilon, reverse=True)
@@ -622,7 +622,7 @@ def _curve(groups: Groups, relative: float) -> tuple[np.ndarray, np.ndarray]:
     readings = []
     try:
         for each in _directions(groups):
-            plan: Plan = plan_for_epsilon(each, 0.0)
+            plan: LossWindow = plan_for_epsilon(each, 0.0)
             readings.append(plan.read(plan.step_for(relative * plan.saddle.deviation), above=True))
     except _TOO_EXTREME:
         return epsilons, np.ones(1)

@@ -103,7 +103,7 @@ def _(event: events.StaircaseNoise) -> Parts:
 
 
 @parts.register
-def _(event: events.RandomizedResponse) -> Parts:
+def _(event: events.RandomizedAnswer) -> Parts:
     other = (1 - event.keep) / event.answers
     true, rest = event.keep + other, (event.answers - 2) * other
     if not rest:
@@ -118,7 +118,7 @@ def _(event: events.Selection) -> Parts:
 
 
 @parts.register
-def _(event: events.SparseVector) -> Parts:
+def _(event: events.SparseVectorRun) -> Parts:
     answers = (1 if event.monotone else 2) * event.max_above * event.sensitivity / event.query_scale
     return ((pure(event.sensitivity / event.threshold_scale + answers), 1),)
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from dither.pairs.pair import POSITION_ERROR, FloatArray, Pair
 
-__all__ = ["ALIGNMENT", "Law", "from_above", "from_below", "span"]
+__all__ = ["ALIGNMENT", "LossLaw", "from_above", "from_below", "span"]
 
 ALIGNMENT = 2.0**-42
 """How far lattice points stay below atoms in a law from below, relative to 1 + |loss|: above all rounding."""
@@ -36,7 +36,7 @@ _DOWN = 1 - 2.0**-49
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Law:
+class LossLaw:
     """A loss is offset + i·step with probability weights[i], and ∞ with probability `infinity`.
 
     Weights are floats taken at face value; they may add up to slightly more (from above) or less than 1.
@@ -53,7 +53,7 @@ class Law:
         return _points(self.offset, self.step, len(self.weights))
 
 
-def from_above(pair: Pair, step: float, low: float, high: float) -> Law:
+def from_above(pair: Pair, step: float, low: float, high: float) -> LossLaw:
     """A law on a lattice of `step` that dominates `pair`: mass below `low` is raised, above `high` made infinite."""
     offset, cells = _lattice(pair, step, low, high, above=True)
     points = _points(offset, step, cells + 1)
@@ -64,10 +64,10 @@ def from_above(pair: Pair, step: float, low: float, high: float) -> Law:
     survival[0] = whole
     survival = np.minimum(np.maximum.accumulate(survival[::-1])[::-1], whole)
     infinity = (beyond + float(pair.infinity)) * _UP
-    return Law(offset, step, _masses(survival), min(infinity, 1.0))
+    return LossLaw(offset, step, _masses(survival), min(infinity, 1.0))
 
 
-def from_below(pair: Pair, step: float, low: float, high: float) -> Law:
+def from_below(pair: Pair, step: float, low: float, high: float) -> LossLaw:
     """A law on a lattice of `step` that `pair` dominates: mass below `low` is dropped, above `high` lowered."""
     pair = pair.shrunk(step)
     offset, cells = _lattice(pair, step, low, high, above=False)
@@ -90,7 +90,7 @@ def from_below(pair: Pair, step: float, low: float, high: float) -> Law:
     survival = _survival(dots, step) * _DOWN
     survival[0] = p[0]
     survival = np.minimum.accumulate(survival)
-    return Law(offset, step, _masses(survival), float(pair.infinity) * _DOWN)
+    return LossLaw(offset, step, _masses(survival), float(pair.infinity) * _DOWN)
 
 
 def _lattice(pair: Pair, step: float, low: float, high: float, *, above: bool) -> tuple[float, int]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dither.accounting.tilted import UNIT, Composed
+from dither.accounting.tilted import UNIT, ComposedLaw
 from dither.pairs.pair import FloatArray
 
-__all__ = ["Reading", "nothing", "read_above", "read_below"]
+__all__ = ["DeltaCurve", "nothing", "read_above", "read_below"]
 
 _FARTHEST = 300.0
 _POSITION = 2.0**-49
@@ -23,7 +23,7 @@ _UNDERFLOW = 64 * 5e-324  # what a few roundings of numbers without all their di
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class DeltaCurve:
     """A bound on δ at lattice points: values[n] at first + n·step, decreasing; `above` says which way it errs.
 
     From below, δ is at least `infinity` everywhere.
@@ -68,12 +68,12 @@ class Reading:
         return self.first + index * self.step
 
 
-def nothing(*, above: bool) -> Reading:
+def nothing(*, above: bool) -> DeltaCurve:
     """What is certain without any computation."""
-    return Reading(0.0, 1.0, np.full(1, 1.0 if above else 0.0), 1.0 if above else 0.0, above)
+    return DeltaCurve(0.0, 1.0, np.full(1, 1.0 if above else 0.0), 1.0 if above else 0.0, above)
 
 
-def read_above(composed: Composed, centre: float) -> Reading:
+def read_above(composed: ComposedLaw, centre: float) -> DeltaCurve:
     """Upper bounds on δ around `centre`."""
     first, sums, rounding, scale = _sums(composed, centre, above=True)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -81,10 +81,10 @@ def read_above(composed: Composed, centre: float) -> Reading:
     missing = composed.right * _beyond(composed)
     with np.errstate(invalid="ignore", over="ignore"):
         values = (sums + rounding) * (1 + composed.relative) + noise + missing
-    return Reading(first, composed.step, _capped(values, composed.infinity), 1.0, above=True)
+    return DeltaCurve(first, composed.step, _capped(values, composed.infinity), 1.0, above=True)
 
 
-def read_below(composed: Composed, centre: float) -> Reading:
+def read_below(composed: ComposedLaw, centre: float) -> DeltaCurve:
     """Lower bounds on δ around `centre`."""
     first, sums, rounding, scale = _sums(composed, centre, above=False)
     noise = composed.spread * _length(composed) * scale
@@ -95,10 +95,10 @@ def read_below(composed: Composed, centre: float) -> Reading:
     values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
     values = np.maximum(np.maximum.accumulate(values[::-1])[::-1], 0.0) * (1 - 8 * UNIT)
     infinity = composed.infinity * (1 - 2.0**-40)
-    return Reading(first, composed.step, values + infinity, infinity, above=False)
+    return DeltaCurve(first, composed.step, values + infinity, infinity, above=False)
 
 
-def _sums(composed: Composed, centre: float, *, above: bool) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+def _sums(composed: ComposedLaw, centre: float, *, above: bool) -> tuple[float, FloatArray, FloatArray, FloatArray]:
     """Σ_{x>ε} P[X = x](1 − e^{ε−x}) at lattice points ε, a bound on its rounding, and e^{log_scale − λε}."""
     step, tilt, size = composed.step, composed.tilt, len(composed.masses)
     reach = _FARTHEST / (1 + tilt)
@@ -133,7 +133,7 @@ def _geometric(start: float, ratio: float, count: int) -> FloatArray:
     return flat[:count]
 
 
-def _length(composed: Composed) -> float:
+def _length(composed: ComposedLaw) -> float:
     """‖c‖₂ of c(x) = e^{−λ(x−ε)}(1 − e^{ε−x}) over x > ε."""
     most = float(len(composed.masses))
     if composed.tilt > 0:
@@ -141,7 +141,7 @@ def _length(composed: Composed) -> float:
     return math.sqrt(most)
 
 
-def _beyond(composed: Composed) -> float:
+def _beyond(composed: ComposedLaw) -> float:
     """e^{log_scale − λR} at the right end R of the window, rounded up as far as its exponent may be off."""
     end = composed.first + (len(composed.masses) - 0.5) * composed.step
     slack = _POSITION * (1 + abs(composed.log_scale) + composed.tilt * abs(end))

@@ -143,7 +143,7 @@ def saddle_for_epsilon(sketches: Sequence[Sketch], epsilon: float) -> Saddle:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Moments:
+class _TiltedMoments:
     """K, K′ and K″ at each of several tilts."""
 
     tilts: FloatArray
@@ -160,7 +160,7 @@ class _Moments:
         return found
 
 
-def _saddle(sketches: Sequence[Sketch], excess: Callable[[_Moments], FloatArray]) -> Saddle:
+def _saddle(sketches: Sequence[Sketch], excess: Callable[[_TiltedMoments], FloatArray]) -> Saddle:
     """The saddle at the tilt where `excess`, which decreases, changes its sign; 0 if it is negative there."""
     largest = _LARGEST_EXPONENT / max(max(abs(s.low), abs(s.high), 1e-6) for s in sketches)
     tilts = np.concatenate([[0.0], np.geomspace(largest * 1e-7, largest, 40)])
@@ -177,7 +177,7 @@ def _saddle(sketches: Sequence[Sketch], excess: Callable[[_Moments], FloatArray]
     return Saddle(tilt, float(found.mean[0]), deviation, left, right, float(found.log_delta[0]), *thetas)
 
 
-def _moments(sketches: Sequence[Sketch], tilts: FloatArray) -> _Moments:
+def _moments(sketches: Sequence[Sketch], tilts: FloatArray) -> _TiltedMoments:
     mean, variance, log_mgf = (np.zeros(len(tilts)) for _ in range(3))
     for at in range(0, len(sketches), _BATCH):
         counts, losses, log_masses = _table(sketches[at : at + _BATCH])
@@ -190,7 +190,7 @@ def _moments(sketches: Sequence[Sketch], tilts: FloatArray) -> _Moments:
         mean += first @ counts
         variance += np.maximum(second - first * first, 0.0) @ counts
         log_mgf += (top + np.log(total)) @ counts
-    return _Moments(tilts, log_mgf, mean, variance)
+    return _TiltedMoments(tilts, log_mgf, mean, variance)
 
 
 def _table(sketches: Sequence[Sketch]) -> tuple[FloatArray, FloatArray, FloatArray]:

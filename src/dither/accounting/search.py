@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from dither.accounting.law import from_above, from_below
-from dither.accounting.reading import Reading, nothing, read_above, read_below
+from dither.accounting.reading import DeltaCurve, nothing, read_above, read_below
 from dither.accounting.saddle import Saddle, Sketch, saddle_for_delta, saddle_for_epsilon, sketch
 from dither.accounting.tilted import Underflow, compose_laws
 from dither.pairs.pair import Pair
@@ -17,7 +17,7 @@ __all__ = [
     "MOST_POINTS",
     "Bracket",
     "Group",
-    "Plan",
+    "LossWindow",
     "delta_bracket",
     "epsilon_bracket",
     "plan_for_delta",
@@ -75,7 +75,7 @@ Groups: TypeAlias = tuple[Group, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class LossWindow:
     """Everything that is composed, sketched, with the tilt and window of the question that is asked."""
 
     sketches: Sequence[Sketch]
@@ -138,7 +138,7 @@ class Plan:
         """Whether the lattice cannot be made much finer."""
         return self.fitted(step / 1.5) > step / 1.2
 
-    def read(self, step: float, *, above: bool) -> Reading:
+    def read(self, step: float, *, above: bool) -> DeltaCurve:
         """The composed profile from above or from below."""
         build = from_above if above else from_below
         laws = [(build(one.pair, step, one.low, one.high), one.count) for one in self.sketches]
@@ -148,19 +148,19 @@ class Plan:
             return nothing(above=above)
         return (read_above if above else read_below)(composed, self.saddle.epsilon)
 
-    def wider(self) -> Plan:
+    def wider(self) -> LossWindow:
         """The same plan with twice the window."""
         half = (self.saddle.right - self.saddle.left) / 2
         return replace(self, saddle=replace(self.saddle, left=self.saddle.left - half, right=self.saddle.right + half))
 
 
-def plan_for_delta(groups: Groups, delta: float) -> Plan:
+def plan_for_delta(groups: Groups, delta: float) -> LossWindow:
     """The plan for ε(δ)."""
     sketches = _sketches(groups, delta)
-    return Plan(sketches, saddle_for_delta(sketches, delta))
+    return LossWindow(sketches, saddle_for_delta(sketches, delta))
 
 
-def plan_for_epsilon(groups: Groups, epsilon: float) -> Plan:
+def plan_for_epsilon(groups: Groups, epsilon: float) -> LossWindow:
     """The plan for δ(ε). Which losses can be ignored depends on δ, so it is estimated twice."""
     sketches = _sketches(groups, 1e-12)
     saddle = saddle_for_epsilon(sketches, epsilon)
@@ -168,7 +168,7 @@ def plan_for_epsilon(groups: Groups, epsilon: float) -> Plan:
     if likely < 1e-10:
         sketches = _sketches(groups, likely)
         saddle = saddle_for_epsilon(sketches, epsilon)
-    return Plan(sketches, saddle)
+    return LossWindow(sketches, saddle)
 
 
 def _sketches(groups: Groups, delta: float) -> list[Sketch]:
@@ -176,7 +176,7 @@ def _sketches(groups: Groups, delta: float) -> list[Sketch]:
     return [sketch(group.pair, group.times, delta * _IGNORED / total, len(groups)) for group in groups]
 
 
-def epsilon_bracket(plan: Plan, delta_low: float, delta_high: float, relative: float) -> Bracket:
+def epsilon_bracket(plan: LossWindow, delta_low: float, delta_high: float, relative: float) -> Bracket:
     """A bracket around ε(δ), for a δ between two neighbouring floats, `relative` wide if the lattice allows it."""
     step = plan.step_for_both(relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
     best = Bracket(0.0, math.inf)
@@ -197,7 +197,7 @@ def epsilon_bracket(plan: Plan, delta_low: float, delta_high: float, relative: f
     return best
 
 
-def upper_epsilon(plan: Plan, delta: float, error: float) -> float:
+def upper_epsilon(plan: LossWindow, delta: float, error: float) -> float:
     """An upper bound on ε(δ), off by about `error`; one pass, unless the narrow window misses the answer."""
     step, found = plan.step_for(error), math.inf
     if plan.releases >= _MANY:

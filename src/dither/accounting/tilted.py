@@ -29,11 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
-from dither.accounting.law import Law
+from dither.accounting.law import LossLaw
 from dither.accounting.saddle import Saddle
 from dither.pairs.pair import FloatArray
 
-__all__ = ["FFT_ERROR", "UNIT", "Composed", "Underflow", "compose_laws", "irfft", "rfft"]
+__all__ = ["FFT_ERROR", "UNIT", "ComposedLaw", "Underflow", "compose_laws", "irfft", "rfft"]
 
 UNIT = 2.0**-53
 FFT_ERROR = 16 * UNIT
@@ -50,7 +50,7 @@ _LARGEST_TABLE = 1 << 21
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Composed:
+class ComposedLaw:
     """The composed law on a window, and the errors that a sum over it may have.
 
     P[X = first + n·step] = e^{log_scale − λ(first + n·step)}·masses[n], λ = `tilt`, within a relative error of
@@ -78,7 +78,7 @@ class Underflow(ArithmeticError):
 class _Tilted:
     """One law times e^{λL}, scaled to add up to 1, and the logarithm of that scale."""
 
-    law: Law
+    law: LossLaw
     count: int
     tilt: float
     weights: FloatArray
@@ -86,7 +86,7 @@ class _Tilted:
     rounding: float
 
 
-def compose_laws(laws: Sequence[tuple[Law, int]], saddle: Saddle) -> Composed:
+def compose_laws(laws: Sequence[tuple[LossLaw, int]], saddle: Saddle) -> ComposedLaw:
     """The law of the sum of `count` independent copies of each law, seen through the window of `saddle`."""
     step = laws[0][0].step
     tilted = [_tilt(law, count, saddle.tilt) for law, count in laws]
@@ -100,7 +100,7 @@ def compose_laws(laws: Sequence[tuple[Law, int]], saddle: Saddle) -> Composed:
     right = 0.0 if start + size > _last(laws) else _outside(tilted, saddle.theta_right, first + (size - 0.5) * step)
     rounding = math.fsum(one.count * one.rounding for one in tilted) + 8 * UNIT * abs(log_scale)
     gone = math.fsum(count * math.log1p(-law.infinity) if law.infinity < 1 else -math.inf for law, count in laws)
-    return Composed(
+    return ComposedLaw(
         first,
         step,
         saddle.tilt,
@@ -114,7 +114,7 @@ def compose_laws(laws: Sequence[tuple[Law, int]], saddle: Saddle) -> Composed:
     )
 
 
-def _window(laws: Sequence[tuple[Law, int]], saddle: Saddle, base: float) -> tuple[int, int]:
+def _window(laws: Sequence[tuple[LossLaw, int]], saddle: Saddle, base: float) -> tuple[int, int]:
     """The first lattice index of the window and its number of points; an end near the last loss takes it in."""
     step = laws[0][0].step
     start = math.floor((saddle.left - base) / step) - 1
@@ -125,12 +125,12 @@ def _window(laws: Sequence[tuple[Law, int]], saddle: Saddle, base: float) -> tup
     return start, int(next_fast_len(max(end - start, 16), real=True))
 
 
-def _last(laws: Sequence[tuple[Law, int]]) -> int:
+def _last(laws: Sequence[tuple[LossLaw, int]]) -> int:
     """The index of the largest sum."""
     return sum(count * (len(law.weights) - 1) for law, count in laws)
 
 
-def _tilt(law: Law, count: int, tilt: float) -> _Tilted:
+def _tilt(law: LossLaw, count: int, tilt: float) -> _Tilted:
     exponents = tilt * law.losses
     top = float(exponents.max())
     weights = law.weights * np.exp(exponents - top)

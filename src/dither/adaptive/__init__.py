@@ -6,7 +6,7 @@ findings of a training set, and spends only on those that turn out to be overfit
 """
 
 from dither.adaptive.holdout import Check, ReusableHoldout
-from dither.adaptive.oracle import Answer, Oracle
+from dither.adaptive.oracle import Oracle, OracleAnswer
 from dither.adaptive.promise import Candidate, Promise
 
-__all__ = ["Answer", "Candidate", "Check", "Oracle", "Promise", "ReusableHoldout"]
+__all__ = ["Candidate", "Check", "Oracle", "OracleAnswer", "Promise", "ReusableHoldout"]

@@ -24,11 +24,11 @@ from dither.mechanisms.released import Interval
 from dither.noise import UniformBelow
 from dither.noise.tape import answered
 
-__all__ = ["Answer", "Oracle"]
+__all__ = ["Oracle", "OracleAnswer"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Release):
+class OracleAnswer(Release):
     """The answer to one question of an `Oracle`; `.value` estimates the mean over the population.
 
     Parameters
@@ -83,7 +83,7 @@ class Answer(Release):
 
 
 class Oracle:
-    """Answer adaptively chosen statistical queries about the population that a sample was drawn from.
+    """OracleAnswer adaptively chosen statistical queries about the population that a sample was drawn from.
 
     A query is a function of one row with values in [0, 1]; each may depend on all answers before. All answers together
     are within `accuracy` of the means over the population, except with probability 1 − `confidence`. The best of four
@@ -232,8 +232,8 @@ class Oracle:
 
     # ------------------------------------------------------------------ asking
 
-    def ask(self, query: Any) -> Answer:
-        """Answer one query, which may depend on all answers before.
+    def ask(self, query: Any) -> OracleAnswer:
+        """OracleAnswer one query, which may depend on all answers before.
 
         Refused before the sample is looked at, and free: a query that returns values outside [0, 1], NaN or another
         number of values than rows on the examples, raises there, or returns something else for a row when it is asked
@@ -252,7 +252,7 @@ class Oracle:
 
         Returns
         -------
-        Answer
+        OracleAnswer
             `.value` estimates the mean of the query over the population, `.interval()` bounds it.
 
         Raises
@@ -269,8 +269,8 @@ class Oracle:
         with self._turns:
             return self._answer([query])[0]
 
-    def ask_all(self, queries: Iterable[Any]) -> list[Answer]:
-        """Answer a list of queries; if one of them is refused, none is answered.
+    def ask_all(self, queries: Iterable[Any]) -> list[OracleAnswer]:
+        """OracleAnswer a list of queries; if one of them is refused, none is answered.
 
         With `adaptive=False` it may be called once: a second list could depend on the answers to the first.
 
@@ -281,7 +281,7 @@ class Oracle:
 
         Returns
         -------
-        list of Answer
+        list of OracleAnswer
             One answer for each query, in their order.
 
         Raises
@@ -295,7 +295,7 @@ class Oracle:
                 raise OverBudget("queries that are fixed in advance come in one list, and it was answered already.")
             return self._answer(listed)
 
-    def _answer(self, queries: list[Any]) -> list[Answer]:
+    def _answer(self, queries: list[Any]) -> list[OracleAnswer]:
         """All are tried on the examples, then counted (there is no refund once the sample was touched), then drawn."""
         if not len(queries) <= self.left:
             raise OverBudget(
@@ -308,7 +308,7 @@ class Oracle:
         parts = [self._rows_of(first + number).settled(function) for number, function in enumerate(functions)]
         route = self.promise.route
         mean = route.mean
-        return [Answer(route.told(mean.drawn(each)), mean.event, mean.guarantee, mean, route) for each in parts]
+        return [OracleAnswer(route.told(mean.drawn(each)), mean.event, mean.guarantee, mean, route) for each in parts]
 
     def _rows_of(self, number: int) -> Sample:
         """All rows, or those of this question and of no other."""

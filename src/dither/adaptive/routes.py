@@ -20,7 +20,7 @@ from dither.exact import Ball, Real, ball, once
 from dither.exact.certified import above, exactly_above
 from dither.guarantees import ApproxDP, GaussianDP, PureDP
 
-__all__ = ["ADAPTIVE", "GaussianNoise", "LaplaceNoise", "Rounding", "Route", "Splitting", "UnionBound", "rows_needed"]
+__all__ = ["ADAPTIVE", "GaussianRoute", "LaplaceRoute", "Rounding", "Route", "Splitting", "UnionBound", "rows_needed"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Route(ABC):
 
 
 @dataclass(frozen=True)
-class _Noise(Route):
+class _NoisyRoute(Route):
     shape: ClassVar[transfer.Shape]
 
     def _bound(self, beta: Fraction) -> Fraction:
@@ -79,7 +79,7 @@ class _Noise(Route):
 
 
 @dataclass(frozen=True)
-class GaussianNoise(_Noise):
+class GaussianRoute(_NoisyRoute):
     """Gaussian noise on every mean; σ balances the noise against what the answers give away."""
 
     name: ClassVar[str] = "gaussian"
@@ -96,7 +96,7 @@ class GaussianNoise(_Noise):
 
 
 @dataclass(frozen=True)
-class LaplaceNoise(_Noise):
+class LaplaceRoute(_NoisyRoute):
     """Laplace noise on every mean: pure privacy for the whole conversation."""
 
     name: ClassVar[str] = "laplace"
@@ -199,7 +199,7 @@ class UnionBound(Route):
         return _hoeffding(self.rows, lambda: ball(2 * self.queries / beta).log())
 
 
-ADAPTIVE: tuple[type[Route], ...] = (GaussianNoise, LaplaceNoise, Splitting, Rounding)
+ADAPTIVE: tuple[type[Route], ...] = (GaussianRoute, LaplaceRoute, Splitting, Rounding)
 
 
 def rows_needed(route: type[Route], accuracy: Fraction, beta: Fraction, queries: int) -> int | None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dither.adaptive.mean import ROUNDING, QueryMean
 from dither.adaptive.transfer import expected_shortfall, gap, laplace_epsilon
 from dither.adjacency import REPLACE_ONE
-from dither.events import SparseVector as SparseVectorEvent
+from dither.events import SparseVectorRun
 from dither.exact import Ball, ball, once, precision
 from dither.exact.certified import above, exactly_above
 from dither.guarantees import ApproxDP, Guarantee, PureDP
@@ -180,8 +180,8 @@ class _Exactly:
         return value > self.threshold
 
 
-def _comparisons(sparse: SparseVector) -> SparseVectorEvent:
-    assert isinstance(sparse.event, SparseVectorEvent)
+def _comparisons(sparse: SparseVector) -> SparseVectorRun:
+    assert isinstance(sparse.event, SparseVectorRun)
     return sparse.event
 
 

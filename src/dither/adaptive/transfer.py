@@ -96,7 +96,7 @@ class _Gaussian:
         return (stop / Ball(2).sqrt()).erfc() / stop
 
 
-class _Laplace:
+class _LaplaceShape:
     @staticmethod
     def tail(x: Any) -> Any:
         return (-x).exp()
@@ -110,7 +110,7 @@ class _Laplace:
         return (-stop).exp()
 
 
-_LAWS: Final[dict[Shape, Any]] = {"gaussian": _Gaussian, "laplace": _Laplace}
+_LAWS: Final[dict[Shape, Any]] = {"gaussian": _Gaussian, "laplace": _LaplaceShape}
 
 
 # --------------------------------------------------------- the mean of the posterior

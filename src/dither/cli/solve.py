@@ -13,7 +13,7 @@ from dither.cli.table import print_table
 from dither.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dither.estimators.planning import Plan
+    from dither.estimators.solving import Solution
 
 __all__ = ["command"]
 
@@ -46,7 +46,7 @@ def command(
     if confidence is None and None in others.values():
         confidence = _USUAL_CONFIDENCE
     _check_one_is_missing({**others, "confidence": confidence})
-    from dither.estimators.planning import solve  # behind what can be said without it
+    from dither.estimators.solving import solve  # behind what can be said without it
 
     found = solve(queries, n=n, epsilon=epsilon, accuracy=accuracy, confidence=confidence, delta=delta)
     if json:
@@ -64,7 +64,7 @@ def _check_one_is_missing(asked: Mapping[str, object]) -> None:
         )
 
 
-def _as_dict(found: Plan) -> dict[str, Any]:
+def _as_dict(found: Solution) -> dict[str, Any]:
     return {
         "solved_for": found.solved_for,
         "queries": found.queries,
@@ -81,7 +81,7 @@ def _as_dict(found: Plan) -> dict[str, Any]:
     }
 
 
-def _print(found: Plan) -> None:
+def _print(found: Solution) -> None:
     typer.echo(
         f"{found.queries} queries, {found.n} records, epsilon {float(found.epsilon):.6g}: every error at most "
         f"{found.accuracy:.4g} of n ({found.accuracy * found.n:.4g} records) with probability {found.chance}."

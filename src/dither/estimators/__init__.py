@@ -2,6 +2,6 @@
 
 from dither.estimators import stats
 from dither.estimators.answer import Estimate
-from dither.estimators.planning import Option, Plan, solve
+from dither.estimators.solving import Option, Solution, solve
 
-__all__ = ["Estimate", "Option", "Plan", "solve", "stats"]
+__all__ = ["Estimate", "Option", "Solution", "solve", "stats"]

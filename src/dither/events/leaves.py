@@ -17,10 +17,10 @@ __all__ = [
     "LaplaceNoise",
     "Leaf",
     "Noun",
-    "RandomizedResponse",
+    "RandomizedAnswer",
     "Selection",
     "SmoothNoise",
-    "SparseVector",
+    "SparseVectorRun",
     "StaircaseNoise",
     "Stated",
     "check_count",
@@ -162,7 +162,7 @@ class StaircaseNoise(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse(Noun):
+class RandomizedAnswer(Noun):
     """One of d = `answers` was kept with probability p = `keep`, else replaced by a uniform one.
 
     The true answer comes out with probability p + (1 − p)/d, each other one with (1 − p)/d (claim C9).
@@ -220,7 +220,7 @@ class Selection(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class SparseVector(Noun):
+class SparseVectorRun(Noun):
     """Questions were compared with a noisy threshold until `max_above` of them came out above.
 
     Laplace noise: of `threshold_scale` on the threshold, drawn once; of `query_scale`, fresh, on each answer.
@@ -340,7 +340,14 @@ _MEASURES: dict[str, tuple[str, ...]] = {
 
 
 Leaf: TypeAlias = (
-    LaplaceNoise | GaussianNoise | StaircaseNoise | RandomizedResponse | Selection | SparseVector | SmoothNoise | Stated
+    LaplaceNoise
+    | GaussianNoise
+    | StaircaseNoise
+    | RandomizedAnswer
+    | Selection
+    | SparseVectorRun
+    | SmoothNoise
+    | Stated
 )
 """An event that is not made of others."""
 

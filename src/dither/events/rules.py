@@ -50,9 +50,9 @@ LEAVES: Final = {
     "LaplaceNoise": LeafRule(),
     "GaussianNoise": LeafRule(),
     "StaircaseNoise": LeafRule(),
-    "RandomizedResponse": LeafRule(knows_absence=False, covers_many=False),
+    "RandomizedAnswer": LeafRule(knows_absence=False, covers_many=False),
     "Selection": LeafRule(),
-    "SparseVector": LeafRule(),
+    "SparseVectorRun": LeafRule(),
     "SmoothNoise": LeafRule(),
     "Stated": LeafRule(),
 }

@@ -17,7 +17,7 @@ from dither.exact import Ball, Real, ball
 from dither.exact.certified import at_most, fraction_above, refined
 from dither.guarantees.gaussian import GaussianDP
 from dither.noise.discrete_gaussian import DiscreteGaussian
-from dither.pairs.lattice import DiscreteGaussianPair as LatticePair
+from dither.pairs.lattice import DiscreteGaussianPair
 
 __all__ = ["TEXTBOOK", "Line", "largest_mu_squared", "line_profile", "line_variance", "rounded_up", "textbook_variance"]
 
@@ -94,7 +94,7 @@ def line_profile(variance: Fraction, shift: int, epsilon: Ball) -> Ball:
 
 
 @dataclass(frozen=True)
-class Line(LatticePair):
+class Line(DiscreteGaussianPair):
     """The pair of integer Gaussian noise on the line, with a profile that is quick for wide noise too."""
 
     def profile(self, epsilon: Ball) -> Ball:

@@ -242,7 +242,7 @@ class Gaussian(Additive):
     # ------------------------------------------------------------- two lattices
 
     @once
-    def _parts(self) -> tuple[_OnLattice, ...]:
+    def _parts(self) -> tuple[_LatticeGaussian, ...]:
         return (self._on_grid,) if self._on_integers is None else (self._on_integers, self._on_grid)
 
     @once
@@ -261,7 +261,7 @@ class Gaussian(Additive):
         return Noising(DiscreteGaussian(part.variance), self._grid, event, part.guarantee(self.adjacency))
 
     @shared
-    def _on_integers(self) -> _OnLattice | None:
+    def _on_integers(self) -> _LatticeGaussian | None:
         """Noise on ℤ. Integers move by ⌊Δ₂²⌋ at most, in squared length; on the line the exact pair is known."""
         square = math.floor(self.sensitivity_squared)
         if not square:
@@ -270,17 +270,17 @@ class Gaussian(Additive):
         if coordinates == 1:
             square = math.isqrt(square) ** 2
         if self._is_exact and coordinates == 1 and self.variance <= _LARGEST_LINE:
-            return _OnLattice(line_variance(*self._budget, math.isqrt(square)), Fraction(square), 1)
+            return _LatticeGaussian(line_variance(*self._budget, math.isqrt(square)), Fraction(square), 1)
         if self._is_exact:
             return _made_for(largest_mu_squared(*self._budget), Fraction(square), coordinates)
-        return _OnLattice(self.variance, Fraction(square), coordinates)
+        return _LatticeGaussian(self.variance, Fraction(square), coordinates)
 
     @property
     def _grid(self) -> Grid:
         return Grid.for_scale(self.sigma)
 
     @shared
-    def _on_grid(self) -> _OnLattice:
+    def _on_grid(self) -> _LatticeGaussian:
         """Noise on the grid of real numbers, with the rounding of each coordinate in its sensitivity."""
         grid = self._grid
         steps = grid.l2_steps(_root_above(self.sensitivity_squared), self.dimension)
@@ -289,7 +289,7 @@ class Gaussian(Additive):
             return _made_for(largest_mu_squared(*self._budget), square, self.dimension, on_grid=True)
         if self.rho is not None:  # μ-GDP is ρ-zCDP for ρ = μ²/2
             return _made_for(2 * self.rho, square, self.dimension, on_grid=True)
-        return _OnLattice(self.variance / grid.step**2, square, self.dimension, on_grid=True)
+        return _LatticeGaussian(self.variance / grid.step**2, square, self.dimension, on_grid=True)
 
     @property
     def _is_exact(self) -> bool:
@@ -314,7 +314,7 @@ class Gaussian(Additive):
 
 
 @dataclass(frozen=True)
-class _OnLattice:
+class _LatticeGaussian:
     """Noise of V = `variance` on a value that moves by D² = `distance_squared`, in squared steps."""
 
     variance: Fraction
@@ -365,10 +365,10 @@ def _is_tighter(mu_squared: Fraction, rho: Fraction) -> bool:
     return GaussianDP.from_square(mu_squared).epsilon(_SMALLEST_DELTA) <= ZCDP(rho).epsilon(_SMALLEST_DELTA)
 
 
-def _made_for(mu_squared: Fraction, square: Fraction, coordinates: int, *, on_grid: bool = False) -> _OnLattice:
+def _made_for(mu_squared: Fraction, square: Fraction, coordinates: int, *, on_grid: bool = False) -> _LatticeGaussian:
     """The least noise that continuous noise of this μ² is proved to dominate."""
     variance = rounded_up(smallest_variance(mu_squared, square, coordinates))
-    return _OnLattice(variance, square, coordinates, on_grid, mu_squared)
+    return _LatticeGaussian(variance, square, coordinates, on_grid, mu_squared)
 
 
 def _pair(guarantee: Guarantee) -> Pair:

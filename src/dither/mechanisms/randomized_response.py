@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
-from dither.events import Event
-from dither.events import RandomizedResponse as ResponseEvent
+from dither.events import Event, RandomizedAnswer
 from dither.exact import Ball, Number, ball, check, once, precision, rational
 from dither.exact.certified import at_most, exactly_above, exactly_below
 from dither.exact.search import farthest
@@ -131,7 +130,7 @@ class RandomizedResponse(Mechanism):
     @property
     def event(self) -> Event:
         """One randomized answer; the same event for many people with one answer each."""
-        return ResponseEvent(self.keep, len(self.answers), self.adjacency)
+        return RandomizedAnswer(self.keep, len(self.answers), self.adjacency)
 
     @property
     def guarantee(self) -> Guarantee:

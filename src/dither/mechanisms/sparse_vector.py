@@ -13,8 +13,7 @@ import numpy as np
 
 from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
-from dither.events import Composed, Event, LaplaceNoise, Repeated
-from dither.events import SparseVector as SparseVectorEvent
+from dither.events import Composed, Event, LaplaceNoise, Repeated, SparseVectorRun
 from dither.exact import Ball, Number, ball, check, once, rational
 from dither.exact.certified import above, exactly_above
 from dither.guarantees import Guarantee, PureDP
@@ -178,7 +177,7 @@ class SparseVector(Mechanism):
     def event(self) -> Event:
         """The comparisons, and the noisy answers if there are any."""
         step = self.grid.step
-        comparisons = SparseVectorEvent(
+        comparisons = SparseVectorRun(
             self._threshold_noise.scale * step,
             self._query_noise.scale * step,
             self.max_above,

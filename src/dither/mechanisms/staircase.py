@@ -14,7 +14,7 @@ from dither.exact import Ball, Number, check, once, rational
 from dither.guarantees import PureDP
 from dither.mechanisms.additive import Additive, Noising, described
 from dither.noise import Grid
-from dither.noise.staircase import Staircase as StaircaseLaw
+from dither.noise.staircase import DiscreteStaircase
 
 __all__ = ["Staircase"]
 
@@ -102,7 +102,7 @@ class Staircase(Additive):
         return self._noising_of(grid.l1_steps(self.sensitivity), grid)
 
     def _noising_of(self, steps: int, grid: Grid | None) -> Noising:
-        law = StaircaseLaw.best(steps, self.epsilon)
+        law = DiscreteStaircase.best(steps, self.epsilon)
         step = Fraction(1) if grid is None else grid.step
         # Half a step inwards: rounded to the lattice, noise on the line with that split is the law of this lattice.
         event = StaircaseNoise(self.epsilon, Fraction(2 * law.step - 1, 2 * steps), steps * step, self.adjacency)

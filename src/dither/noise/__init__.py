@@ -8,7 +8,7 @@ from dither.noise.gumbel import Gumbel
 from dither.noise.lattice import Grid, add_integers
 from dither.noise.law import Law
 from dither.noise.power_law import PowerLaw
-from dither.noise.staircase import Staircase
+from dither.noise.staircase import DiscreteStaircase
 from dither.noise.steepest import Steepest
 from dither.noise.student_t import StudentT
 from dither.noise.uniform import UniformBelow
@@ -18,12 +18,12 @@ __all__ = [
     "BernoulliExp",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "DiscreteStaircase",
     "Geometric",
     "Grid",
     "Gumbel",
     "Law",
     "PowerLaw",
-    "Staircase",
     "Steepest",
     "StudentT",
     "UniformBelow",

@@ -17,7 +17,7 @@ __all__ = ["recording", "replaying"]
 
 
 @contextmanager
-def replaying(source: entropy.Source) -> Iterator[None]:
+def replaying(source: entropy.BitSource) -> Iterator[None]:
     """Let every draw inside the block, in every thread, take its bits from `source`."""
     if not entropy.DOOR_MAY_OPEN:
         raise EntropyError(
@@ -34,7 +34,7 @@ def replaying(source: entropy.Source) -> Iterator[None]:
 
 
 @contextmanager
-def recording(source: entropy.Source, laid_in: tape.Tape) -> Iterator[None]:
+def recording(source: entropy.BitSource, laid_in: tape.Tape) -> Iterator[None]:
     """As `replaying`, and every call that draws is answered by the tape."""
     with replaying(source):
         tape._tape = laid_in

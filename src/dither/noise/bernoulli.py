@@ -11,7 +11,7 @@ from math import ceil, floor
 import numpy as np
 
 from dither.exact import Ball, Number, ball, check, lower, precision, rational, uniform_is_below, upper
-from dither.noise.entropy import Source
+from dither.noise.entropy import BitSource
 from dither.noise.law import WORKING_BITS, Integers, Law
 
 __all__ = ["Bernoulli", "BernoulliExp", "Coin"]
@@ -38,7 +38,7 @@ class Coin(Law):
         """P[X ≤ x]."""
         return ball(0) if x < 0 else 1 - self.chance() if x == 0 else ball(1)
 
-    def _draw(self, source: Source) -> int:
+    def _draw(self, source: BitSource) -> int:
         bits = min(_DRAWN_BITS, source.word_bits - 1)
         heads_below, tails_from = _thresholds(self, bits)
         prefix = source.bits(bits)
@@ -46,7 +46,7 @@ class Coin(Law):
             return int(uniform_is_below(self.chance, prefix, bits, lambda: source.bits(1)))
         return int(prefix < heads_below)
 
-    def _draw_many(self, source: Source, count: int) -> Integers:
+    def _draw_many(self, source: BitSource, count: int) -> Integers:
         bits = min(_DRAWN_BITS, source.word_bits - 1)
         heads_below, tails_from = _thresholds(self, bits)
         prefixes = source.words(count) >> np.uint64(source.word_bits - bits)

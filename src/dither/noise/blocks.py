@@ -14,7 +14,19 @@ from numpy.typing import NDArray
 from dither.errors import PrecisionError
 from dither.exact import Ball, ball, check, lower, precision, upper
 
-__all__ = ["COARSE", "FINE", "RATIO_ERROR", "Arm", "Block", "Floats", "Layout", "Plan", "Shape", "exp_minus", "plan"]
+__all__ = [
+    "COARSE",
+    "FINE",
+    "RATIO_ERROR",
+    "Arm",
+    "Block",
+    "BlockPlan",
+    "Floats",
+    "Layout",
+    "Shape",
+    "exp_minus",
+    "plan",
+]
 
 Floats = TypeVar("Floats", float, NDArray[np.float64])
 
@@ -116,7 +128,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BlockPlan:
     """Blocks, and the table words left to the tails beyond them."""
 
     blocks: Sequence[Block]
@@ -126,7 +138,7 @@ class Plan:
     tail_arms: Sequence[Arm]
 
 
-def plan(arms: Sequence[Arm], layout: Layout, scale: Fraction | None = None) -> Plan:
+def plan(arms: Sequence[Arm], layout: Layout, scale: Fraction | None = None) -> BlockPlan:
     """Lay out blocks over the arms. Without a `scale`, c is chosen so that the table is nearly full."""
     with precision(_PLANNING_BITS):
         # Both arms of a symmetric law share their spans from 1 on.
@@ -146,7 +158,7 @@ def plan(arms: Sequence[Arm], layout: Layout, scale: Fraction | None = None) -> 
         tail_words = max(1, ceil(upper(4 * tails * ball(scale))))
     if not 0 < sum(block.words for block in blocks) + tail_words <= 1 << layout.index_bits:
         raise PrecisionError("the table of a sampler has too few words for its blocks; use more index bits")
-    return Plan(blocks, scale, tail_words, tail_arms)
+    return BlockPlan(blocks, scale, tail_words, tail_arms)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

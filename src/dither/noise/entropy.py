@@ -20,7 +20,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-__all__ = ["Source", "current"]
+__all__ = ["BitSource", "current"]
 
 _KEY_BYTES = 32
 _NONCE = bytes(16)  # each key is used for one stream only, so the counter may start at zero
@@ -29,7 +29,7 @@ _ZEROS = memoryview(bytes(1 << 18))
 _SMALL_BUFFER = 1 << 12
 
 
-class Source(Protocol):
+class BitSource(Protocol):
     """What samplers draw from: independent fair bits, in words or one by one."""
 
     word_bits: int
@@ -89,10 +89,10 @@ DOOR_MAY_OPEN = os.environ.get("DITHER_TEST_DOOR") == "open"
 """Read once, when this module is imported: nothing that runs later can open the test door."""
 
 _streams = _Streams()
-_stand_in: Source | None = None
+_stand_in: BitSource | None = None
 
 
-def current() -> Source:
+def current() -> BitSource:
     """The calling thread's source of randomness."""
     if _stand_in is not None:
         return _stand_in

@@ -12,7 +12,7 @@ from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball
 from dither.noise.bernoulli import BernoulliExp, Coin
 from dither.noise.blocks import Arm, Floats
-from dither.noise.entropy import Source
+from dither.noise.entropy import BitSource
 from dither.noise.law import Integers, lattice_scale
 from dither.noise.rejection import RejectionLaw
 
@@ -59,7 +59,7 @@ class Gumbel(RejectionLaw):
         # The most likely point is 0, whatever the scale: gumbel.md.
         return (Arm(_Above(self), sign=1, first=0), Arm(_Below(self), sign=-1, first=1))
 
-    def _draw(self, source: Source) -> int:
+    def _draw(self, source: BitSource) -> int:
         if self.scale >= _STEEP:
             return super()._draw(source)
         x, outwards = (-1, -1) if _BELOW_ZERO._draw(source) else (0, 1)
@@ -67,7 +67,7 @@ class Gumbel(RejectionLaw):
             x += outwards
         return x
 
-    def _draw_many(self, source: Source, count: int) -> Integers:
+    def _draw_many(self, source: BitSource, count: int) -> Integers:
         if self.scale >= _STEEP:
             return super()._draw_many(source, count)
         out = -_BELOW_ZERO._draw_many(source, count)

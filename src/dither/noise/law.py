@@ -15,7 +15,7 @@ from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, precision, rational, whole
 from dither.exact.search import first_integer
 from dither.noise import entropy
-from dither.noise.entropy import Source
+from dither.noise.entropy import BitSource
 
 __all__ = ["WORKING_BITS", "Integers", "Law", "Size", "SymmetricLaw", "integer_array", "lattice_scale"]
 
@@ -61,11 +61,11 @@ class Law(ABC):
         """P[X ≤ x], at the working precision."""
 
     @abstractmethod
-    def _draw(self, source: Source) -> int:
+    def _draw(self, source: BitSource) -> int:
         """One exact sample."""
 
     @abstractmethod
-    def _draw_many(self, source: Source, count: int) -> Integers:
+    def _draw_many(self, source: BitSource, count: int) -> Integers:
         """`count` independent exact samples."""
 
     @overload

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from dither.errors import NotANumberError, ParameterError
 from dither.exact import Ball, ball, check, once, plain, precision, rational
 from dither.noise import entropy
-from dither.noise.entropy import Source
+from dither.noise.entropy import BitSource
 
 __all__ = ["LIBRARY_ERROR", "NOISES", "Numbers", "Race", "Scores", "numbers"]
 
@@ -220,7 +220,7 @@ class Race:
             raise ParameterError(f"weights belong to gumbel noise, not to {self.noise} noise. Leave them out.")
         return self._run(entropy.current(), known)
 
-    def _run(self, source: Source, scores: Scores) -> int:
+    def _run(self, source: BitSource, scores: Scores) -> int:
         runners, bits = self._qualify(source, scores), source.word_bits
         while len(runners) > 1:
             runners = self._still_running(scores, runners, bits)
@@ -231,7 +231,7 @@ class Race:
 
     # ------------------------------------------------------ double precision
 
-    def _qualify(self, source: Source, scores: Scores) -> list[_Runner]:
+    def _qualify(self, source: BitSource, scores: Scores) -> list[_Runner]:
         """Everyone whose upper end reaches the best lower end.
 
         The chunk with the best score comes first: from then on most words are too large to be looked at (`_limit`).

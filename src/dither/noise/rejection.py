@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.exact import Ball, ball, once, uniform_is_below
-from dither.noise.blocks import COARSE, FINE, Arm, Block, Layout, Plan, Shape, plan
-from dither.noise.entropy import Source
+from dither.noise.blocks import COARSE, FINE, Arm, Block, BlockPlan, Layout, Shape, plan
+from dither.noise.entropy import BitSource
 from dither.noise.law import Integers, Law, SymmetricLaw, integer_array
 
 __all__ = ["BlockSampler", "RejectionLaw", "TwoSidedLaw"]
@@ -36,7 +36,7 @@ _INT64_ROOM = 1 << 61  # the last fine block starts before the last coarse one e
 class BlockSampler:
     """Samples exactly from a law on arms, P[x] ∝ g(x), by the blocks of a plan."""
 
-    def __init__(self, layout: Layout, plan: Plan) -> None:
+    def __init__(self, layout: Layout, plan: BlockPlan) -> None:
         self._layout = layout
         self._plan = plan
         self._blocks = plan.blocks
@@ -63,13 +63,13 @@ class BlockSampler:
 
     # ------------------------------------------------------------ single draws
 
-    def draw(self, source: Source) -> int:
+    def draw(self, source: BitSource) -> int:
         """One exact sample."""
         while (x := self._attempt(source)) is None:
             pass
         return x
 
-    def _attempt(self, source: Source) -> int | None:
+    def _attempt(self, source: BitSource) -> int | None:
         """One round: a sample, or None if it was rejected."""
         word = source.bits(self._word_bits)
         uniform = word & self._uniform_mask
@@ -82,7 +82,7 @@ class BlockSampler:
             return self._deeper._attempt(source)
         return None
 
-    def _accepts(self, source: Source, block: Block, x: int, uniform: int) -> bool:
+    def _accepts(self, source: BitSource, block: Block, x: int, uniform: int) -> bool:
         """Whether a uniform number that begins with `uniform` ≥ `accept_below` is below c · 2^bits · g(x) / m."""
         if uniform >= block.reject_from:
             return False
@@ -102,7 +102,7 @@ class BlockSampler:
 
     # ----------------------------------------------------------------- vectors
 
-    def draw_many(self, source: Source, count: int) -> Integers:
+    def draw_many(self, source: BitSource, count: int) -> Integers:
         """`count` independent exact samples: the first that are accepted, in the order in which they were proposed."""
         out = np.empty(count, dtype=np.int64)
         done = 0
@@ -124,7 +124,7 @@ class BlockSampler:
             values[where] = x
         return integer_array(values)
 
-    def _propose(self, source: Source, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_], dict[int, int]]:
+    def _propose(self, source: BitSource, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_], dict[int, int]]:
         """`count` rounds: points, which of them are accepted, and accepted points that do not fit int64."""
         columns = self._columns
         words = source.words(count)
@@ -167,7 +167,7 @@ class BlockSampler:
             decided[mine] = below.astype(np.int8) - above.astype(np.int8)
         return decided
 
-    def _settle(self, source: Source, index: int, x: int, uniform: int) -> int | None:
+    def _settle(self, source: BitSource, index: int, x: int, uniform: int) -> int | None:
         """The rare proposal that double precision leaves open."""
         if index == len(self._blocks):
             return self._deeper._attempt(source)
@@ -194,10 +194,10 @@ class RejectionLaw(Law):
     def _single(self) -> BlockSampler:
         return _sampler(self, COARSE)
 
-    def _draw(self, source: Source) -> int:
+    def _draw(self, source: BitSource) -> int:
         return self._single.draw(source)
 
-    def _draw_many(self, source: Source, count: int) -> Integers:
+    def _draw_many(self, source: BitSource, count: int) -> Integers:
         if count >= _MANY and self._single.fits_int64:
             return _sampler(self, FINE).draw_many(source, count)
         return integer_array([self._draw(source) for _ in range(count)])

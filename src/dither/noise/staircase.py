@@ -12,18 +12,18 @@ from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, is_below, once, precision, rational
 from dither.exact.search import first_integer
 from dither.noise.bernoulli import Coin
-from dither.noise.entropy import Source
+from dither.noise.entropy import BitSource
 from dither.noise.geometric import Geometric
 from dither.noise.law import WORKING_BITS, Integers, SymmetricLaw, lattice_scale
 from dither.noise.uniform import UniformBelow
 
-__all__ = ["Staircase"]
+__all__ = ["DiscreteStaircase"]
 
 _INT64_ROOM = 1 << 62
 
 
 @dataclass(frozen=True, init=False)
-class Staircase(SymmetricLaw):
+class DiscreteStaircase(SymmetricLaw):
     """Integer noise whose probability falls by e^{−ε} at |x| = r, r + Δ, r + 2Δ, … and nowhere else.
 
     P[X = x] = a e^{−kε} with k = ⌊(|x| + Δ − r)/Δ⌋ and a = (1 − b)/(2r + 2b(Δ − r) − (1 − b)), b = e^{−ε}; Δ =
@@ -32,8 +32,8 @@ class Staircase(SymmetricLaw):
     smaller E|X|.
     Sampled exactly: see staircase.md.
 
-    >>> Staircase.best(sensitivity=10, epsilon=1)
-    Staircase(sensitivity=10, epsilon=Fraction(1, 1), step=4)
+    >>> DiscreteStaircase.best(sensitivity=10, epsilon=1)
+    DiscreteStaircase(sensitivity=10, epsilon=Fraction(1, 1), step=4)
     """
 
     sensitivity: int
@@ -51,7 +51,7 @@ class Staircase(SymmetricLaw):
         lattice_scale(1 / self.epsilon, "1/epsilon")
 
     @classmethod
-    def best(cls, sensitivity: int, epsilon: Number) -> Staircase:
+    def best(cls, sensitivity: int, epsilon: Number) -> DiscreteStaircase:
         """The law with the smallest E|X|; E|X| falls with the step up to there and rises after it."""
         check.count(sensitivity=sensitivity)
 
@@ -104,7 +104,7 @@ class Staircase(SymmetricLaw):
             UniformBelow(2 * self.sensitivity),
         )
 
-    def _draw(self, source: Source) -> int:
+    def _draw(self, source: BitSource) -> int:
         on_top, top, stairs, place = self._parts
         if on_top._draw(source):
             return top._draw(source) - self.step + 1
@@ -112,7 +112,7 @@ class Staircase(SymmetricLaw):
         distance = self.step + self.sensitivity * stairs._draw(source) + where
         return -distance if sign else distance
 
-    def _draw_many(self, source: Source, count: int) -> Integers:
+    def _draw_many(self, source: BitSource, count: int) -> Integers:
         on_top, top, stairs, place = self._parts
         flags = on_top._draw_many(source, count) == 1
         many = int(flags.sum())
@@ -132,7 +132,7 @@ class Staircase(SymmetricLaw):
 class _OnTop(Coin):
     """Whether |X| < r."""
 
-    law: Staircase
+    law: DiscreteStaircase
 
     def chance(self) -> Ball:
         """P[|X| < r] = (2r − 1) a."""

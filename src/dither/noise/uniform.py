@@ -9,7 +9,7 @@ from typing import SupportsIndex
 import numpy as np
 
 from dither.exact import Ball, ball, check
-from dither.noise.entropy import Source
+from dither.noise.entropy import BitSource
 from dither.noise.law import Integers, Law, integer_array
 
 __all__ = ["UniformBelow"]
@@ -44,12 +44,12 @@ class UniformBelow(Law):
     def _bits(self) -> int:
         return (self.bound - 1).bit_length()
 
-    def _draw(self, source: Source) -> int:
+    def _draw(self, source: BitSource) -> int:
         while (x := source.bits(self._bits)) >= self.bound:
             pass
         return x
 
-    def _draw_many(self, source: Source, count: int) -> Integers:
+    def _draw_many(self, source: BitSource, count: int) -> Integers:
         bits = self._bits
         if bits >= min(64, source.word_bits):
             return integer_array([self._draw(source) for _ in range(count)])

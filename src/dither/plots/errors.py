@@ -16,7 +16,7 @@ from dither.plots.words import price
 
 if TYPE_CHECKING:
     from dither.engine import Plan, Question
-    from dither.estimators.planning import Plan as SampleSizePlan
+    from dither.estimators import Solution
 
 __all__ = ["accuracy_by_epsilon", "competing", "error_by_epsilon", "error_by_rows"]
 
@@ -129,12 +129,12 @@ def competing(
     return described(figure, f"{title}. Errors from {axis} = {at[0]:g} to {at[-1]:g}: {said}.")
 
 
-def accuracy_by_epsilon(plan: SampleSizePlan) -> Figure:
-    """Draw the accuracy of each noise from an eighth to eight times the ε of a plan, and the plan itself as a dot.
+def accuracy_by_epsilon(solution: Solution) -> Figure:
+    """Draw the accuracy of each noise from an eighth to eight times the ε of a solution, which is itself a dot.
 
     Parameters
     ----------
-    plan : SampleSizePlan
+    solution : Solution
         What `dp.solve(...)` returns.
 
     Returns
@@ -142,16 +142,16 @@ def accuracy_by_epsilon(plan: SampleSizePlan) -> Figure:
     matplotlib.figure.Figure
         The figure.
     """
-    figure, axes = new_axes(f"{plan.queries} queries, {plan.n} records", "ε", "largest error, as a share of n")
-    grid = [float(f"{float(plan.epsilon) * 2.0**power:.4g}") for power in np.linspace(-_OCTAVES, _OCTAVES, _STEPS)]
-    found = [plan.accuracies(epsilon) for epsilon in grid]
-    for option, stroke in zip(plan.options, strokes(len(plan.options)), strict=True):
+    figure, axes = new_axes(f"{solution.queries} queries, {solution.n} records", "ε", "largest error, as a share of n")
+    grid = [float(f"{float(solution.epsilon) * 2.0**power:.4g}") for power in np.linspace(-_OCTAVES, _OCTAVES, _STEPS)]
+    found = [solution.accuracies(epsilon) for epsilon in grid]
+    for option, stroke in zip(solution.options, strokes(len(solution.options)), strict=True):
         label = f"{option.noise} noise on {option.strategy}"
         axes.loglog(grid, [each[option.noise] for each in found], label=label, **stroke)
-    axes.plot([float(plan.epsilon)], [plan.accuracy], "o", color="#000000", markersize=5, label="the plan")
+    axes.plot([float(solution.epsilon)], [solution.accuracy], "o", color="#000000", markersize=5, label="the solution")
     axes.legend(fontsize=8, frameon=False)
     figure.set_label(
-        f"The largest error of {plan.queries} queries falls with ε; at ε = {float(plan.epsilon):.4g} it is "
-        f"{plan.accuracy:.3g} of n with probability {plan.chance}."
+        f"The largest error of {solution.queries} queries falls with ε; at ε = {float(solution.epsilon):.4g} it is "
+        f"{solution.accuracy:.3g} of n with probability {solution.chance}."
     )
     return figure

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from dither.plots.shown import Column, Shown, figures, plain, shown
+from dither.plots.shown import Shown, ShownColumn, figures, plain, shown
 
 if TYPE_CHECKING:
     from dither.engine import Plan
@@ -63,7 +63,7 @@ def _lines(answer: Shown, most_rows: int) -> tuple[list[str], list[list[str]]]:
     return head, [_cells(answer, at) for at in range(min(len(answer.rows), most_rows))]
 
 
-def _names(column: Column) -> list[str]:
+def _names(column: ShownColumn) -> list[str]:
     title = plain(column.title)
     return [title] if column.low is None else [title, f"{column.level} % interval"]
 

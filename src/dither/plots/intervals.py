@@ -9,7 +9,7 @@ import numpy as np
 
 from dither.errors import ParameterError
 from dither.mechanisms import Release
-from dither.plots.shown import Column, Shown, plain, shown
+from dither.plots.shown import Shown, ShownColumn, plain, shown
 from dither.plots.style import Axes, Figure, described, legend_below, new_panels, strokes, thousands
 
 __all__ = ["answers"]
@@ -62,11 +62,11 @@ def answers(release: Release) -> Figure:
     return described(figure, _words(table, drawn, rows))
 
 
-def _are_bars(columns: Sequence[Column]) -> bool:
+def _are_bars(columns: Sequence[ShownColumn]) -> bool:
     return all(column.is_bars for column in columns)
 
 
-def _points(axes: Axes, columns: Sequence[Column], table: Shown, rows: int) -> None:
+def _points(axes: Axes, columns: Sequence[ShownColumn], table: Shown, rows: int) -> None:
     """Rows from top to bottom; the numbers of one list beside each other, each with its own colour and marker."""
     for at, (column, stroke) in enumerate(zip(columns, strokes(len(columns)), strict=True)):
         shift = 0.0 if len(columns) == 1 else 0.7 * (at / (len(columns) - 1) - 0.5)
@@ -92,7 +92,7 @@ def _points(axes: Axes, columns: Sequence[Column], table: Shown, rows: int) -> N
         legend_below(axes)
 
 
-def _bars(axes: Axes, columns: Sequence[Column], table: Shown, rows: int) -> None:
+def _bars(axes: Axes, columns: Sequence[ShownColumn], table: Shown, rows: int) -> None:
     """Bins from left to right: a single histogram has its bins as rows, those of groups have them as columns."""
     if len(columns) == 1:
         bins, histograms, names = table.labels()[:rows], [_with_reach(columns[0], rows)], [""]
@@ -122,7 +122,7 @@ def _bars(axes: Axes, columns: Sequence[Column], table: Shown, rows: int) -> Non
         legend_below(axes)
 
 
-def _with_reach(column: Column, rows: int) -> tuple[np.ndarray, np.ndarray | None]:
+def _with_reach(column: ShownColumn, rows: int) -> tuple[np.ndarray, np.ndarray | None]:
     """The values, and how far the interval goes to both sides; an end that is not known is not drawn."""
     values = np.array(column.values[:rows], dtype=np.float64)
     if column.low is None or column.high is None:
@@ -137,7 +137,7 @@ def _short(label: str) -> str:
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"
 
 
-def _words(table: Shown, drawn: Sequence[Sequence[Column]], rows: int) -> str:
+def _words(table: Shown, drawn: Sequence[Sequence[ShownColumn]], rows: int) -> str:
     names = ", ".join(plain(columns[0].name) for columns in drawn)
     by = f" by {', '.join(map(plain, table.keys))}" if table.keys else ""
     levels = dict.fromkeys(column.level for columns in drawn for column in columns if column.low is not None)

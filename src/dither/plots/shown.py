@@ -15,13 +15,13 @@ from dither.errors import DitherError
 from dither.exact import in_words
 from dither.mechanisms import RandomizedResponse, Release
 
-__all__ = ["Column", "Shown", "figures", "listed", "plain", "shown"]
+__all__ = ["Shown", "ShownColumn", "figures", "listed", "plain", "shown"]
 
 _LEVEL = Fraction(95, 100)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ShownColumn:
     """One answer per row, and its interval where there is one."""
 
     name: str
@@ -52,7 +52,7 @@ class Shown:
 
     keys: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
-    columns: Sequence[Column]
+    columns: Sequence[ShownColumn]
 
     def labels(self) -> list[str]:
         """What a picture writes beside each row."""
@@ -84,16 +84,18 @@ def listed(
     value = release.value
     if isinstance(value, Mapping):
         lows, highs = (None if end is None else [end[key] for key in value] for end in (low, high))
-        return Shown(heading, [(key,) for key in value], [Column(name, "", list(value.values()), lows, highs, said)])
+        return Shown(
+            heading, [(key,) for key in value], [ShownColumn(name, "", list(value.values()), lows, highs, said)]
+        )
     if isinstance(value, np.ndarray | list | tuple):
         flat, lows, highs = (None if each is None else _flat(each) for each in (value, low, high))
         assert flat is not None
         fits = lows is not None and highs is not None and len(lows) == len(highs) == len(flat)
         places = parts or _places(value)
-        column = Column(name, "", flat, lows if fits else None, highs if fits else None, said, is_bars)
+        column = ShownColumn(name, "", flat, lows if fits else None, highs if fits else None, said, is_bars)
         return Shown(heading, [(place,) for place in places], [column])
     least, most = (None if end is None else [end] for end in (low, high))
-    return Shown((), [()], [Column(name, "", [value], least, most, said)])
+    return Shown((), [()], [ShownColumn(name, "", [value], least, most, said)])
 
 
 def _interval(release: Release, level: Fraction) -> tuple[Any, Any]:

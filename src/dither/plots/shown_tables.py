@@ -10,7 +10,7 @@ from dither.engine import Plan, Single, TableRelease
 from dither.engine.aggregate import Aggregate, Count, OfColumn
 from dither.engine.distribution_aggregates import CountDistinct, Quantile, Spread, Top
 from dither.exact import in_words
-from dither.plots.shown import Column, Shown, listed, plain
+from dither.plots.shown import Shown, ShownColumn, listed, plain
 
 __all__ = ["shown_table"]
 
@@ -48,7 +48,7 @@ def _level(aggregate: Aggregate, plan: Plan) -> Fraction:
 def _table(release: TableRelease) -> Shown:
     table, aggregates = release.value, release.plan.aggregates
     keys = tuple(name for name in release.parts.column_names if name in table.column_names and name not in aggregates)
-    columns: list[Column] = []
+    columns: list[ShownColumn] = []
     for name, aggregate in aggregates.items():
         ends = [f"{name}_{end}" for end in ("low", "high")]
         values = table.column(name).to_pylist()
@@ -56,11 +56,11 @@ def _table(release: TableRelease) -> Shown:
         parts = _parts(aggregate, values[0]) if values else None
         level = in_words(100 * _level(aggregate, release.plan))
         if parts is None:
-            columns.append(Column(name, "", [_joined(value) for value in values], low, high, level))
+            columns.append(ShownColumn(name, "", [_joined(value) for value in values], low, high, level))
             continue
         for at, part in enumerate(parts):
             each, least, most = (_each(of, at) for of in (values, low, high))
-            columns.append(Column(name, part, each, least, most, level, isinstance(aggregate, Spread)))
+            columns.append(ShownColumn(name, part, each, least, most, level, isinstance(aggregate, Spread)))
     rows = list(zip(*(table.column(key).to_pylist() for key in keys), strict=True)) if keys else [()] * table.num_rows
     return Shown(keys, rows, columns)
 

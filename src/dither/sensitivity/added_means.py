@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from dither.exact import once
 
-__all__ = ["AddRemoveMean", "Side"]
+__all__ = ["AddRemoveMean", "PaddedSide"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +62,13 @@ class AddRemoveMean(ABC):
         return math.floor(self.trim * size)
 
     @once
-    def _sides(self) -> tuple[Side, Side]:
+    def _sides(self) -> tuple[PaddedSide, PaddedSide]:
         """The way down is the way up of the data turned around."""
-        return Side(self.values), Side(tuple(-value for value in reversed(self.values)))
+        return PaddedSide(self.values), PaddedSide(tuple(-value for value in reversed(self.values)))
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class PaddedSide:
     """The padded data, or the padded data turned around."""
 
     values: tuple[int, ...]

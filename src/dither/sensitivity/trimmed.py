@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.sensitivity.added_means import AddRemoveMean, Side
+from dither.sensitivity.added_means import AddRemoveMean, PaddedSide
 
 __all__ = ["AddRemoveTrimmed"]
 
@@ -43,7 +43,7 @@ class AddRemoveTrimmed(AddRemoveMean):
             yield size - 2 * cut - 1, cut + 1
 
 
-def _furthest(side: Side, removed: int, added: int, below: int, from_top: int, size: int) -> Fraction:
+def _furthest(side: PaddedSide, removed: int, added: int, below: int, from_top: int, size: int) -> Fraction:
     """The largest (top − mean of the `below` records under it)/(below + 1), over u₂ of the added records on top."""
     cut = size - below - from_top
     best = 0

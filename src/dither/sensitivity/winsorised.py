@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.sensitivity.added_means import AddRemoveMean, Side
+from dither.sensitivity.added_means import AddRemoveMean, PaddedSide
 
 __all__ = ["AddRemoveWinsorised", "ReplacedWinsorised"]
 
@@ -89,7 +89,7 @@ class AddRemoveWinsorised(AddRemoveMean):
                 yield Fraction(best, smaller * (smaller + 1))
 
 
-def _with_the_same_cut(side: Side, removed: int, added: int, smaller: int, cut: int, from_top: int) -> int:
+def _with_the_same_cut(side: PaddedSide, removed: int, added: int, smaller: int, cut: int, from_top: int) -> int:
     """The first case, over the number of added records that are high; the others are low."""
     best = 0
     for raised in range(max(0, from_top + removed - side.size), min(added, from_top) + 1):
@@ -100,7 +100,7 @@ def _with_the_same_cut(side: Side, removed: int, added: int, smaller: int, cut: 
     return best
 
 
-def _with_one_more_cut(side: Side, removed: int, added: int, smaller: int, cut: int, from_top: int) -> int:
+def _with_one_more_cut(side: PaddedSide, removed: int, added: int, smaller: int, cut: int, from_top: int) -> int:
     """The second case, over the numbers of added records that are low, high or copies of q, and over q.
 
     Most of these numbers are ruled out by the highest q and the lowest S that they allow, whether or not together.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dither.audit.attack.hunt import attack, claim_of
 from dither.audit.attack.outcomes import lowest_bits
-from dither.audit.attack.target import Target, as_target
+from dither.audit.attack.target import AttackTarget, as_target
 from dither.audit.attack.verdict import Verdict
 from dither.errors import ParameterError
 from dither.exact import Number
@@ -78,5 +78,5 @@ def support(
         return found
 
     claim = claim_of(target, epsilon)
-    verdict = attack(Target(whole.name, bits), neighbours, claim=claim, samples=samples, alpha=alpha)
+    verdict = attack(AttackTarget(whole.name, bits), neighbours, claim=claim, samples=samples, alpha=alpha)
     return Support((coarsest[0], coarsest[1]), verdict)

@@ -36,7 +36,7 @@ from dither.audit.attack.events import Proposal, best, hits, judged_again, propo
 from dither.audit.attack.neighbours import Pair, candidates
 from dither.audit.attack.outcomes import Rows, fitted
 from dither.audit.attack.own_neighbours import neighbours_of
-from dither.audit.attack.target import Target, as_target
+from dither.audit.attack.target import AttackTarget, as_target
 from dither.audit.attack.verdict import Verdict, Witness
 from dither.errors import ParameterError
 from dither.exact import Number, check, rational
@@ -138,7 +138,7 @@ def promises(target: Any) -> bool:
     return isinstance(getattr(target, "guarantee", None), Guarantee)
 
 
-def _pairs(target: Any, hunted: Target, neighbours: Any) -> Sequence[Pair]:
+def _pairs(target: Any, hunted: AttackTarget, neighbours: Any) -> Sequence[Pair]:
     if neighbours is None:
         neighbours = getattr(target, "neighbours", None)
     if neighbours is not None:
@@ -154,7 +154,7 @@ def _pairs(target: Any, hunted: Target, neighbours: Any) -> Sequence[Pair]:
     return possible
 
 
-def _runs(target: Target, pair: Pair) -> bool:
+def _runs(target: AttackTarget, pair: Pair) -> bool:
     try:
         return all(len(target.rows(data, 1)) == 1 for data in pair)
     except Exception:  # whatever a stranger's function raises on an input that is not its own
@@ -201,7 +201,7 @@ class _Trail:
 
 @dataclass
 class _Hunt:
-    target: Target
+    target: AttackTarget
     allowed: Allowed
     delta: Fraction
     alpha: Fraction

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dither.audit.attack.curve import Floats
 from dither.audit.attack.outcomes import Rows, are_names, fitted, is_name, lowest_bits, said
-from dither.audit.attack.relations import Relation, relations
+from dither.audit.attack.relations import RowRelation, relations
 
 __all__ = ["Cells", "Cuts", "Entries", "Reading", "distinct", "table"]
 
@@ -33,7 +33,7 @@ class Entries:
     summed: tuple[int, ...]
     """The entries that are numbers, if there are several."""
     fine: tuple[int, ...]
-    related: tuple[Relation, ...] = ()
+    related: tuple[RowRelation, ...] = ()
     """What is read off besides, of these entries."""
 
     @classmethod

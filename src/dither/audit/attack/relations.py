@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dither.audit.attack.curve import Floats
 from dither.audit.attack.outcomes import Rows, lowest_bits
 
-__all__ = ["Relation", "relations"]
+__all__ = ["RowRelation", "relations"]
 
 _LOOKED_AT = 1024
 """So many runs of each input are looked at, at most."""
@@ -51,7 +51,7 @@ _PAYLOAD = np.uint64(2**51 - 1)
 Wholes = NDArray[np.int64]
 
 
-class Relation(Protocol):
+class RowRelation(Protocol):
     """A number that is read off a row."""
 
     def of(self, rows: Rows) -> Floats: ...
@@ -122,7 +122,7 @@ class _Combined:
 
 
 @dataclass(frozen=True)
-class _Weighted:
+class _WeightedEntries:
     """A weighted sum of entries."""
 
     entries: tuple[int, ...]
@@ -293,12 +293,12 @@ def _of_counts(one: NDArray[np.int64], other: NDArray[np.int64]) -> _Told:
 
 
 class _Found(NamedTuple):
-    relation: Relation
+    relation: RowRelation
     excess: float
 
 
 @np.errstate(all="ignore")  # what is too large to be added, or no number, tells nothing
-def relations(left: Rows, right: Rows, is_number: Sequence[bool]) -> tuple[Relation, ...]:
+def relations(left: Rows, right: Rows, is_number: Sequence[bool]) -> tuple[RowRelation, ...]:
     """The relations that tell most about which of two inputs the answers came from; none where entries tell as much.
 
     `is_number` says which entries are numbers, and not names.
@@ -348,16 +348,18 @@ def _of_entries(
             yield _Found(each, its.excess)
 
 
-def _combinations(left: Rows, right: Rows, entries: Sequence[int]) -> Iterator[tuple[_Combined | _Weighted, _Told]]:
+def _combinations(
+    left: Rows, right: Rows, entries: Sequence[int]
+) -> Iterator[tuple[_Combined | _WeightedEntries, _Told]]:
     """What tells of each combination of entries."""
     wholes = [i for i in entries if _is_whole(left[:, i]) and _is_whole(right[:, i])]
-    combined: list[_Combined | _Weighted] = []
+    combined: list[_Combined | _WeightedEntries] = []
     for pair in _pairs(left, entries):
         combined += [_Combined(kind, pair) for kind in _PAIRED]
         combined += [_Combined(kind, pair) for kind in _OF_WHOLES if {*pair} <= {*wholes}]
     combined += [_Combined(kind, some) for some in combinations(wholes[:_MOST_TRIPLED], 3) for kind in _OF_WHOLES]
     for three in combinations(entries[:_MOST_TRIPLED], 3):
-        combined += [_Weighted(three, (1.0, *signs)) for signs in product((1.0, -1.0), repeat=2)]
+        combined += [_WeightedEntries(three, (1.0, *signs)) for signs in product((1.0, -1.0), repeat=2)]
     if len(wholes) > 3:
         combined += [_Combined(kind, tuple(wholes)) for kind in _OF_WHOLES]
     if len(entries) > 2:
@@ -385,7 +387,7 @@ def _is_whole(entry: Floats) -> bool:
     return bool((known == np.floor(known)).all())
 
 
-def _discriminant(left: Rows, right: Rows, entries: Sequence[int]) -> list[_Weighted]:
+def _discriminant(left: Rows, right: Rows, entries: Sequence[int]) -> list[_WeightedEntries]:
     """The weighted sum that has the means of both sides farthest apart, in its deviations (Fisher 1936).
 
     If some weighted sum is the same in all runs on an input, as where noise is used twice, this is the one.
@@ -402,7 +404,7 @@ def _discriminant(left: Rows, right: Rows, entries: Sequence[int]) -> list[_Weig
     if not (np.isfinite(within).all() and np.isfinite(apart).all()):
         return []
     weights = np.linalg.solve(within, apart) / unit
-    return [_Weighted(tuple(entries), tuple(weights.tolist()))]
+    return [_WeightedEntries(tuple(entries), tuple(weights.tolist()))]
 
 
 def _of_lattice(base: _Combined, left: Rows, right: Rows, alone: float) -> Iterator[_Found]:

@@ -17,11 +17,11 @@ from dither.mechanisms import Mechanism
 from dither.mechanisms.additive import Additive, numeric
 from dither.noise import entropy
 
-__all__ = ["Target", "as_target"]
+__all__ = ["AttackTarget", "as_target"]
 
 
 @dataclass(frozen=True)
-class Target:
+class AttackTarget:
     """Independent runs of one mechanism."""
 
     name: str
@@ -67,23 +67,23 @@ class Target:
             ) from error
 
 
-def as_target(thing: Any) -> Target:
+def as_target(thing: Any) -> AttackTarget:
     """A mechanism of ours, anything with a method ``many(input, size)``, or any function of one input."""
-    if isinstance(thing, Target):
+    if isinstance(thing, AttackTarget):
         return thing
     if isinstance(thing, Mechanism):
-        return Target(type(thing).__name__, _releases(thing))
+        return AttackTarget(type(thing).__name__, _releases(thing))
     name = getattr(thing, "__name__", None) or getattr(thing, "name", None) or type(thing).__name__
     many = getattr(thing, "many", None)
     if callable(many):
-        return Target(str(name), lambda data, runs: many(_fresh(data), runs))
+        return AttackTarget(str(name), lambda data, runs: many(_fresh(data), runs))
     if not callable(thing):
         raise ParameterError(
             f"the target must be a mechanism or a function of one input, got the type {type(thing).__name__}."
         )
     if inspect.iscoroutinefunction(thing):
         raise ParameterError("the target is a coroutine function. Give a plain function that awaits it.")
-    return Target(str(name), lambda data, runs: [thing(_fresh(data)) for _ in range(runs)], runs_one_by_one=True)
+    return AttackTarget(str(name), lambda data, runs: [thing(_fresh(data)) for _ in range(runs)], runs_one_by_one=True)
 
 
 def _fresh(data: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dither.adaptive.routes import GaussianNoise, Splitting, rows_needed
+from dither.adaptive.routes import GaussianRoute, Splitting, rows_needed
 from dither.adaptive.transfer import printed
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal
 from dither.exact import Ball, ball
@@ -50,7 +50,7 @@ def _moved_by_a_response(epsilon: Fraction) -> Ball:
 def _one_question() -> Iterator[Evidence]:
     """A share p of the population has a property: the exact chance that an answer misses p by more than promised."""
     rows = 400
-    route = GaussianNoise.best(rows, 1, _BETA)
+    route = GaussianRoute.best(rows, 1, _BETA)
     bound, spread = ball(Fraction(route.error(_BETA))), ball(route.mean.scale) * Ball(2).sqrt()
     for p in (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)):
         missed, chance = Ball(0), ball(1 - p) ** rows
@@ -63,10 +63,10 @@ def _one_question() -> Iterator[Evidence]:
 
 def _figures() -> Iterator[Evidence]:
     asked, queries = Fraction(1, 20), 1000
-    needed, split = (rows_needed(way, asked, _BETA, queries) for way in (GaussianNoise, Splitting))
+    needed, split = (rows_needed(way, asked, _BETA, queries) for way in (GaussianRoute, Splitting))
     assert needed is not None
     assert split is not None
-    promised = GaussianNoise.best(needed, queries, _BETA).error(_BETA)
+    promised = GaussianRoute.best(needed, queries, _BETA).error(_BETA)
     yield at_most("accuracy from the rows that suffice", asked, promised, n=needed, k=queries)
     yield Figure("rows for 1,000 queries within 0.05, 95 %", needed)
     yield Figure("rows that splitting needs", split)

@@ -12,9 +12,7 @@ from dither.audit.claims.claim import Evidence, Figure, at_most, claim, countere
 from dither.events import LaplaceNoise
 from dither.exact import Ball, ball
 from dither.guarantees import ZCDP, GaussianDP, to_zcdp
-from dither.mechanisms import Gaussian as GaussianMechanism
-from dither.mechanisms import Histogram
-from dither.mechanisms import Laplace as LaplaceMechanism
+from dither.mechanisms import Gaussian, Histogram, Laplace
 from dither.mechanisms.calibration import largest_mu_squared, textbook_variance
 from dither.noise import DiscreteLaplace
 from dither.pairs.pair import GaussianPair, LaplacePair
@@ -44,7 +42,7 @@ def c2(scale: Fraction = Fraction(1)) -> Iterator[Evidence]:
         places = range(-2 * sensitivity, 3 * sensitivity + 1)
         loss = grid.largest(abs((law.pmf(x) / law.pmf(x - sensitivity)).log()) for x in places)
         yield equal("ε", ball(epsilon), loss, ε=epsilon, Δ=sensitivity)
-        known = LaplaceMechanism(sensitivity=sensitivity, scale=scale * sensitivity / epsilon)
+        known = Laplace(sensitivity=sensitivity, scale=scale * sensitivity / epsilon)
         yield equal("ε that the mechanism states", ball(epsilon), known.guarantee.epsilon(0), ε=epsilon, Δ=sensitivity)
     law = DiscreteLaplace(scale * 4)
     for moves in ((4, 0, 0), (1, 1, 2), (-2, 1, -1)):
@@ -126,7 +124,7 @@ def c6(
 
 def _refuses(name: str, *budgets: tuple[str, str]) -> Iterator[Evidence]:
     for epsilon, delta in budgets:
-        build = lambda e=epsilon, d=delta: GaussianMechanism(sensitivity=1, epsilon=e, delta=d, calibration=name)  # noqa: E731
+        build = lambda e=epsilon, d=delta: Gaussian(sensitivity=1, epsilon=e, delta=d, calibration=name)  # noqa: E731
         yield equal("refused", 1, refused(build), ε=epsilon, δ=delta)
 
 

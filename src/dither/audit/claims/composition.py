@@ -11,12 +11,10 @@ from dither.accounting import compose
 from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, exceeds
 from dither.estimators import solve
-from dither.events import LaplaceNoise, Repeated, SparseVector
+from dither.events import LaplaceNoise, Repeated, SparseVectorRun
 from dither.exact import Ball, ball
 from dither.guarantees import PureDP, hockey_stick, privacy_loss
-from dither.mechanisms import Gaussian as GaussianMechanism
-from dither.mechanisms import Laplace as LaplaceMechanism
-from dither.mechanisms import SparseVector as SparseVectorMechanism
+from dither.mechanisms import Gaussian, Laplace, SparseVector
 from dither.mechanisms.calibration import largest_mu_squared
 from dither.noise import DiscreteLaplace, Law
 from dither.pairs.pair import GaussianPair, LaplacePair
@@ -99,9 +97,7 @@ def _planned(queries: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -
     for option in solve(queries, accuracy="0.1", confidence=1 - beta, epsilon=epsilon, delta=delta).options:
         law: Law = DiscreteLaplace(queries / epsilon)
         if option.noise == "gaussian":
-            made = GaussianMechanism(
-                sensitivity_squared=queries, epsilon=epsilon, delta=delta, dimension=queries
-            )._integers
+            made = Gaussian(sensitivity_squared=queries, epsilon=epsilon, delta=delta, dimension=queries)._integers
             assert made is not None
             law = made.law
         at: dict[str, object] = {"noise": option.noise, "k": queries, "β": beta}
@@ -139,9 +135,9 @@ def c29(gaussian: Fraction = Fraction(1, 2), laplace: Fraction = Fraction(1)) ->
     epsilon, delta = Fraction(1), Fraction(1, 10**6)
     one = 1 / ball(largest_mu_squared(epsilon, delta)).sqrt()
     for k in (1, 4, 100, 10**4):
-        noise = GaussianMechanism(sensitivity_squared=k, epsilon=epsilon, delta=delta).variance
+        noise = Gaussian(sensitivity_squared=k, epsilon=epsilon, delta=delta).variance
         yield equal("σ in dimension k", one * ball(k) ** ball(gaussian), ball(noise).sqrt(), k=k)
-        scale = LaplaceMechanism(sensitivity=k, epsilon=epsilon).scale
+        scale = Laplace(sensitivity=k, epsilon=epsilon).scale
         yield equal("b in dimension k", ball(k) ** ball(laplace) / ball(epsilon), ball(scale), k=k)
     for k in (25, 400):
         cost = compose([Repeated(LaplaceNoise(Fraction(k)), k)]).epsilon(delta)
@@ -179,12 +175,12 @@ def c30(per_answer: Fraction = Fraction(2)) -> Iterator[Evidence]:
         risen = [_stops_at_the_end(first, second, values) for values in ([0] * below + [-7], [1] * below + [-6])]
         promised = Fraction(1, first) + per_answer / 2 / second
         yield at_most("ε, monotone", ball(promised), grid.largest_loss(risen[:1], risen[1:]), b1=first, b2=second)
-    monotone = compose([SparseVector(Fraction(1), Fraction(4), max_above=2, monotone=True)]).epsilon(0)
+    monotone = compose([SparseVectorRun(Fraction(1), Fraction(4), max_above=2, monotone=True)]).epsilon(0)
     yield equal("ε that accounting states, c = 2, monotone", ball(1 + per_answer / 4), monotone)
-    event = SparseVector(Fraction(1), Fraction(4), max_above=3)
+    event = SparseVectorRun(Fraction(1), Fraction(4), max_above=3)
     stated = compose([event]).epsilon(0)
     yield equal("ε that accounting states, c = 3", ball(1 + per_answer * 3 / 4), stated)
-    built = SparseVectorMechanism(threshold=10, epsilon=1)
+    built = SparseVector(threshold=10, epsilon=1)
     yield equal("ε that the mechanism states", Ball(1), compose([built.event]).epsilon(0))
 
 

@@ -11,8 +11,7 @@ from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, exceeds
 from dither.exact import Ball, ball
 from dither.guarantees import multiplicative_distance
-from dither.mechanisms import Exponential, MetricExponential, NoisyMax, RandomizedResponse
-from dither.mechanisms import Laplace as LaplaceMechanism
+from dither.mechanisms import Exponential, Laplace, MetricExponential, NoisyMax, RandomizedResponse
 from dither.mechanisms.pieces import Pieces
 from dither.mechanisms.selection_error import error_distribution
 from dither.noise import DiscreteLaplace
@@ -83,7 +82,7 @@ def _geometric_instance(epsilon: Fraction, sensitivity: int, alpha: Fraction) ->
     geometric noise, given that it is at most h. So Pr_circle[x + k]·Pr[|noise| ≤ h] = Pr[noise = k], for every x.
     """
     at: dict[str, object] = {"ε": epsilon, "Δ": sensitivity}
-    mechanism = LaplaceMechanism(sensitivity=sensitivity, epsilon=epsilon)
+    mechanism = Laplace(sensitivity=sensitivity, epsilon=epsilon)
     yield equal("α that the geometric mechanism uses", alpha, mechanism.scale, **at)
     drawn = mechanism._integers
     assert drawn is not None
@@ -117,7 +116,7 @@ def _laplace_instance(epsilon: Fraction, sensitivity: int, alpha: Fraction) -> I
             yield at_most("density on a grid of α/t", density(k * step), found, t=t, **at)
             least = density(k * step) * ball(1 - Fraction(1, 12 * t**2))
             yield at_most("least density on a grid of α/t", found, least, t=t, **at)
-    drawn = LaplaceMechanism(sensitivity=sensitivity, epsilon=epsilon)._reals
+    drawn = Laplace(sensitivity=sensitivity, epsilon=epsilon)._reals
     for y in (Fraction(0), Fraction(1), Fraction(5, 2)):
         found = drawn.law.pmf(int(y / drawn.step)) / ball(drawn.step)
         yield equal("density on ℝ", density(y), found, y=y, **at)

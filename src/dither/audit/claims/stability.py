@@ -12,8 +12,7 @@ from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, refused
 from dither.exact import Ball, ball
 from dither.guarantees import ApproxDP, GaussianDP, PureDP, hockey_stick
-from dither.mechanisms import Gaussian as GaussianMechanism
-from dither.mechanisms import Histogram
+from dither.mechanisms import Gaussian, Histogram
 from dither.pairs.pair import GaussianPair, approximate
 from dither.workloads import Workload
 
@@ -117,7 +116,7 @@ def c26(records: Fraction = Fraction(1)) -> Iterator[Evidence]:
         yield equal("δ(ε)", ball(records / n), exact, n=n, ε=epsilon)
     built: dict[str, Callable[..., object]] = {
         "histogram": partial(Histogram, epsilon=1),
-        "Gaussian noise": partial(GaussianMechanism, sensitivity=1, epsilon=1),
+        "Gaussian noise": partial(Gaussian, sensitivity=1, epsilon=1),
     }
     for name, build in built.items():
         for (delta, n), allowed in product((("0.01", 100), ("1e-6", 10**6), ("0.5", 3)), (False, True)):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dither.audit.attack.hunt import FEWEST_SAMPLES, attack
-from dither.audit.attack.target import Target
+from dither.audit.attack.target import AttackTarget
 from dither.audit.attack.verdict import Verdict
 from dither.audit.project.mentioned import Inquiry, pools
 from dither.audit.project.stage import Stage, staged
@@ -58,7 +58,7 @@ class Examined:
     """The two tables on which it found that."""
     verdict: Verdict | None
     """What the attack found; None if no table could be opened."""
-    target: Target = field(repr=False)
+    target: AttackTarget = field(repr=False)
     labels: tuple[str, ...] = field(repr=False)
     """What each entry of an answer is."""
 
@@ -188,7 +188,7 @@ class _Examination:
             if difference is not None:
                 break
         worst = pairs[: tables.designed] if difference is None else [pairs[replayed - 1]]
-        target = Target(self.name, self.stage.many)
+        target = AttackTarget(self.name, self.stage.many)
         return Examined(
             self.name,
             self.stage.plan.cost,
@@ -216,7 +216,7 @@ class _Examination:
             "the question is not answered even on a made-up table. Check that the machine has memory and disk."
         )
 
-    def _shown_by_answers(self, target: Target, pair: list[tuple[Side, Side]]) -> Verdict | None:
+    def _shown_by_answers(self, target: AttackTarget, pair: list[tuple[Side, Side]]) -> Verdict | None:
         """The attack on a pair by which the question is refuted already; None if what is broken gives no answers."""
         if not all(self.stage.is_open(side) for side in pair[0]):
             return None
@@ -225,7 +225,7 @@ class _Examination:
         except Exception:  # whatever a broken engine raises
             return None
 
-    def _attacked(self, target: Target, pairs: list[tuple[Side, Side]]) -> Verdict:
+    def _attacked(self, target: AttackTarget, pairs: list[tuple[Side, Side]]) -> Verdict:
         plan = self.stage.plan
         is_quick = all(isinstance(part.noise, Added) for part in plan.parts.values())
         most, drawn = (_RUNS, _NUMBERS) if is_quick else (_FEW_RUNS, _CHOICES)

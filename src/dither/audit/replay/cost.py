@@ -15,7 +15,7 @@ from dither.events import (
     LaplaceNoise,
     Repeated,
     Selection,
-    SparseVector,
+    SparseVectorRun,
     StaircaseNoise,
     Stated,
 )
@@ -103,7 +103,7 @@ def _pure(event: Event) -> tuple[Fraction, Fraction] | None:
         return event.sensitivity / event.scale, Fraction(0)
     if isinstance(event, Selection):
         return (1 if event.monotone else 2) * event.sensitivity / event.scale, Fraction(0)
-    if isinstance(event, SparseVector):
+    if isinstance(event, SparseVectorRun):
         answers = (1 if event.monotone else 2) * event.max_above * event.sensitivity / event.query_scale
         return event.sensitivity / event.threshold_scale + answers, Fraction(0)
     if isinstance(event, StaircaseNoise):

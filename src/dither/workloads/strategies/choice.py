@@ -9,7 +9,7 @@ from dither.errors import ParameterError
 from dither.workloads.marginals import Marginals
 from dither.workloads.queries import Queries
 from dither.workloads.ranges import Ranges
-from dither.workloads.strategies.direct import Answers, Cells
+from dither.workloads.strategies.direct import AnswersStrategy, CellsStrategy
 from dither.workloads.strategies.optimal import MOST_CELLS, Optimal
 from dither.workloads.strategies.residuals import Residuals
 from dither.workloads.strategies.square_root import SquareRoot
@@ -43,8 +43,8 @@ def named(queries: Queries, name: str, *, gaussian: bool) -> Strategy:
 def _ways(queries: Queries, *, gaussian: bool) -> dict[str, Callable[[], Strategy]]:
     scale = _scale(queries) if gaussian else 1
     ways: dict[str, Callable[[], Strategy]] = {
-        "cells": partial(Cells, queries, scale),
-        "answers": partial(Answers, queries, scale),
+        "cells": partial(CellsStrategy, queries, scale),
+        "answers": partial(AnswersStrategy, queries, scale),
     }
     if isinstance(queries, Ranges) and queries.cells > 1:
         for branching in _BRANCHES:

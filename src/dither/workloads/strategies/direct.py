@@ -8,14 +8,14 @@ from dither.exact import once
 from dither.workloads.queries import Queries
 from dither.workloads.strategies.strategy import Floats, Integers, Strategy
 
-__all__ = ["Answers", "Cells"]
+__all__ = ["AnswersStrategy", "CellsStrategy"]
 
 _FEW_CELLS = 1024
 _NONE, _CLEAR = 1e-14, 1e-8
 """Eigenvalues, as shares of the largest: below the first they are errors of 0, above the second they are not 0."""
 
 
-class Cells(Strategy):
+class CellsStrategy(Strategy):
     """A = `scale`·I: each class of cells gets noise, and the answers are sums of these."""
 
     name = "cells"
@@ -54,7 +54,7 @@ class Cells(Strategy):
         return np.minimum(np.sqrt(self.row_squares()), self._queries.largest_entry / self._scale)
 
 
-class Answers(Strategy):
+class AnswersStrategy(Strategy):
     """A = `scale`·W: each answer gets noise. More answers than cells are made consistent by least squares.
 
     With C = W(WᵀW)⁻Wᵀ, for any generalised inverse, the variances are the diagonal of a projection: they add up to the

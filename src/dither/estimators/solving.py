@@ -22,7 +22,7 @@ from dither.workloads import Workload
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Option", "Plan", "solve"]
+__all__ = ["Option", "Solution", "solve"]
 
 Reach = Callable[[int, Fraction, Fraction], float]
 """How many counts the largest error of k queries is, at ε, except with probability β."""
@@ -39,7 +39,7 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What one kind of noise gives in a plan.
+    """What one kind of noise gives in a solution.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Solution:
     """Numbers that fit together: each of `queries` answers is within `accuracy` of the exact one, all at once.
 
     `dp.solve` returns it. Answers are shares of n records. It holds with probability `confidence` over the noise, at
-    (`epsilon`, `delta`). `print(plan)` shows it as a table.
+    (`epsilon`, `delta`). `print(solution)` shows it as a table.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class Plan:
         return {noise: _share(far, self.n) for noise, far in reaches.items()}
 
     def trade_off(self) -> list[tuple[float, dict[str, float]]]:
-        """List ε from a quarter to four times that of the plan, with the accuracies there.
+        """List ε from a quarter to four times that of the solution, with the accuracies there.
 
         Returns
         -------
@@ -200,7 +200,7 @@ def solve(
     epsilon: Number | None = None,
     delta: Number | None = None,
     adjacency: Adjacency = ADD_REMOVE,
-) -> Plan:
+) -> Solution:
     """Solve for the missing one of records, budget, accuracy, confidence and number of queries; touches no data.
 
     Leave out (or set to None) exactly one of `n`, `epsilon`, `accuracy`, `confidence` and `queries`.
@@ -224,7 +224,7 @@ def solve(
 
     Returns
     -------
-    Plan
+    Solution
         All five numbers: `.value` is the missing one, `.noise` the better noise; `print` it for a table.
 
     Raises
@@ -266,7 +266,7 @@ def solve(
     ranked = sorted(options, key=lambda option: -option.value if most_is_best else option.value)
     full = known.with_value(missing[0], ranked[0].value)
     failure(share, full.n, None)  # also for an n that was just found
-    return Plan(
+    return Solution(
         queries=full.queries,
         n=full.n,
         epsilon=full.epsilon,

@@ -12,7 +12,7 @@ from scipy.special import bdtrc
 
 from dither.adjacency import EDGE
 from dither.errors import ParameterError
-from dither.estimators import Plan, solve
+from dither.estimators import Solution, solve
 from dither.mechanisms import Gaussian, MatrixMechanism
 from dither.noise import DiscreteLaplace
 from dither.workloads import Workload
@@ -52,7 +52,7 @@ def test_each_number_is_found_from_the_others(noise: str) -> None:
     delta = Fraction(1, 10**6) if noise == "gaussian" else None
     share = delta or Fraction(0)
 
-    def keeps(found: Plan) -> bool:
+    def keeps(found: Solution) -> bool:
         reached = chance(found.noise, found.queries, found.epsilon, share, found.accuracy * found.n)
         return reached >= found.confidence - 1e-9
 
