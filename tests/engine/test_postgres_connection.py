@@ -17,7 +17,13 @@ import pytest
 import dither as dp
 from dither.errors import EngineError, ParameterError
 from dither.ledger import Ledger
-from dither.tables.engines.postgres import PostgreSQL
+from dither.tables.engines.postgres import (
+    NEWER_SETTINGS,
+    SESSION_SETTINGS,
+    SETTINGS,
+    PostgreSQL,
+    _set_if_known,
+)
 from tests.postgres import Database, fresh_database
 from tests.servers import PostgresServer, running_postgres
 
@@ -174,6 +180,59 @@ def test_settings_of_the_database_change_no_answer(database: Database, tmp_path:
             50,
             0,
         ]
+
+
+_NOT_OURS = {
+    "tcp_user_timeout": "a network that is gone",
+    "wal_sender_timeout": "copies of the server",
+    "wal_receiver_timeout": "copies of the server",
+}
+
+
+def test_every_timeout_that_a_session_may_have_is_off(database: Database, tmp_path: Path) -> None:
+    """Also those of newer servers: a new one that is not thought of fails this test on the version that brings it."""
+    pinned = SETTINGS | NEWER_SETTINGS | SESSION_SETTINGS
+    listed = database.connection.execute(
+        "SELECT name FROM pg_settings WHERE name LIKE '%timeout%' AND context IN ('user', 'superuser')"
+    ).fetchall()
+    known = {name for (name,) in listed} - _NOT_OURS.keys() - {"deadlock_timeout"}
+    assert known <= pinned.keys()
+    assert pinned.keys() >= {"transaction_timeout", "idle_session_timeout"}, "of versions 17 and 14"
+    name = database.url.rpartition("/")[2]
+    for setting in known:
+        database.run(f"ALTER DATABASE {name} SET {setting} = '1h'")
+    with _dataset(database.url, tmp_path) as data:
+        engine: Any = data.origin._source.engine
+        _end_others(database.connection)
+        engine.ready()  # it connects again, and pins them again
+        with engine._transaction("READ ONLY") as connection:
+            for setting in known:
+                assert connection.execute("SELECT current_setting(%s)", [setting]).fetchone() == ("0",), setting
+        assert data.count(epsilon=10**6).value == 100
+
+
+def test_settings_that_a_server_does_not_know_are_left_out(database: Database) -> None:
+    """As transaction_timeout on the versions before 17; one that it knows is set by the same expression."""
+    asked = _set_if_known({"no_such_timeout": "0", "idle_session_timeout": "1h"}, locally=True)
+    with database.connection.transaction():
+        assert database.connection.execute(f"SELECT {', '.join(asked)}").fetchone() == (None, "1h")
+        assert database.value("SELECT current_setting('idle_session_timeout')") == "1h"
+
+
+def test_what_others_write_meanwhile_fails_no_question(database: Database, tmp_path: Path) -> None:
+    """A serializable transaction that only reads may fail for it, and whether it does depends on rows."""
+    name = database.url.rpartition("/")[2]
+    database.run(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    with _dataset(database.url, tmp_path) as data:
+        engine: Any = data.origin._source.engine
+        with engine._transaction("READ ONLY") as connection:
+            assert connection.execute("SHOW transaction_isolation").fetchone() == ("read committed",)
+        assert data.count(epsilon=10**6).value == 100
+    theirs: Any = ibis.connect(database.url)
+    with _dataset(theirs.table("visits"), tmp_path) as data, theirs.con.transaction():
+        theirs.con.execute("SELECT 1")
+        assert data.count(epsilon=10**6).value == 100, "in a transaction of their own"
+    theirs.disconnect()
 
 
 def test_public_tables_that_the_server_does_not_take_are_refused(database: Database, tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, Colu
 from dither.tables.text_parsing import DAY, written_day, written_number
 
 __all__ = [
-    "ARITHMETIC_PREFIX",
     "between",
     "clamped",
     "different",
@@ -39,8 +38,7 @@ __all__ = [
 
 _OURS: Final = "dither "
 _PREFIX: Final = f"{_OURS}part "
-ARITHMETIC_PREFIX: Final = f"{_PREFIX}of arithmetic "
-"""How columns begin that hold one operation each which is named several times by the next one."""
+"""How columns begin that hold one operation each."""
 _MOST_STEPS: Final = 60
 """Of 85 or more, the query is nested too deep to be written."""
 _ALL_WHOLE: Final = 2.0**53
@@ -62,7 +60,7 @@ def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Ta
     staged = table
     for depth in sorted(levels):
         new = list({id(operation): operation for operation in levels[depth]}.values())  # each once, if used repeatedly
-        named = {id(each): f"{_prefix(each)}{len(names) + index}" for index, each in enumerate(new)}
+        named = {id(each): f"{_PREFIX}{len(names) + index}" for index, each in enumerate(new)}
         staged = staged.mutate(**{named[id(each)]: _computed(each, staged, names) for each in new})
         names |= named
     values = {name: _value(expression, staged, names) for name, expression in expressions.items()}
@@ -204,10 +202,6 @@ def _columns_of_their_own(expression: Expression) -> tuple[Expression, ...]:
     if not isinstance(expression, Operation):
         return ()
     return (expression,) if expression.verb in ARITHMETIC else expression.parts
-
-
-def _prefix(operation: Operation) -> str:
-    return ARITHMETIC_PREFIX if operation.verb in ARITHMETIC else _PREFIX
 
 
 def _value(expression: Expression, table: ir.Table, names: Mapping[int, str]) -> Any:

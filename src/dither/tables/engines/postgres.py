@@ -14,10 +14,10 @@ import ibis.expr.types as ir
 import psycopg
 import pyarrow as pa
 from psycopg import sql
-from sqlglot import expressions as glot
 
 from dither.errors import EngineError, ParameterError
 from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
+from dither.tables.engines.postgres_fences import fence
 from dither.tables.engines.postgres_relations import (
     Relation,
     check_collations,
@@ -28,11 +28,10 @@ from dither.tables.engines.postgres_relations import (
 )
 from dither.tables.engines.postgres_types import COLUMN_TYPES
 from dither.tables.engines.sealed_entry import ColumnType
-from dither.tables.expression_compiler import ARITHMETIC_PREFIX
 
 __all__ = ["PostgreSQL"]
 
-_SETTINGS: Final = {
+SETTINGS: Final = {
     "TimeZone": "UTC",  # in which a time with a zone is a day
     "DateStyle": "ISO, YMD",
     "client_encoding": "UTF8",
@@ -43,12 +42,35 @@ _SETTINGS: Final = {
     "idle_in_transaction_session_timeout": "0",
 }
 """What a role, a database or a connection of somebody else may have set otherwise; set again for each question."""
-_CATALOGUE_FIRST: Final = "concat_ws(', ', 'pg_catalog', nullif(current_setting('search_path'), ''))"
+NEWER_SETTINGS: Final = {
+    "transaction_timeout": "0",  # since version 17
+}
+"""The same, of versions that are newer than the oldest one: to set one that a server does not know is an error."""
+SESSION_SETTINGS: Final = {
+    "idle_session_timeout": "0",  # since version 14; the connection would end between the charge and the question
+}
+"""What is set once on a connection of our own, as it counts outside of questions."""
+
+
+def _set_if_known(settings: Mapping[str, str], *, locally: bool) -> list[str]:
+    """One expression for each, which sets it if the list of settings has its name, and is NULL otherwise."""
+    return [
+        f"(SELECT pg_catalog.set_config(name, '{value}', {str(locally).lower()}) "
+        f"FROM pg_catalog.pg_settings WHERE name = '{name}')"
+        for name, value in settings.items()
+    ]
+
+
+_CATALOGUE_FIRST: Final = (
+    "pg_catalog.concat_ws(', ', 'pg_catalog', nullif(pg_catalog.current_setting('search_path'), ''))"
+)
 """Functions and operators are those of PostgreSQL, whatever other schemas define."""
 _SET_LOCALLY: Final = "SELECT " + ", ".join(
-    [f"set_config('{name}', '{value}', true)" for name, value in _SETTINGS.items()]
-    + [f"set_config('search_path', {_CATALOGUE_FIRST}, true)"]
+    [f"pg_catalog.set_config('{name}', '{value}', true)" for name, value in SETTINGS.items()]
+    + _set_if_known(NEWER_SETTINGS, locally=True)
+    + [f"pg_catalog.set_config('search_path', {_CATALOGUE_FIRST}, true)"]
 )
+_SET_FOR_GOOD: Final = "SELECT " + ", ".join(_set_if_known(SESSION_SETTINGS, locally=False))
 _BLANKS: Final = {"string": "", "boolean": False, "date": date(1970, 1, 1)}
 """What stands for NULL where it is compared; whether it is NULL is compared as well."""
 
@@ -67,6 +89,8 @@ class PostgreSQL(Engine):
         self._opened: Relation | None = None
         self._described: dict[str, dict[str, str]] = {}
         self._public: dict[str, pa.Table] = {}
+        if is_ours:
+            self._connected()
 
     @classmethod
     def at(cls, url: str) -> PostgreSQL:
@@ -77,6 +101,10 @@ class PostgreSQL(Engine):
         except BaseException:
             backend.disconnect()
             raise
+
+    def _connected(self) -> None:
+        """A connection of our own is not ended for being idle: a question waits for others and for the ledger."""
+        self.backend.con.execute(_SET_FOR_GOOD)
 
     @property
     def _connection(self) -> Any:
@@ -163,6 +191,7 @@ class PostgreSQL(Engine):
             raise EngineError("the dataset was closed, so nothing was charged. Open it again.")
         self.backend.reconnect()
         try:
+            self._connected()
             for name, table in self._public.items():
                 self._copy(name, table)
         except BaseException:  # the next question tries it once more
@@ -210,25 +239,20 @@ class PostgreSQL(Engine):
 
     @contextmanager
     def _transaction(self, mode: str) -> Iterator[Any]:
-        """The connection, in a transaction with our settings, whatever others have set."""
+        """The connection, in a transaction with our settings, whatever others have set.
+
+        One that is serializable may fail for what others write meanwhile. The level of one that others began stays.
+        """
         connection = self.backend.con
+        begins = connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         with connection.transaction():
-            connection.execute(f"SET TRANSACTION {mode}")
+            connection.execute(f"SET TRANSACTION {'ISOLATION LEVEL READ COMMITTED, ' if begins else ''}{mode}")
             connection.execute(_SET_LOCALLY)
             yield connection
 
     def _sql(self, expression: ir.Table) -> str:
-        """With OFFSET 0 in each SELECT that does arithmetic, so that it stays a step of its own.
-
-        PostgreSQL would pull it into the SELECT around it, and what is named four times there would be computed four
-        times, and sixteen times one step further: an expression of five operations would need all memory there is. A
-        SELECT with an OFFSET is not pulled up, and one of 0 leaves out no rows. It keeps the query in one process,
-        which is why other steps have none.
-        """
         query = self.backend.compiler.to_sqlglot(expression)
-        for select in query.find_all(glot.Select):
-            if any(_is_computed(column) for column in select.expressions):
-                select.set("offset", glot.Offset(expression=glot.Literal.number(0)))
+        fence(query)
         return str(query.sql(dialect=self.backend.dialect))
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -241,9 +265,3 @@ class PostgreSQL(Engine):
                     for values, field in zip(zip(*rows, strict=True), schema, strict=True)
                 ]
                 yield pa.record_batch(columns, schema=schema)
-
-
-def _is_computed(column: glot.Expression) -> bool:
-    """Whether it is a step of arithmetic, and not only handed on."""
-    is_step = isinstance(column, glot.Alias) and column.alias.startswith(ARITHMETIC_PREFIX)
-    return is_step and not isinstance(column.this, glot.Column)
