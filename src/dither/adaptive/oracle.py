@@ -27,7 +27,7 @@ from dither.noise.tape import answered
 __all__ = ["Oracle", "OracleAnswer"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class OracleAnswer(Release):
     """The answer to one question of an `Oracle`; `.value` estimates the mean over the population.
 
@@ -43,6 +43,8 @@ class OracleAnswer(Release):
         The mechanism that answered.
     route : Route
         The method and its theorem.
+    noise_removed : bool
+        Whether this is an exact answer, made in a test by `dither.testing`: then it is not private.
     """
 
     route: Route = field(repr=False)

@@ -178,6 +178,8 @@ def _check_fields(content: dict[str, Any]) -> None:
             raise CertificateError(label, "must be a text that is not empty.")
     if not _VERSION.fullmatch(content["version"]):
         raise CertificateError("version", "must be a version such as 1.2.0.")
+    if "noise" in content:
+        raise CertificateError("noise", "it was removed for a test, so that this release is not private.")
     fields = _fields_of(content)
     if wrong := sorted(content.keys() ^ fields):
         verb = "is missing" if wrong[0] in fields else "does not belong to such a certificate"

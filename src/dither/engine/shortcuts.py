@@ -33,7 +33,8 @@ class Single(TableRelease):
     @classmethod
     def from_table(cls, table: TableRelease) -> Single:
         """Of a table with one row and one aggregate."""
-        fields = {name: getattr(table, name) for name in ("event", "guarantee", "mechanism", "parts", "plan", "entry")}
+        carried = ("event", "guarantee", "mechanism", "parts", "plan", "entry", "noise_removed")
+        fields = {name: getattr(table, name) for name in carried}
         return cls(_only(table.value.column(_NAME)), **fields, row=table.value)
 
     def to_arrow(self) -> pa.Table:

@@ -20,7 +20,7 @@ from dither.events import to_json
 from dither.exact import Number, check, rational
 from dither.ledger import Entry
 from dither.mechanisms import Release
-from dither.mechanisms.certificate import stated
+from dither.mechanisms.certificate import NOT_PRIVATE, stated
 from dither.mechanisms.released import Interval
 from dither.views import views
 
@@ -45,7 +45,7 @@ class TableRelease(Release):
     def of(cls, parts: pa.Table, plan: Plan, entry: Entry) -> TableRelease:
         """The answers, made of noisy parts."""
         noise: Any = next(iter(plan.parts.values())).noise
-        made = cls(None, plan.event, plan.cost, noise, parts, plan, entry)
+        made = cls(None, plan.event, plan.cost, noise, parts, plan, entry, noise_removed=entry.noise_removed)
         return replace(made, value=made._table(plan.level))
 
     def _answers(self, level: Fraction) -> dict[str, Answer]:
@@ -152,7 +152,7 @@ class TableRelease(Release):
         if self.plan.discovery is not None and not self.parts.num_rows:
             least = self.plan.discovery.threshold
             said.insert(0, f"No group had enough people: one is shown from {least} people on, noise included.")
-        return said
+        return [NOT_PRIVATE, *said] if self.noise_removed else said
 
     def _terms(self) -> dict[str, Any]:
         """What a stranger needs to recompute the cost and to find it in the ledger: no data, not even the answer."""

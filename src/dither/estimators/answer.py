@@ -18,7 +18,7 @@ from dither.mechanisms.released import Interval
 __all__ = ["Estimate", "Spent", "budget", "shares"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Estimate(Release):
     """A private estimate of `dp.stats`: a release with its interval and the split of its budget.
 
@@ -44,6 +44,8 @@ class Estimate(Release):
         What the interval contains with its probability.
     bars : callable, optional
         The interval at a level, from released numbers alone; None if there is none.
+    noise_removed : bool
+        Whether this is an exact answer, made in a test by `dither.testing`: then it is not private.
 
     Examples
     --------

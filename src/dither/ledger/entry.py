@@ -51,6 +51,11 @@ class Entry:
         """Whether this charge outlives its process: a ledger in memory says that it does not."""
         return bool(self.content.get("durable", True))
 
+    @property
+    def noise_removed(self) -> bool:
+        """Whether this charge is for an answer without noise, in a test."""
+        return "noise" in self.content
+
 
 def current_user() -> str:
     """Who acts, as the operating system knows them; an empty text if it does not."""

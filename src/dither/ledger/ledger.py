@@ -28,6 +28,7 @@ from dither.ledger.failures import (
 )
 from dither.ledger.store import Heads, Store
 from dither.ledger.verification import Verification
+from dither.noise.tape import noise_is_removed
 
 __all__ = ["Account", "Charge", "Ledger"]
 
@@ -182,6 +183,11 @@ class Ledger:
         With `awaits_outcome` the charge counts as unanswered until `answered` or `keep` says otherwise. Where too many
         are unanswered, this waits for those in flight, and then raises `TooManyFailures`; nothing is charged.
         """
+        if noise_is_removed() and self.is_durable:
+            raise LedgerError(
+                "an answer without noise is not private, and is charged to no ledger that lasts. Nothing was charged. "
+                "In tests that take the noise away, open the dataset with ledger=':memory:'."
+            )
         _check_text(question=question, by=by)
         _check_name(account=account, **({} if key is None else {"key": key}))
         check_cost(event, cost)
@@ -214,6 +220,8 @@ class Ledger:
         full = {**body, "spent": write_amounts(balance.spent), "charges": balance.charges, "by": by, "at": _now()}
         if not self.is_durable:
             full["durable"] = False
+        if noise_is_removed():
+            full["noise"] = "removed"
         if key is not None:
             full["key"] = key
         return Charge(self._store.append(connection, heads.last, "charge", account, canonical(full), key))

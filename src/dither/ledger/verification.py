@@ -24,7 +24,7 @@ _FIELDS: Final = {
 _OPTIONAL: Final = {
     "budget": {"parts", "failures_allowed"},
     "source": {"parts"},
-    "charge": {"key", "durable"},
+    "charge": {"key", "durable", "noise"},
     "answer": {"key"},
 }
 
@@ -91,7 +91,9 @@ class Verification:
     def _charges_once(self, entry: Entry, content: dict[str, Any], key: str | None) -> bool:
         from_json(content["event"])
         before = self._balances[entry.account]
-        if content.get("durable", False) is not False:  # said of charges in memory only
+        if content.get("durable", False) is not False or (
+            "noise" in content and "durable" not in content
+        ):  # only in memory
             return False
         after = before.after(read_budget(content["cost"]))
         self._balances[entry.account] = after

@@ -16,10 +16,13 @@ from dither.guarantees import GaussianDP, Guarantee
 from dither.pairs import ProfileOf
 from dither.version import __version__
 
-__all__ = ["FORMAT", "digest", "sealed", "shown", "stated"]
+__all__ = ["FORMAT", "NOT_PRIVATE", "digest", "sealed", "shown", "stated"]
 
 FORMAT: Final = 1
 """The version of certificates. It grows when a field changes its meaning; other versions are refused."""
+
+NOT_PRIVATE: Final = "NOT PRIVATE: the noise was removed for a test."
+"""What a release without noise says of itself; its certificate is never accepted."""
 
 
 def sealed(terms: dict[str, Any]) -> dict[str, Any]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dither.adjacency import name
 from dither.events import Event, to_json
 from dither.exact import Number, check, rational
 from dither.guarantees import Guarantee
-from dither.mechanisms.certificate import sealed, shown, stated
+from dither.mechanisms.certificate import NOT_PRIVATE, sealed, shown, stated
+from dither.noise.tape import noise_is_removed
 from dither.views import views
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Release:
         What this release cost, never less than the truth. It can be tighter than that of the mechanism.
     mechanism : Mechanism
         The mechanism that drew the noise; it computes intervals and errors.
+    noise_removed : bool
+        Whether this is an exact answer, made in a test by `dither.testing`: then it is not private.
 
     Examples
     --------
@@ -55,6 +58,12 @@ class Release:
     event: Event
     guarantee: Guarantee
     mechanism: Mechanism = field(repr=False)
+    noise_removed: bool = field(default_factory=noise_is_removed, kw_only=True, repr=False)
+
+    def __repr__(self) -> str:
+        """The fields, and a word if the noise was removed."""
+        shown = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+        return f"{type(self).__name__}({shown})" + (f" {NOT_PRIVATE}" if self.noise_removed else "")
 
     def interval(self, level: Number = 0.95) -> Interval:
         """Compute bounds that contain the exact answer with probability `level` or more over the noise.
@@ -88,7 +97,7 @@ class Release:
         dict
             Plain JSON values with a digest. `dp.check_certificate` and `dither verify` check it.
         """
-        return sealed(self._terms())
+        return sealed({**self._terms(), **({"noise": NOT_PRIVATE} if self.noise_removed else {})})
 
     def plot(self) -> Any:
         """Draw the answers with their intervals.
@@ -120,7 +129,7 @@ class Release:
     def _repr_html_(self) -> str:
         """For notebooks."""
         table: str = views.html.release_table(self)
-        return table
+        return table + (views.html.paragraph(NOT_PRIVATE) if self.noise_removed else "")
 
     def _terms(self) -> dict[str, Any]:
         """What this kind of release has to say, in the order in which it is read."""

@@ -1,8 +1,8 @@
 """The test door: run code on a recorded stream of bits instead of fresh randomness.
 
 It opens only if ``DITHER_TEST_DOOR=open`` stood in the environment when `entropy` was first imported, and the import
-rules let no room but `audit` come near it. Production code therefore cannot reach it by accident: it would take both an
-import that the build refuses and a setting that nobody has.
+rules let no package but `audit` and `testing` come near it. Production code therefore cannot reach it by accident: it
+would take both an import that the build refuses and a setting that nobody has.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dither.errors import EntropyError
 from dither.noise import entropy, tape
 
-__all__ = ["recording", "replaying"]
+__all__ = ["recording", "replaying", "without_noise"]
 
 
 @contextmanager
@@ -42,3 +42,14 @@ def recording(source: entropy.BitSource, laid_in: tape.Tape) -> Iterator[None]:
             yield
         finally:
             tape._tape = None
+
+
+@contextmanager
+def without_noise(source: entropy.BitSource, laid_in: tape.Tape) -> Iterator[None]:
+    """As `recording`, by a tape that adds no noise: what is released inside says so."""
+    with recording(source, laid_in):
+        tape._is_noise_removed = True
+        try:
+            yield
+        finally:
+            tape._is_noise_removed = False
