@@ -30,6 +30,7 @@ COVERED = (
     "dither.engine.binning",
     "dither.engine.aggregate_functions",
     "dither.errors",
+    "dither.events",
     "dither.estimators",
     "dither.estimators.stats",
     "dither.guarantees",

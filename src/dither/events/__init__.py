@@ -1,8 +1,8 @@
-"""Frozen sentences that say what was done.
+"""Events: frozen records of what a mechanism did.
 
 Mechanisms write them, accounting reads them, the ledger stores them. An event holds public facts in exact
-numbers: which noise, at which scale, on a value of which sensitivity. It says nothing about cost and holds no
-data. It becomes text and comes back unchanged:
+numbers: which noise, at which scale, on a value of which sensitivity. It holds neither a cost nor data. It can be
+written as JSON and read back unchanged:
 
 >>> from fractions import Fraction
 >>> event = Repeated(LaplaceNoise(scale=Fraction(50)), times=1000)
@@ -13,8 +13,8 @@ data. It becomes text and comes back unchanged:
 >>> from_json(to_json(event)) == event
 True
 
-Every event has an `adjacency`, which may be None for unsaid (see `dither.adjacency`). Leaves carry it; a
-composite has the one its parts share, and refuses parts that differ.
+Every event has an `adjacency`; None means that it is unstated (see `dither.adjacency`). An event that is made of others
+has the adjacency that its parts share, and refuses parts that differ.
 """
 
 from dither.events.composite import (

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, check_monotone, common
 from dither.errors import ParameterError
-from dither.events.leaves import GaussianNoise, LaplaceNoise, Leaf, Noun, check_count
+from dither.events.leaves import EventBase, GaussianNoise, LaplaceNoise, Leaf, check_count
 from dither.events.rules import check_sampled
 from dither.exact import check, in_words
 
@@ -34,8 +34,8 @@ MAX_PARTS = 100_000
 """How many events one event may hold in all."""
 
 
-class Composite(Noun):
-    """An event made of events."""
+class Composite(EventBase):
+    """An event made of other events."""
 
     __slots__ = ()
 
@@ -46,12 +46,12 @@ class Composite(Noun):
 
     @property
     def adjacency(self) -> Adjacency | None:
-        """The adjacency that all parts share."""
+        """The adjacency that all parts share; None if it is unstated."""
         return common(part.adjacency for part in self.parts)
 
     def _check_parts(self) -> None:
         for part in self.parts:
-            if not isinstance(part, Noun):
+            if not isinstance(part, EventBase):
                 raise ParameterError(f"expected an event, got the type {type(part).__name__}.")
         size = 1
         for depth, _ in (inside for part in self.parts for inside in walk(part, depth=2)):
@@ -59,20 +59,45 @@ class Composite(Noun):
             if depth > MAX_DEPTH or size > MAX_PARTS:
                 raise ParameterError(
                     f"an event may hold {MAX_PARTS} events, nested {MAX_DEPTH} deep; this one holds more. "
-                    "Say Repeated(event, times) instead of a list."
+                    "Use Repeated(event, times) instead of a list."
                 )
         common(part.adjacency for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class TestAndRelease(Composite):
-    """A noisy distance was compared with `threshold`; if it was larger, `answer` was released (claim C20).
+    """Propose-test-release: an answer is released only if a noisy distance passes a threshold.
 
-    `test` is the noise on the distance to the nearest dataset whose local sensitivity exceeds the one that
-    `answer` states; that distance has sensitivity 1. A release is unsafe only at distance 0.
+    Parameters
+    ----------
+    test : LaplaceNoise or GaussianNoise
+        The noise on the distance to the nearest dataset whose local sensitivity exceeds the one that `answer` states.
+        Its sensitivity is at least 1, that of a distance between datasets.
+    threshold : Number
+        The answer is released if the noisy distance is larger than this.
+    answer : Event
+        What is done to release the answer.
+
+    Raises
+    ------
+    ParameterError
+        If `test` is not Laplace or Gaussian noise, or states a sensitivity below 1.
+    AdjacencyMismatch
+        If `test` and `answer` hold under different adjacencies.
+
+    Notes
+    -----
+    A release is unsafe only at distance 0, so δ grows by the probability that noise alone passes the threshold (claim
+    C20; Dwork and Lei 2009).
+
+    Examples
+    --------
+    >>> print(TestAndRelease(LaplaceNoise(2), threshold=30, answer=LaplaceNoise(4)))
+    test and release: [Laplace noise of scale 2 on a value of sensitivity 1]; if above 30: [Laplace noise of scale 4 on
+    a value of sensitivity 1]
     """
 
-    __test__ = False  # pytest: a noun of the library, not a test case
+    __test__ = False  # pytest: an event, not a test case
 
     test: Event
     threshold: Fraction
@@ -100,11 +125,29 @@ class TestAndRelease(Composite):
 
 @dataclass(frozen=True, slots=True)
 class PoissonSampled(Composite):
-    """`event` was run on a random part of the data, each record kept independently with probability `rate`.
+    """An event on a Poisson sample: each record is kept independently with probability `rate`.
 
-    Neighbours add or remove a record: if the event leaves its adjacency unsaid, that is what it becomes. Records
-    are kept or left one by one, so other adjacencies are refused: several records of a person are sampled more often.
-    So are events for which nobody is no input (`dither.events.rules`).
+    Parameters
+    ----------
+    event : Event
+        What is done with the sample. Its adjacency must add or remove one record, or be unstated; it then becomes
+        `dp.adjacency.ADD_REMOVE`.
+    rate : Number
+        The sampling probability, in [0, 1].
+
+    Raises
+    ------
+    ParameterError
+        If `rate` is no probability, or `event` contains randomized response, which cannot hide that a record is
+        missing.
+    AdjacencyMismatch
+        If `event` holds under an adjacency that replaces, or that changes several records at once: several records of a
+        person are sampled more often.
+
+    Examples
+    --------
+    >>> print(PoissonSampled(GaussianNoise.of(scale=3), rate="0.01"))
+    on a Poisson sample of rate 0.01: Gaussian noise of standard deviation 3 on a value of sensitivity 1
     """
 
     event: Event
@@ -123,7 +166,7 @@ class PoissonSampled(Composite):
 
     @property
     def adjacency(self) -> Adjacency:
-        """The adjacency of the event, which adds or removes."""
+        """The adjacency of the event, which adds or removes; `ADD_REMOVE` if it is unstated there."""
         return self.event.adjacency or ADD_REMOVE
 
     def __str__(self) -> str:
@@ -132,11 +175,30 @@ class PoissonSampled(Composite):
 
 @dataclass(frozen=True, slots=True)
 class FixedSizeSampled(Composite):
-    """`event` was run on `sample` records drawn without replacement from the `population`.
+    """An event on a sample of fixed size, drawn without replacement.
 
-    Neighbours replace a record: if the event leaves its adjacency unsaid, that is what it becomes. Records are
-    drawn one by one, so adjacencies that may change several of them are refused; so are monotone scores, which a
-    replaced record does not have. A sample of a sample is drawn from as many records as the first one holds.
+    Parameters
+    ----------
+    event : Event
+        What is done with the sample. Its adjacency must replace one record, or be unstated; it then becomes
+        `dp.adjacency.REPLACE_ONE`. If it samples again, its population must be `sample`.
+    sample : int
+        The number of records in the sample.
+    population : int
+        The number of records from which they are drawn; at least `sample` and 1.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, `event` relies on monotone scores, which a replaced record does not have, or an
+        inner sample is drawn from another number of records.
+    AdjacencyMismatch
+        If `event` holds under an adjacency that adds or removes, or that changes several records at once.
+
+    Examples
+    --------
+    >>> print(FixedSizeSampled(LaplaceNoise(2), sample=100, population=10_000))
+    on 100 of 10000 records drawn without replacement: Laplace noise of scale 2 on a value of sensitivity 1
     """
 
     event: Event
@@ -164,7 +226,7 @@ class FixedSizeSampled(Composite):
 
     @property
     def adjacency(self) -> Adjacency:
-        """The adjacency of the event, which replaces."""
+        """The adjacency of the event, which replaces; `REPLACE_ONE` if it is unstated there."""
         return self.event.adjacency or REPLACE_ONE
 
     def __str__(self) -> str:
@@ -173,7 +235,25 @@ class FixedSizeSampled(Composite):
 
 @dataclass(frozen=True, slots=True)
 class Composed(Composite):
-    """All of `events` were done, on the same data, each with its own randomness."""
+    """Several events on the same data, each with its own randomness.
+
+    Parameters
+    ----------
+    events : tuple of Event
+        The events, in order; at least one. They must hold under the same adjacency.
+
+    Raises
+    ------
+    ParameterError
+        If there is no event, or there are too many.
+    AdjacencyMismatch
+        If events hold under different adjacencies.
+
+    Examples
+    --------
+    >>> print(Composed((LaplaceNoise(2), LaplaceNoise(4))))
+    (1) Laplace noise of scale 2 on a value of sensitivity 1; (2) Laplace noise of scale 4 on a value of sensitivity 1
+    """
 
     events: tuple[Event, ...]
 
@@ -194,7 +274,25 @@ class Composed(Composite):
 
 @dataclass(frozen=True, slots=True)
 class Repeated(Composite):
-    """`event` was done `times` times, on the same data, each with its own randomness."""
+    """The same event several times on the same data, each time with its own randomness.
+
+    Parameters
+    ----------
+    event : Event
+        What is repeated.
+    times : int
+        How often; at least 1.
+
+    Raises
+    ------
+    ParameterError
+        If `times` is not a whole number of at least 1.
+
+    Examples
+    --------
+    >>> print(Repeated(LaplaceNoise(50), times=1000))
+    1000 times: Laplace noise of scale 50 on a value of sensitivity 1
+    """
 
     event: Event
     times: int
@@ -214,8 +312,27 @@ class Repeated(Composite):
 
 @dataclass(frozen=True, slots=True)
 class Either(Composite):
-    """One of two events was done, or will be: which one is fixed in advance, and depends neither on the data nor on
-    earlier answers. So a mechanism speaks that has not yet been told whether its value is an integer.
+    """One of two events; which one depends neither on the data nor on earlier answers.
+
+    Its cost is that of the worse one. Mechanisms use it as long as it is open whether the value will be an integer.
+
+    Parameters
+    ----------
+    first : Event
+        One possibility.
+    second : Event
+        The other one, under the same adjacency.
+
+    Raises
+    ------
+    AdjacencyMismatch
+        If the events hold under different adjacencies.
+
+    Examples
+    --------
+    >>> print(Either(LaplaceNoise(2), GaussianNoise.of(scale=3)))
+    either [Laplace noise of scale 2 on a value of sensitivity 1] or [Gaussian noise of standard deviation 3 on
+    a value of sensitivity 1]
     """
 
     first: Event
@@ -238,7 +355,25 @@ Event: TypeAlias = Leaf | TestAndRelease | PoissonSampled | FixedSizeSampled | C
 
 
 def walk(event: Event, depth: int = 1) -> Iterator[tuple[int, Event]]:
-    """The event and all those inside it, each with its depth; the event itself has depth 1."""
+    """Iterate over an event and all those inside it, each with its depth.
+
+    Parameters
+    ----------
+    event : Event
+        The outermost event.
+    depth : int, default 1
+        The depth that it gets; its parts get one more, and so on.
+
+    Yields
+    ------
+    tuple of int and Event
+        The depth, then the event; parents come before their parts.
+
+    Examples
+    --------
+    >>> [(depth, type(inside).__name__) for depth, inside in walk(Repeated(LaplaceNoise(2), times=3))]
+    [(1, 'Repeated'), (2, 'LaplaceNoise')]
+    """
     yield depth, event
     if isinstance(event, Composite):
         for part in event.parts:

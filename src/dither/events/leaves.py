@@ -1,4 +1,4 @@
-"""Events that happened at once: one noise, one answer, one selection."""
+"""Events that are not made of others: one noise, one answer, one selection."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TypeAlias
 
 from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
-from dither.events.rules import LEAVES, check_said
+from dither.events.rules import LEAVES, check_adjacency
 from dither.exact import check, in_words, rational
 
 __all__ = [
+    "EventBase",
     "GaussianNoise",
     "LaplaceNoise",
     "Leaf",
-    "Noun",
     "RandomizedAnswer",
     "Selection",
     "SmoothNoise",
@@ -31,14 +31,14 @@ _MAX_BITS = 1_250
 _MAX_COUNT = 10**18
 
 
-class Noun:
+class EventBase:
     """What all events share: their numbers are made exact and checked when they are built."""
 
     __slots__ = ()
 
     def _exact(self, *names: str) -> None:
         if type(self).__name__ in LEAVES:
-            check_said(type(self).__name__, getattr(self, "adjacency", None))
+            check_adjacency(type(self).__name__, getattr(self, "adjacency", None))
         for name in names:
             value = getattr(self, name)
             if value is not None:
@@ -50,15 +50,48 @@ class Noun:
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceNoise(Noun):
-    """Laplace noise was added: density ∝ e^{−|x|/b}, b = `scale`, on a value of ℓ₁ `sensitivity` Δ.
+class LaplaceNoise(EventBase):
+    """Laplace noise on a value of bounded ℓ₁ sensitivity: density ∝ e^{−|x|/b}.
 
-    With `step` s the noise lives on the lattice sℤ, P[X = x] ∝ e^{−|x|/b} there, and so does the value.
-    A vector with independent noise per coordinate is the same sentence with its ℓ₁ sensitivity: the noise is
-    log-concave, so moving one coordinate by Δ is the worst case (the triangle inequality of
-    trade-off functions, by which Dong, Roth and Su 2022 prove group privacy, is an equality on the line).
+    An event records what a mechanism does; it draws nothing. Numbers may be ints, Fractions, Decimals, decimal strings
+    or floats, and are kept exactly.
+
+    Parameters
+    ----------
+    scale : Number
+        The noise scale b > 0, in the unit of the value.
+    sensitivity : Number, default 1
+        Δ > 0, how far one neighbour can move the value in ℓ₁. For a vector with independent noise per coordinate, the
+        sum of the changes of all coordinates.
+    step : Number, optional
+        The step s of the lattice sℤ on which value and noise live, with P[X = x] ∝ e^{−|x|/b} there; 1 for integers.
+        `sensitivity` must be a multiple of it. By default the noise is continuous.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. By default unstated: the sensitivity alone
+        defines them.
+
+    Raises
+    ------
+    ParameterError
+        If a number is not positive, or `sensitivity` is not a multiple of `step`.
+
+    Notes
+    -----
+    The release is ε-DP for ε = Δ/b (claim C2; Dwork, McSherry, Nissim and Smith 2006).
+
+    Examples
+    --------
+    >>> event = LaplaceNoise(scale=2, sensitivity=1)
+    >>> print(event)
+    Laplace noise of scale 2 on a value of sensitivity 1
+    >>> import dither as dp
+    >>> dp.compose([event]).epsilon(0)
+    0.5
     """
 
+    # A vector with independent noise per coordinate costs what its ℓ₁ sensitivity costs on the line: the noise is
+    # log-concave, so moving one coordinate by Δ is the worst case (the triangle inequality of trade-off functions, by
+    # which Dong, Roth and Su 2022 prove group privacy, is an equality on the line).
     scale: Fraction
     sensitivity: Fraction = Fraction(1)
     step: Fraction | None = None
@@ -82,13 +115,42 @@ class LaplaceNoise(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianNoise(Noun):
-    """Gaussian noise was added: density ∝ e^{−x²/2σ²}, σ² = `variance`, on a value of ℓ₂ sensitivity Δ₂.
+class GaussianNoise(EventBase):
+    """Gaussian noise on a value of bounded ℓ₂ sensitivity: density ∝ e^{−x²/2σ²}.
 
-    Δ₂² = `sensitivity_squared`. Squares are kept, because σ and Δ₂ are often roots of rationals (a histogram
-    under replace-one has Δ₂ = √2). With `step` s the noise lives on the lattice sℤ in each coordinate,
-    P[X = x] ∝ e^{−x²/2σ²} there, and so does the value. `dimension` counts coordinates; it matters only on
-    a lattice, where the worst direction is known exactly only on the line.
+    Squares are kept, because σ and Δ₂ are often roots of rational numbers: a histogram under 'replace one record' has
+    Δ₂ = √2. Use `GaussianNoise.of` where both are rational.
+
+    Parameters
+    ----------
+    variance : Number
+        σ² > 0, the square of the standard deviation of the noise.
+    sensitivity_squared : Number, default 1
+        Δ₂² > 0, the square of how far one neighbour can move the value in ℓ₂.
+    step : Number, optional
+        The step s of the lattice sℤ on which each coordinate of value and noise lives, with P[X = x] ∝ e^{−x²/2σ²}
+        there; 1 for integers. By default the noise is continuous.
+    dimension : int, default 1
+        The number of coordinates. It matters only on a lattice, where the worst direction is known exactly only on the
+        line.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. By default unstated: the sensitivity alone
+        defines them.
+
+    Raises
+    ------
+    ParameterError
+        If a number is not positive, or `sensitivity_squared` is no squared distance between points of the lattice.
+
+    Notes
+    -----
+    Continuous noise is ρ-zCDP for ρ = Δ₂²/2σ² (Bun and Steinke 2016) and μ-Gaussian DP for μ = Δ₂/σ (Dong, Roth and Su
+    2022).
+
+    Examples
+    --------
+    >>> print(GaussianNoise(variance=9, sensitivity_squared=2))
+    Gaussian noise of standard deviation 3 on a value of sensitivity √2
     """
 
     variance: Fraction
@@ -121,7 +183,30 @@ class GaussianNoise(Noun):
         step: Fraction | None = None,
         adjacency: Adjacency | None = None,
     ) -> GaussianNoise:
-        """The event with σ = `scale` and Δ₂ = `sensitivity`, where both are rational."""
+        """Build the event from σ and Δ₂ themselves, where both are rational.
+
+        Parameters
+        ----------
+        scale : Number
+            σ > 0, the standard deviation of the noise.
+        sensitivity : Number, default 1
+            Δ₂ > 0, how far one neighbour can move the value in ℓ₂.
+        step : Number, optional
+            The step of the lattice on which value and noise live; continuous by default.
+        adjacency : Adjacency, optional
+            Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. By default unstated: the sensitivity alone
+            defines them.
+
+        Returns
+        -------
+        GaussianNoise
+            The event with `variance` σ² and `sensitivity_squared` Δ₂².
+
+        Examples
+        --------
+        >>> GaussianNoise.of(scale=3) == GaussianNoise(variance=9)
+        True
+        """
         sigma, distance = rational(scale, "scale"), rational(sensitivity, "sensitivity")
         check.positive(scale=sigma, sensitivity=distance)
         return cls(sigma**2, distance**2, step, adjacency=adjacency)
@@ -135,14 +220,39 @@ class GaussianNoise(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class StaircaseNoise(Noun):
-    """Staircase noise was added to a value of `sensitivity` Δ (Geng and Viswanath 2014, Definition 1).
+class StaircaseNoise(EventBase):
+    """Staircase noise on a value of bounded sensitivity: of all ε-DP noise, the one with the smallest error.
 
-    The density is ∝ e^{−kε} for |x| in [kΔ, (k + γ)Δ) and ∝ e^{−(k+1)ε} for |x| in [(k + γ)Δ, (k + 1)Δ), with
-    ε = `epsilon` and γ = `fraction` in (0, 1]. Noise on a lattice whose stairs fall at its r-th point is this
-    noise with γΔ half a step before that point, rounded to the lattice: the same sentence.
+    Parameters
+    ----------
+    epsilon : Number
+        ε > 0: the density falls by the factor e^ε from stair to stair.
+    fraction : Number
+        γ in (0, 1]: the part of each stair before the density falls.
+    sensitivity : Number, default 1
+        Δ > 0, how far one neighbour can move the value, and the width of a stair.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. By default unstated: the sensitivity alone
+        defines them.
+
+    Raises
+    ------
+    ParameterError
+        If a number is not positive, or `fraction` is above 1.
+
+    Notes
+    -----
+    The density is ∝ e^{−kε} for |x| in [kΔ, (k + γ)Δ) and ∝ e^{−(k+1)ε} for |x| in [(k + γ)Δ, (k + 1)Δ) (Geng and
+    Viswanath 2014, Definition 1). Noise on a lattice is described by the same event.
+
+    Examples
+    --------
+    >>> print(StaircaseNoise(epsilon=1, fraction="0.4"))
+    staircase noise for epsilon 1 with steps split at 0.4 on a value of sensitivity 1
     """
 
+    # Noise on a lattice whose stairs fall at its r-th point is this noise with γΔ half a step before that point,
+    # rounded to the lattice.
     epsilon: Fraction
     fraction: Fraction
     sensitivity: Fraction = Fraction(1)
@@ -162,10 +272,33 @@ class StaircaseNoise(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedAnswer(Noun):
-    """One of d = `answers` was kept with probability p = `keep`, else replaced by a uniform one.
+class RandomizedAnswer(EventBase):
+    """Randomized response: an answer is kept with probability p, else replaced by a uniform one.
 
-    The true answer comes out with probability p + (1 − p)/d, each other one with (1 − p)/d (claim C9).
+    Parameters
+    ----------
+    keep : Number
+        The probability p that the true answer is kept; at least 0 and below 1.
+    answers : int, default 2
+        The number d of possible answers.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours: one that replaces, such as `dp.adjacency.REPLACE_ONE`, because the number of
+        answers is public. By default unstated.
+
+    Raises
+    ------
+    ParameterError
+        If `keep` is not in [0, 1), `answers` is below 2, or `adjacency` adds or removes records.
+
+    Notes
+    -----
+    The true answer comes out with probability p + (1 − p)/d, each other one with (1 − p)/d; so it is ε-DP for e^ε = 1 +
+    dp/(1 − p) (claim C9).
+
+    Examples
+    --------
+    >>> print(RandomizedAnswer(keep="1/2"))
+    randomized response over 2 answers that keeps the true one with probability 0.5
     """
 
     keep: Fraction
@@ -186,13 +319,39 @@ class RandomizedAnswer(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class Selection(Noun):
-    """One candidate was selected: each score got independent noise of `scale` b, and the largest won.
+class Selection(EventBase):
+    """Selection of the best candidate: each score gets independent noise, and the largest wins.
 
-    `noise` is "gumbel" (the exponential mechanism, Pr[y] ∝ e^{q(y)/b}, of bounded range), "exponential"
-    (permute-and-flip) or "laplace". Each score has sensitivity Δ = `sensitivity`; with `monotone` a change of
-    the data moves all scores in the same direction, which a replaced record does not. `candidates` is their public
-    number, where there is one. The cost is Δ/b for monotone scores and 2Δ/b otherwise (claims C12, C14).
+    Parameters
+    ----------
+    scale : Number
+        The noise scale b > 0, in the unit of the scores.
+    noise : {"gumbel", "exponential", "laplace"}, default "gumbel"
+        "gumbel" is the exponential mechanism, Pr[y] ∝ e^{q(y)/b}; "exponential" is permute-and-flip; "laplace" is
+        report noisy max.
+    sensitivity : Number, default 1
+        Δ > 0, how far one neighbour can move each score.
+    monotone : bool, default False
+        Whether a neighbour moves all scores in the same direction. It cannot be True under an adjacency that replaces.
+    candidates : int, optional
+        The public number of candidates, where there is one.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. By default unstated: the sensitivity alone
+        defines them.
+
+    Raises
+    ------
+    ParameterError
+        If a number is not positive, or `noise` is not one of the three.
+
+    Notes
+    -----
+    It is ε-DP for ε = Δ/b if the scores are monotone, and for ε = 2Δ/b otherwise (claims C12, C14).
+
+    Examples
+    --------
+    >>> print(Selection(scale=2, noise="exponential", candidates=10))
+    selection of the best among 10 by scores of sensitivity 1 with exponential noise of scale 2
     """
 
     scale: Fraction
@@ -220,13 +379,43 @@ class Selection(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class SparseVectorRun(Noun):
-    """Questions were compared with a noisy threshold until `max_above` of them came out above.
+class SparseVectorRun(EventBase):
+    """Sparse vector technique: queries are compared with a noisy threshold until enough are above it.
 
-    Laplace noise: of `threshold_scale` on the threshold, drawn once; of `query_scale`, fresh, on each answer.
-    Answers have `sensitivity` Δ; with `monotone` all move in the same direction, which they do not when a record is
-    replaced. Only above/below was said, never a value (claim C30; variant SVT1 of Lyu, Su and Li 2017, whose cost is
-    Δ/threshold_scale + 2·max_above·Δ/query_scale, the 2 dropped for monotone answers).
+    Only "above" or "below" is released for each query, never a value.
+
+    Parameters
+    ----------
+    threshold_scale : Number
+        The scale b₁ > 0 of the Laplace noise on the threshold, drawn once.
+    query_scale : Number
+        The scale b₂ > 0 of the Laplace noise on each query answer, drawn afresh.
+    max_above : int, default 1
+        c: the run ends after so many answers "above".
+    sensitivity : Number, default 1
+        Δ > 0, how far one neighbour can move each query answer.
+    monotone : bool, default False
+        Whether a neighbour moves all query answers in the same direction. It cannot be True under an adjacency that
+        replaces.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. By default unstated: the sensitivity alone
+        defines them.
+
+    Raises
+    ------
+    ParameterError
+        If a number is not positive.
+
+    Notes
+    -----
+    It is ε-DP for ε = Δ/b₁ + 2cΔ/b₂, without the 2 if the answers are monotone (claim C30; variant SVT1 of Lyu, Su and
+    Li 2017). The number of answers "below" costs nothing.
+
+    Examples
+    --------
+    >>> print(SparseVectorRun(threshold_scale=2, query_scale=4))
+    sparse vector until 1 above, answers of sensitivity 1, Laplace noise of scale 2 on the threshold
+    and 4 on each answer
     """
 
     threshold_scale: Fraction
@@ -253,13 +442,40 @@ class SparseVectorRun(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class SmoothNoise(Noun):
-    """Noise scaled to smooth sensitivity was added: f(D) + s · S(D) · Z (claim C19).
+class SmoothNoise(EventBase):
+    """Noise scaled to the smooth sensitivity of the data: f(D) + s · S(D) · Z.
 
-    s = `scale`. Neighbours have |f(D) − f(D′)| ≤ min(S(D), S(D′)) and S(D) ≤ e^β S(D′), β = `smoothness`. Z is Lap(1)
-    ("laplace"), N(0, 1) ("gaussian"), has density ∝ 1/(1 + |z|^γ) ("polynomial"), or density ∝ (1 − |z|)^{γ−2} for
-    |z| ≤ 1/(γ−1) and ∝ (1 + |z|)^{−γ} beyond ("steepest"), γ = `exponent`. With `lattice_loss` κ the noise lives on a
-    lattice: then δ(ε) is at most e^κ times that on the line at ε − κ.
+    Parameters
+    ----------
+    noise : {"laplace", "gaussian", "polynomial", "steepest"}
+        The distribution of Z: Laplace of scale 1; N(0, 1); density ∝ 1/(1 + |z|^γ); or density ∝ (1 − |z|)^{γ−2} for
+        |z| ≤ 1/(γ−1) and ∝ (1 + |z|)^{−γ} beyond.
+    smoothness : Number
+        β > 0: S(D) ≤ e^β S(D′) for neighbours D and D′.
+    scale : Number
+        s > 0, the factor on S(D) · Z.
+    exponent : Number, optional
+        γ > 1, the tail exponent of "polynomial" and "steepest" noise, and of no other; for "steepest" a whole number
+        from 3 to 65.
+    lattice_loss : Number, optional
+        κ ≥ 0, if the noise lives on a lattice: δ(ε) is then at most e^κ times that on the line at ε − κ.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. By default unstated.
+
+    Raises
+    ------
+    ParameterError
+        If `noise` is not one of the four, a number is out of range, or `exponent` is missing or not wanted.
+
+    Notes
+    -----
+    S is a smooth upper bound on local sensitivity: neighbours have |f(D) − f(D′)| ≤ min(S(D), S(D′)) (claim C19;
+    Nissim, Raskhodnikova and Smith 2007).
+
+    Examples
+    --------
+    >>> print(SmoothNoise("polynomial", smoothness="0.1", scale=10, exponent=4))
+    polynomial noise with tail exponent 4 of 10 times the 0.1-smooth sensitivity
     """
 
     noise: str
@@ -298,12 +514,28 @@ class SmoothNoise(Noun):
 
 
 @dataclass(frozen=True, slots=True)
-class Stated(Noun):
-    """A guarantee was stated, not derived: whatever was done, it is promised to cost no more than this.
+class Stated(EventBase):
+    """A guarantee that is stated, not derived: whatever was done costs no more than this.
 
-    `measure` names the guarantee and `values` are its parameters in order: PureDP (epsilon), ApproxDP
-    (epsilon, delta), ZCDP (rho), GaussianDP (mu squared), TVStable (tv), RenyiDP (order, epsilon, order,
-    epsilon, ...).
+    Parameters
+    ----------
+    measure : {"PureDP", "ApproxDP", "ZCDP", "RenyiDP", "GaussianDP", "TVStable"}
+        The name of the guarantee.
+    values : tuple of Number
+        Its parameters in order: PureDP (epsilon), ApproxDP (epsilon, delta), ZCDP (rho), GaussianDP (mu squared),
+        TVStable (tv), RenyiDP (order, epsilon, order, epsilon, ...).
+    adjacency : Adjacency, optional
+        The neighbours for which it was stated. By default unstated.
+
+    Raises
+    ------
+    ParameterError
+        If `measure` is unknown, or `values` are not its parameters.
+
+    Examples
+    --------
+    >>> print(Stated("ApproxDP", (1, "1e-6")))
+    a stated ApproxDP(1, 1e-06)
     """
 
     measure: str
@@ -360,7 +592,7 @@ def _short(value: object, name: str) -> Fraction:
 
 
 def check_count(least: int, **named: int) -> None:
-    """Each value is a whole number of at least `least`, and at most 10^18."""
+    """Check that each value is a whole number of at least `least`, and at most 10^18."""
     check.count(least, **named)
     for name, value in named.items():
         if not value <= _MAX_COUNT:

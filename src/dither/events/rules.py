@@ -1,18 +1,18 @@
-"""Under which adjacency each event may be said, and what sampling does with it: one table, asked by every constructor.
+"""Under which adjacency each event can hold, and what sampling does with it: one table, used by every constructor.
 
-An event is a sentence about neighbours. Some neighbours it cannot speak of: randomized response gives one answer for
-each person, so data without the person has one answer less, and no probability hides that. Under 'add or remove' its
-loss is infinite, and on a Poisson sample, where a person is there or not, too.
+Some events cannot hold for some neighbours: randomized response gives one answer for each person, so data without the
+person has one answer less, and no probability hides that. Under 'add or remove' its loss is infinite, and on a Poisson
+sample, where a person is there or not, too.
 
-| event | may be said under | a missing person is an input | Poisson sample | sample of a fixed size |
+| event | can hold under | a missing person is an input | Poisson sample | sample of a fixed size |
 |---|---|---|---|---|
 | Laplace, Gaussian, staircase, smooth noise | any adjacency | yes | add or remove | replace |
 | selection, sparse vector | any; monotone scores: add or remove | yes | add or remove | replace, not monotone |
 | randomized response | replace; a person with one record | no | refused | replace |
 | stated guarantee | the one it was stated for | as was stated | add or remove | replace |
 
-Sampling draws records one by one: what is protected must be one record, or a person with one. An event that leaves its
-adjacency unsaid gets that of its sampling, with everything that the table says of it.
+Sampling draws records one by one: the privacy unit must be one record, or a person with one. An event with an unstated
+adjacency gets that of its sampling, and must be able to hold under it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from typing import Final
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, checked
 from dither.errors import AdjacencyMismatch, ParameterError
 
-__all__ = ["LEAVES", "SAMPLINGS", "LeafRule", "SamplingRule", "check_said", "check_sampled"]
+__all__ = ["LEAVES", "SAMPLINGS", "LeafRule", "SamplingRule", "check_adjacency", "check_sampled"]
 
 
 @dataclass(frozen=True, slots=True)
 class LeafRule:
-    """What an event that is not made of others can speak of."""
+    """For which neighbours an event that is not made of others can hold."""
 
     knows_absence: bool = True
     """Whether data without the person is an input like any other, so that persons may be added and removed."""
@@ -42,8 +42,8 @@ class SamplingRule:
     """The neighbours for which a way of sampling is accounted for."""
 
     name: str
-    unsaid: Adjacency
-    """What an unsaid adjacency becomes. Others must have the same change."""
+    default: Adjacency
+    """What an unstated adjacency becomes. Others must have the same change."""
 
 
 LEAVES: Final = {
@@ -56,7 +56,7 @@ LEAVES: Final = {
     "SmoothNoise": LeafRule(),
     "Stated": LeafRule(),
 }
-"""By the kind of the event. A new one must say here what it can speak of."""
+"""By the kind of the event. A new kind of event needs a line here."""
 
 SAMPLINGS: Final = {
     "PoissonSampled": SamplingRule("Poisson sampling", ADD_REMOVE),
@@ -64,8 +64,8 @@ SAMPLINGS: Final = {
 }
 
 
-def check_said(kind: str, adjacency: Adjacency | None) -> None:
-    """Refuse an adjacency that the event cannot speak of; unsaid is not yet one."""
+def check_adjacency(kind: str, adjacency: Adjacency | None) -> None:
+    """Refuse an adjacency under which the event cannot hold; an unstated one passes."""
     known, rule = checked(adjacency), LEAVES[kind]
     if known is None:
         return
@@ -77,14 +77,14 @@ def check_said(kind: str, adjacency: Adjacency | None) -> None:
     if not rule.covers_many and not _is_at_most_one(known):
         raise ParameterError(
             f"max_records must be 1, as a person with several answers pays for each; got '{known}'. "
-            "Say person(column, max_records=1, change='replace')."
+            "Use person(column, max_records=1, change='replace')."
         )
 
 
 def check_sampled(sampling: str, adjacency: Adjacency | None, leaves: Iterable[str]) -> None:
     """Refuse a sample of an event that holds under `adjacency` and is made of these kinds of leaves."""
     rule = SAMPLINGS[sampling]
-    change = rule.unsaid.change
+    change = rule.default.change
     if adjacency is not None and adjacency.change != change:
         raise AdjacencyMismatch(
             f"{rule.name} is accounted for under '{change}', but the event holds under '{adjacency}'. "
@@ -92,12 +92,12 @@ def check_sampled(sampling: str, adjacency: Adjacency | None, leaves: Iterable[s
         )
     if adjacency is not None and not _is_one_record(adjacency):
         raise AdjacencyMismatch(
-            f"{rule.name} draws records one by one, so what is protected must be one record, but the event holds under "
+            f"{rule.name} draws records one by one, so the privacy unit must be one record, but the event holds under "
             f"'{adjacency}'. Protect a record, or a person with max_records=1; for all the records of a person, "
             "sample persons first and let each be one record."
         )
     for kind in leaves:
-        check_said(kind, adjacency or rule.unsaid)
+        check_adjacency(kind, adjacency or rule.default)
 
 
 def _is_at_most_one(adjacency: Adjacency) -> bool:

@@ -26,9 +26,9 @@ from dither.events.composite import (
     TestAndRelease,
 )
 from dither.events.leaves import (
+    EventBase,
     GaussianNoise,
     LaplaceNoise,
-    Noun,
     RandomizedAnswer,
     Selection,
     SmoothNoise,
@@ -66,14 +66,35 @@ _KINDS: dict[str, type[Any]] = {
 
 
 def to_json(event: Event) -> str:
-    """The event as one line of JSON."""
+    """Write an event as one line of JSON, without losing a digit.
+
+    Parameters
+    ----------
+    event : Event
+        The event.
+
+    Returns
+    -------
+    str
+        The JSON text; equal events have equal text. `from_json` reads it back.
+
+    Raises
+    ------
+    ParameterError
+        If `event` is not an event.
+
+    Examples
+    --------
+    >>> to_json(LaplaceNoise("1/3"))
+    '{"dither_event":1,"kind":"LaplaceNoise","scale":"1/3","sensitivity":"1"}'
+    """
     if type(event) not in _KINDS.values():
         raise ParameterError(f"expected an event, got the type {type(event).__name__}.")
     return json.dumps({"dither_event": VERSION, **_write(event)}, ensure_ascii=False, separators=(",", ":"))
 
 
 def _write(value: Any) -> Any:
-    if isinstance(value, Noun):
+    if isinstance(value, EventBase):
         return {"kind": type(value).__name__, **_write_fields(value)}
     if isinstance(value, Adjacency):
         return _write_fields(value)
@@ -84,18 +105,35 @@ def _write(value: Any) -> Any:
     return value if isinstance(value, bool | str) else int(value)
 
 
-def _write_fields(noun: Any) -> dict[str, Any]:
-    named = ((field.name, getattr(noun, field.name)) for field in fields(noun))
+def _write_fields(record: Any) -> dict[str, Any]:
+    named = ((field.name, getattr(record, field.name)) for field in fields(record))
     return {name: _write(value) for name, value in named if value is not None}
 
 
 def from_json(text: str) -> Event:
-    """The event that `text` says; anything else raises `ParameterError`.
+    """Read an event from JSON text.
 
-    Read strictly: no unknown, repeated or missing fields, no bare decimals, no event that could not be built. The same
-    event may still be spelled otherwise (spaces, the order of fields, "2/4" for "1/2"): what is hashed or compared
-    should be ``to_json(from_json(text))``, which is the same for equal events.
+    It is read strictly: unknown, repeated or missing fields, bare decimals and events that could not be built are
+    refused. The same event may be written in several ways (spaces, the order of fields, "2/4" for "1/2"): hash or
+    compare ``to_json(from_json(text))``, which is the same for equal events.
 
+    Parameters
+    ----------
+    text : str
+        The JSON text, as `to_json` writes it.
+
+    Returns
+    -------
+    Event
+        The event, equal to the one that was written.
+
+    Raises
+    ------
+    ParameterError
+        If `text` is anything else than an event of this version.
+
+    Examples
+    --------
     >>> to_json(from_json(' {"scale": "2/4", "kind": "LaplaceNoise", "dither_event": 1}'))
     '{"dither_event":1,"kind":"LaplaceNoise","scale":"1/2","sensitivity":"1"}'
     """
@@ -107,20 +145,20 @@ def from_json(text: str) -> Event:
     return event
 
 
-def strict_object(text: str, noun: str) -> dict[str, Any]:
-    """The JSON object in `text`, which is to be `noun`: no key twice, no bare decimals, no NaN."""
+def strict_object(text: str, what: str) -> dict[str, Any]:
+    """Read the JSON object in `text`, named `what` in messages: no key twice, no bare decimals, no NaN."""
     if not isinstance(text, str):
-        raise ParameterError(f"{noun} is read from JSON text, got the type {type(text).__name__}.")
+        raise ParameterError(f"{what} is read from JSON text, got the type {type(text).__name__}.")
     if len(text) > _LONGEST_TEXT:
-        raise ParameterError(f"{noun} is JSON text of at most {_LONGEST_TEXT} characters.")
+        raise ParameterError(f"{what} is JSON text of at most {_LONGEST_TEXT} characters.")
     try:
         content = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse, parse_float=_refuse)
     except ParameterError:
         raise
     except (ValueError, RecursionError) as error:
-        raise ParameterError(f"{noun} must be valid JSON: {type(error).__name__}.") from None
+        raise ParameterError(f"{what} must be valid JSON: {type(error).__name__}.") from None
     if not isinstance(content, dict):
-        raise ParameterError(f"{noun} must be a JSON object.")
+        raise ParameterError(f"{what} must be a JSON object.")
     return content
 
 
@@ -149,14 +187,14 @@ def _read_event(content: Any, name: str, depth: int) -> Any:
     return _read_fields(_KINDS[kind], rest, depth)
 
 
-def _read_fields(noun: type[Any], content: Mapping[str, Any], depth: int) -> Any:
-    known = {field.name: field for field in fields(noun)}
+def _read_fields(record: type[Any], content: Mapping[str, Any], depth: int) -> Any:
+    known = {field.name: field for field in fields(record)}
     if unknown := sorted(content.keys() - known.keys()):
-        raise ParameterError(f"{noun.__name__} has no field {unknown[0]!r}. Its fields: {', '.join(known)}.")
+        raise ParameterError(f"{record.__name__} has no field {unknown[0]!r}. Its fields: {', '.join(known)}.")
     missing = [name for name, field in known.items() if field.default is MISSING and name not in content]
     if missing:
-        raise ParameterError(f"{noun.__name__} lacks the field {missing[0]!r}. Its fields: {', '.join(known)}.")
-    return noun(**{name: _reader(known[name])(value, name, depth) for name, value in content.items()})
+        raise ParameterError(f"{record.__name__} lacks the field {missing[0]!r}. Its fields: {', '.join(known)}.")
+    return record(**{name: _reader(known[name])(value, name, depth) for name, value in content.items()})
 
 
 def _read_exact(value: Any, name: str, depth: int) -> Fraction:
