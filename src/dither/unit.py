@@ -13,7 +13,7 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, person
 from dither.errors import ParameterError
 from dither.exact import check
 
-__all__ = ["Person", "Rows", "TableUnit"]
+__all__ = ["Neighbour", "Person", "Rows", "TableUnit"]
 
 _MOST = 1 << 20
 
@@ -111,3 +111,31 @@ class Person:
 
 
 TableUnit: TypeAlias = Rows | Person
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """How far a neighbouring table may be: so many groups, and so many rows in each."""
+
+    groups: int
+    rows: int
+    adjacency: Adjacency
+
+    @classmethod
+    def of(cls, unit: TableUnit, *, grouped: bool) -> Neighbour:
+        """Without groups there is one, in which a person has all their rows."""
+        groups = unit.moved_groups if grouped or isinstance(unit, Rows) else 1
+        return cls(groups, unit.max_rows_per_group, unit.adjacency)
+
+    @property
+    def replaces(self) -> bool:
+        """Whether a row is replaced, so that it may change twice."""
+        return self.adjacency.change == "replace"
+
+    def __str__(self) -> str:
+        """Who is protected and how much of them is used, for the ledger and the certificate."""
+        if self.adjacency.protects != "person":
+            return str(self.adjacency)
+        rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
+        where = "" if self.groups == 1 else f" in each of at most {self.groups} groups"
+        return f"{self.adjacency}, of whom at most {rows}{where} may count"

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dither.engine.group_statistics import Neighbour
 from dither.engine.most_common import Best, FoundValues
 from dither.engine.quantiles import Binned, Extreme, Ranks
+from dither.unit import Neighbour
 
 __all__ = ["check", "check_rows"]
 

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 import dither as dp
 from dither.engine.aggregate import PEOPLE
-from dither.engine.group_statistics import Added, Neighbour, selection_epsilon
+from dither.engine.group_statistics import Added, selection_epsilon
 from dither.engine.plan import Plan, planned
 from dither.engine.price import Price
 from dither.engine.quantiles import Ranks
 from dither.errors import ParameterError
 from dither.noise import DiscreteLaplace
 from dither.tables import Column, Lattice
+from dither.unit import Neighbour
 
 BOUNDS = (0, 200)
 ASKED: dict[str, Any] = {

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.engine.group_statistics import Neighbour
 from dither.tables import BoundedTable, Column
 from dither.tables.engines.duckdb import DuckDB
+from dither.unit import Neighbour
 from tests.engine.exact import exact_numbers, needs_of
 from tests.engine.sensitivity import check
 

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import dither as dp
-from dither.engine.group_statistics import Added, Neighbour
+from dither.engine.group_statistics import Added
 from dither.engine.groups import Groups
 from dither.engine.quantiles import Binned, Extreme, RankNoise, Ranks
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.tables import Column, Lattice
+from dither.unit import Neighbour
 from tests.engine.conftest import Open
 from tests.statistical.fit import ALARM, p_value, p_value_of_counts
 

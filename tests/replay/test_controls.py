@@ -18,13 +18,14 @@ import pytest
 
 import dither as dp
 from dither.audit.replay import replay
-from dither.engine.group_statistics import Neighbour, Whole
+from dither.engine.group_statistics import Whole
 from dither.errors import EntropyError, ParameterError
 from dither.estimators.answer import Estimate
 from dither.mechanisms import Release
 from dither.noise import DiscreteLaplace, UniformBelow, entropy, tape
 from dither.sensitivity import Median, distance_to_sensitivity
 from dither.sensitivity.stepwise import Stepwise
+from dither.unit import Neighbour
 
 ONE = dp.Laplace(sensitivity=1, epsilon=1)
 MORE, LESS = [1.0, 9.5, 3.0, 10.0], [1.0, 9.5, 3.0]

@@ -37,13 +37,12 @@ from dither.noise import DiscreteGaussian, DiscreteLaplace, add_integers
 from dither.noise.law import SymmetricLaw
 from dither.noise.tape import answered
 from dither.tables import BoundedTable, ExactAggregate, Expression, Measure, filtered
-from dither.unit import Rows, TableUnit
+from dither.unit import Neighbour
 
 __all__ = [
     "Added",
     "Distinct",
     "Need",
-    "Neighbour",
     "Noise",
     "Tally",
     "Whole",
@@ -53,34 +52,6 @@ __all__ = [
 
 _SCALES = 64
 _ROOT_BITS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """How far a neighbouring table may be: so many groups, and so many rows in each."""
-
-    groups: int
-    rows: int
-    adjacency: Adjacency
-
-    @classmethod
-    def of(cls, unit: TableUnit, *, grouped: bool) -> Neighbour:
-        """Without groups there is one, in which a person has all their rows."""
-        groups = unit.moved_groups if grouped or isinstance(unit, Rows) else 1
-        return cls(groups, unit.max_rows_per_group, unit.adjacency)
-
-    @property
-    def replaces(self) -> bool:
-        """Whether a row is replaced, so that it may change twice."""
-        return self.adjacency.change == "replace"
-
-    def __str__(self) -> str:
-        """Who is protected and how much of them is used, for the ledger and the certificate."""
-        if self.adjacency.protects != "person":
-            return str(self.adjacency)
-        rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
-        where = "" if self.groups == 1 else f" in each of at most {self.groups} groups"
-        return f"{self.adjacency}, of whom at most {rows}{where} may count"
 
 
 class Noise(ABC):

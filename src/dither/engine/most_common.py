@@ -18,14 +18,14 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from dither.engine.group_statistics import Need, Neighbour, Noise, Tally, one_selection, selection_epsilon
+from dither.engine.group_statistics import Need, Noise, Tally, one_selection, selection_epsilon
 from dither.engine.groups import Groups, Wholes, counted
 from dither.errors import ParameterError
 from dither.events import Event, Repeated
 from dither.mechanisms import Histogram, TopK
 from dither.noise.tape import answered, each
 from dither.tables import BoundedTable, ExactAggregate, Expression, People
-from dither.unit import Person
+from dither.unit import Neighbour, Person
 
 __all__ = ["Best", "BestNoise", "FoundNoise", "FoundValues"]
 

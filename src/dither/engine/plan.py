@@ -17,7 +17,7 @@ import numpy as np
 
 from dither.accounting import compose
 from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Mean, Noisy
-from dither.engine.group_statistics import Added, Need, Neighbour, Noise, Whole
+from dither.engine.group_statistics import Added, Need, Noise, Whole
 from dither.engine.most_common import BestNoise, FoundValues
 from dither.engine.price import Price
 from dither.engine.quantiles import RankNoise
@@ -29,6 +29,7 @@ from dither.exact.search import farthest
 from dither.ledger.budget import Budget
 from dither.mechanisms import Gaussian, Histogram
 from dither.tables import People
+from dither.unit import Neighbour
 from dither.views import views
 
 __all__ = ["Part", "Plan", "planned"]

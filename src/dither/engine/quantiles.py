@@ -38,13 +38,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dither.adjacency import ADD_REMOVE
-from dither.engine.group_statistics import Need, Neighbour, Noise, one_selection, selection_epsilon
+from dither.engine.group_statistics import Need, Noise, one_selection, selection_epsilon
 from dither.engine.groups import Groups, Wholes, counted
 from dither.estimators.ranks import Target, quantile_sensitivity, quantile_target
 from dither.events import Composed, Event, Repeated
 from dither.mechanisms import Exponential
 from dither.noise.tape import each
 from dither.tables import BoundedTable, ExactAggregate, Expression, Lattice
+from dither.unit import Neighbour
 
 __all__ = ["Extreme", "RankNoise", "Ranks"]
 

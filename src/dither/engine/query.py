@@ -12,7 +12,7 @@ import pyarrow as pa
 from dither.engine.aggregate import Aggregate, Count, Mean, Total
 from dither.engine.binning import Bins
 from dither.engine.distribution_aggregates import Edge
-from dither.engine.group_statistics import Need, Neighbour
+from dither.engine.group_statistics import Need
 from dither.engine.groups import check_values, crossed, fingerprint, public_keys
 from dither.engine.noisy_groups import Drawing, questions
 from dither.engine.plan import Plan, planned
@@ -45,7 +45,7 @@ from dither.tables import (
     shown,
     with_values,
 )
-from dither.unit import Person, TableUnit
+from dither.unit import Neighbour, Person, TableUnit
 
 __all__ = ["Origin", "Query", "Question"]
 

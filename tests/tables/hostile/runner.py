@@ -16,13 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 import dither as dp
-from dither.engine.group_statistics import Neighbour
 from dither.engine.most_common import FoundValues, Values
 from dither.engine.noisy_groups import questions as questions_of
 from dither.engine.quantiles import Ranks
 from dither.engine.query import Question
 from dither.errors import EngineError, ParameterError
 from dither.ledger import Ledger
+from dither.unit import Neighbour
 from tests.engine.exact import exact_batches, needs_of, numbers_of
 from tests.engine.sensitivity import check, check_rows
 from tests.tables.hostile.containers import Container, Row, people
