@@ -6,7 +6,7 @@ and never by their values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, person
@@ -62,6 +62,10 @@ class Rows:
         """How many rows it has in a group: always 1."""
         return 1
 
+    def among(self, groups: int) -> Rows:
+        """The unit of a question about so many public groups: the same, as a row is in one group anyway."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -109,13 +113,25 @@ class Person:
         """How many groups a neighbour changes."""
         return self.max_groups
 
+    def among(self, groups: int) -> Person:
+        """The unit of a question about so many public groups: a person is in no more groups than there are.
+
+        Rows of other groups are left out before a person's groups are chosen, so no row is lost by the smaller bound,
+        and the answers about `groups` groups can change in no more than these.
+        """
+        return replace(self, max_groups=min(self.max_groups, groups))
+
 
 TableUnit: TypeAlias = Rows | Person
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """How far a neighbouring table may be: so many groups, and so many rows in each."""
+    """How far a neighbouring table may be: so many groups, and so many rows in each.
+
+    `groups` is 1 without groups, min(max_groups, public keys) where groups are public (`Person.among`), and max_groups
+    where they are found.
+    """
 
     groups: int
     rows: int

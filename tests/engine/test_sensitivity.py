@@ -9,12 +9,14 @@ from __future__ import annotations
 import itertools
 import random
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import dither as dp
+from dither.ledger import Ledger
 from dither.tables import BoundedTable, Column
 from dither.tables.engines.duckdb import DuckDB
 from dither.unit import Neighbour
@@ -121,3 +123,49 @@ def test_the_only_group_is_one_group() -> None:
     assert Neighbour.of(person, grouped=False) == Neighbour(1, 2, person.adjacency)
     assert Neighbour.of(person, grouped=True) == Neighbour(2, 2, person.adjacency)
     assert Neighbour.of(dp.Rows("replace"), grouped=False).groups == 2
+
+
+FEW = {"found": dp.top("k", 2), **ASKED}
+FEW_KEYS = (["a"], ["a", "b"])
+
+
+@pytest.mark.parametrize("keys", FEW_KEYS, ids=len)
+def test_a_person_is_in_no_more_groups_than_there_are_keys(keys: list[str], tmp_path: Path) -> None:
+    """Somebody with many rows, values and groups moves no more than was declared, and as much as was declared."""
+    person = dp.Person("user", max_groups=3, max_rows_per_group=2)
+    theirs = [(city, float(x), x % 5) for city in "abcd" for x in range(10)]
+    rows = [{"world": 0, "user": "them", "city": city, "x": x, "k": k} for city, x, k in theirs]
+    others = [{"world": 0, "user": f"{n}", "city": "ab"[n % 2], "x": float(n), "k": n % 5} for n in range(8)]
+    needs, seen = needs_of(FEW), []
+    for at, made in enumerate((others, others + rows)):
+        frame = pa.Table.from_pylist(made, schema=SCHEMA)
+        ledger = tmp_path / f"{at}.ledger"
+        data = dp.Dataset(frame, unit=person, budget=dp.PureDP(1), ledger=ledger, identity="few")
+        question = data.group_by("city", keys=keys).agg(**FEW)
+        seen.append(exact_numbers(question._bounded, needs, pa.table({"city": keys})))
+    assert question.neighbour == Neighbour(len(keys), 2, person.adjacency)
+    before, after = seen
+    for key, need in needs.items():
+        numbers = [each[key].groups if key == str(FEW["found"]) else each[key] for each in (after, before)]
+        check(need, question.neighbour, *numbers)
+    assert (after["rows"] - before["rows"]).tolist() == [2] * len(keys)
+
+
+def test_noise_and_words_follow_the_number_of_keys(tmp_path: Path) -> None:
+    person = dp.Person("user", max_groups=5)
+    frame = pa.table({"user": ["x", "y"], "city": ["a", "b"], "age": [3.0, 40.0]})
+    ledger = Ledger(tmp_path / "few.ledger")
+    data = dp.Dataset(frame, unit=person, budget=dp.PureDP(9), ledger=ledger, identity="few")
+    for query, groups in (
+        (data.group_by("city", keys=["a", "b"]), 2),
+        (data.group_by(dp.bins("age", [0, 18, 65, 99])), 3),
+        (data.group_by("city", dp.bins("age", [0, 18, 99]), keys=["a", "b", "c"]), 5),
+    ):
+        question = query.agg(n=dp.count_people())
+        released = question.release(epsilon=1)
+        event: Any = released.event
+        assert (event.scale, event.sensitivity) == (groups, groups)
+        assert f"at most {groups} groups" in str(question.neighbour)
+        assert f"at most {groups} groups" in released.certificate()["unit"]
+        assert dp.check_certificate(released.certificate(), ledger).entry == released.entry
+    assert Neighbour.of(dp.Rows("replace").among(1), grouped=True).groups == 2

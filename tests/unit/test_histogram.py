@@ -36,6 +36,19 @@ def test_known_bins_have_the_sensitivities_of_claim_c10() -> None:
     assert per_person.mechanism.scale == 3  # type: ignore[union-attr]
 
 
+def test_nobody_moves_more_counts_than_there_are_bins() -> None:
+    for bins, max_bins, adjacency, moves in (
+        (2, 5, ADD_REMOVE, 2), (["a", "b", "c"], 5, ADD_REMOVE, 3), (3, 2, REPLACE_ONE, 3), (1, 1, REPLACE_ONE, 1)
+    ):  # fmt: skip
+        laplace = Histogram(bins=bins, epsilon=1, max_bins=max_bins, adjacency=adjacency)
+        assert laplace.event == LaplaceNoise(Fraction(moves), Fraction(moves), Fraction(1), adjacency)
+        gaussian = Histogram(
+            bins=bins, epsilon=1, delta="1e-6", noise="gaussian", max_bins=max_bins, adjacency=adjacency
+        )
+        assert isinstance(gaussian.event, GaussianNoise)
+        assert gaussian.event.sensitivity_squared == moves
+
+
 def test_every_known_bin_gets_integer_noise() -> None:
     release = Histogram(bins=["a", "b", "c"], epsilon="0.001").release({"b": 10**6})
     assert release.value.dtype == np.int64

@@ -287,7 +287,13 @@ class Question:
     @property
     def neighbour(self) -> Neighbour:
         """How far a neighbouring table may be."""
-        return Neighbour.of(self.query.origin.unit, grouped=bool(self.query.keys))
+        return Neighbour.of(self._unit, grouped=bool(self.query.keys))
+
+    @property
+    def _unit(self) -> TableUnit:
+        """The privacy unit; of public groups no more than there are. Contribution bounding and noise both follow it."""
+        unit, public = self.query.origin.unit, self.query.public_keys
+        return unit if public is None else unit.among(public.num_rows)
 
     def check(self) -> None:
         """Refuse columns that do not exist or are of the wrong type. No data is touched."""
@@ -303,7 +309,7 @@ class Question:
         return BoundedTable(
             query.origin._source.engine,
             query._table,
-            query.origin.unit,
+            self._unit,
             query.keys,
             query._key_table,
             has_many_groups=public is not None and public.num_rows >= _MANY_GROUPS,

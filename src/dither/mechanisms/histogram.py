@@ -67,8 +67,9 @@ class Histogram(Mechanism):
     Notes
     -----
     Under add/remove a neighbour moves k = `max_bins` counts by one: Δ₁ = Δ₂² = k; under replace-one twice as many: Δ₁ =
-    Δ₂² = 2k (claim C10). `threshold` is the smallest integer for which the whole is (ε, δ)-DP, computed from the exact
-    tail of the noise (see `mechanisms.discovery`).
+    Δ₂² = 2k (claim C10). Each count moves by one at most, so that neither passes the number of known bins. `threshold`
+    is the smallest integer for which the whole is (ε, δ)-DP, computed from the exact tail of the noise (see
+    `mechanisms.discovery`).
 
     Examples
     --------
@@ -135,9 +136,16 @@ class Histogram(Mechanism):
 
     @property
     def _moves(self) -> int:
-        """How many counts one neighbour moves by one."""
+        """How many counts one neighbour moves by one: of known bins no more than there are."""
         assert self.adjacency is not None
-        return self.max_bins * (2 if self.adjacency.change == "replace" else 1)
+        moves = self.max_bins * (2 if self.adjacency.change == "replace" else 1)
+        return moves if self.bins is None else min(moves, self._size)
+
+    @property
+    def _size(self) -> int:
+        """The number of known bins."""
+        assert self.bins is not None
+        return self.bins if isinstance(self.bins, int) else len(self.bins)
 
     @once
     def mechanism(self) -> Laplace | Gaussian:
@@ -241,9 +249,8 @@ class Histogram(Mechanism):
                 raise ParameterError("counts must be for the declared bins only, and one of them is for another.")
             counts = [counts.get(name, 0) for name in self.bins]
         array = _whole_counts(counts)
-        size = self.bins if isinstance(self.bins, int) else len(self.bins)
-        if array.shape != (size,):
-            raise ParameterError(f"counts must be one for each of the {size} bins, in one dimension.")
+        if array.shape != (self._size,):
+            raise ParameterError(f"counts must be one for each of the {self._size} bins, in one dimension.")
         return array
 
     @property
