@@ -30,26 +30,9 @@ if TYPE_CHECKING:
     )
     from dither.accounting import compose
     from dither.adaptive import Oracle, ReusableHoldout
-    from dither.engine import (
-        Dataset,
-        bins,
-        check_certificate,
-        col,
-        count,
-        count_distinct,
-        count_people,
-        histogram,
-        if_else,
-        max,
-        mean,
-        median,
-        min,
-        quantile,
-        std,
-        sum,
-        top,
-        variance,
-    )
+    from dither.engine import Dataset, bins, check_certificate, col, if_else
+    from dither.engine.distribution_aggregates import count_distinct, histogram, max, median, min, quantile, top
+    from dither.engine.moment_aggregates import count, count_people, mean, std, sum, variance
     from dither.estimators import solve, stats
     from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
     from dither.mechanisms import (
@@ -76,8 +59,8 @@ views.provide(
     plots=lambda: importlib.import_module("dither.plots"), html=lambda: importlib.import_module("dither.plots.html")
 )
 
-# Public name → the room it lives in; a room stands for itself.
-_HOMES = {
+# Public name → the package it lives in; a package stands for itself. Names without an entry live in `engine`.
+_HOMES: dict[str, str | None] = {
     "ApproxDP": "guarantees",
     "Exponential": "mechanisms",
     "Gaussian": "mechanisms",
@@ -101,27 +84,9 @@ _HOMES = {
     "TVStable": "guarantees",
     "TopK": "mechanisms",
     "ZCDP": "guarantees",
-    "Dataset": "engine",
     "Person": "unit",
     "Rows": "unit",
     "Workload": "workloads",
-    "bins": "engine",
-    "check_certificate": "engine",
-    "col": "engine",
-    "count": "engine",
-    "count_distinct": "engine",
-    "count_people": "engine",
-    "histogram": "engine",
-    "if_else": "engine",
-    "max": "engine",
-    "mean": "engine",
-    "median": "engine",
-    "min": "engine",
-    "quantile": "engine",
-    "std": "engine",
-    "sum": "engine",
-    "top": "engine",
-    "variance": "engine",
     "compose": "accounting",
     "solve": "estimators",
     "stats": "estimators",
@@ -200,6 +165,8 @@ __all__ = [
     "variance",
     "workloads",
 ]
+
+_HOMES |= {name: "engine" for name in __all__ if name not in _HOMES}
 
 
 def __getattr__(name: str) -> Any:

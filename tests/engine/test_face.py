@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from fractions import Fraction
 from html import escape
 from pathlib import Path
@@ -15,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import dither as dp
+from dither.engine.aggregate import AGGREGATES
+from dither.engine.query import Question
 from dither.errors import EngineError, LedgerError, OverBudget, ParameterError
 from tests.engine.conftest import Open
 
@@ -40,10 +43,10 @@ def test_a_grouped_release_is_a_release(visits: pa.Table, opened: Open) -> None:
 
 
 def test_a_certificate_tells_the_cost_and_no_data(visits: pa.Table, opened: Open) -> None:
-    release = opened(visits).group_by("city", keys=["Paris"]).agg(n=dp.count()).release(epsilon="0.5")
+    release = opened(visits).group_by("city", keys=["Paris", "Rome"]).agg(n=dp.count()).release(epsilon="0.5")
     told = release.certificate()
     assert told["ledger_entry"]["number"] == release.entry.number
-    assert "by city for 1 public keys" in told["question"]
+    assert "by city for 2 public keys" in told["question"]
     assert told["unit"].startswith("add or remove one person (by user), of whom at most 2 rows in each of at most 2")
     assert str(release.value["n"][0].as_py()) not in str(told["event"])
 
@@ -71,6 +74,23 @@ def test_all_rows_have_shortcuts(visits: pa.Table, opened: Open) -> None:
     assert sum(data.histogram("spend", [0, 50, 200], epsilon=MANY).value) == 180
     assert data.top("city", 1, ["Paris", "Lyon", "Nice"], epsilon=MANY).value == ["Paris"]
     assert data.top("city", 2, epsilon=MANY, delta="1e-6").value == ["Paris", "Lyon"]
+
+
+def test_signatures_are_explicit_and_the_same(visits: pa.Table, opened: Open) -> None:
+    """Every way to release takes the same price by the same names, so that editors complete them."""
+    release = inspect.signature(Question.release).parameters
+    price = {name: release[name] for name in release if name != "self"}
+    assert list(price) == ["epsilon", "delta", "rho", "noise", "weights", "level", "population", "key"]
+    plan = inspect.signature(Question.plan).parameters
+    assert {name: plan[name] for name in plan if name != "self"} == {name: price[name] for name in list(price)[:-1]}
+    for name in AGGREGATES:
+        own = inspect.signature(AGGREGATES[name]).parameters
+        shortcut = dict(inspect.signature(getattr(dp.Dataset, name)).parameters)
+        assert list(shortcut) == ["self", *own, *price]
+        assert {key: shortcut[key] for key in price} == price
+        assert [shortcut[key].default for key in own] == [own[key].default for key in own]
+    with pytest.raises(TypeError, match="eps"):
+        opened(visits).count(eps=1)  # type: ignore[call-arg]
 
 
 def test_one_answer_is_a_table_of_one_row(visits: pa.Table, opened: Open) -> None:

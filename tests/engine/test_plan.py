@@ -13,7 +13,7 @@ import dither as dp
 from dither.engine.aggregate import PEOPLE
 from dither.engine.group_statistics import Added, selection_epsilon
 from dither.engine.plan import Plan, planned
-from dither.engine.price import Price
+from dither.engine.price import Price, Terms
 from dither.engine.quantiles import Ranks
 from dither.errors import ParameterError
 from dither.noise import DiscreteLaplace
@@ -36,11 +36,10 @@ ASKED: dict[str, Any] = {
 UNITS = [dp.Rows(), dp.Rows("replace"), dp.Person("u", 3, 2), dp.Person("u")]
 
 
-def plan_of(
-    names: list[str], unit: Any, price: Price, *, found: bool = False, noise: str | None = None, **more: Any
-) -> Plan:
+def plan_of(names: list[str], unit: Any, price: Price, *, found: bool = False, noise: Any = None, **more: Any) -> Plan:
     asked = {name: ASKED[name] if name in ASKED else more[name] for name in names}
-    return planned(asked, Neighbour.of(unit, grouped=True), found, price, {}, noise, 0.95, False)
+    terms = Terms(price.epsilon, price.delta, price.rho, noise, None, 0.95, False)
+    return planned(asked, Neighbour.of(unit, grouped=True), found, terms)
 
 
 NAMES = st.lists(st.sampled_from(sorted(ASKED)), min_size=1, max_size=4, unique=True)

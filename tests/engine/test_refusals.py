@@ -65,7 +65,6 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "persons counted as persons": (lambda data: data.per_person(user=dp.count()), "tells persons apart"),
     "no bounds": (lambda data: data.mean("spend", epsilon=1), r"bounds are needed: .* such as bounds=\(0, 200\)"),
     "no bounds of a quantile": (lambda data: data.agg(q=dp.quantile("spend", 0.5)), "bounds are needed"),
-    "no such word": (lambda data: data.count(eps=1), "does not know eps=.*; it takes delta, epsilon, key"),
     "lists of lists": (lambda data: data.group_by([["city"], "age"]), "different column names"),
     "one text as keys": (lambda data: data.group_by("city", keys="Lyon"), r"Write keys=\['Lyon'\]"),
     "one text for a column": (lambda data: data.group_by("city", keys={"city": "Lyon"}), "must be a list of values"),

@@ -7,14 +7,15 @@ group       city      bins(age, [0, 18, 65, 120])
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from datetime import date
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from dither.cli.conditions import Conditions, day, public_value, sees_day
 from dither.cli.tokens import Reader
-from dither.engine import Bins, aggregate_functions, bins
+from dither.engine import AGGREGATES, Bins, bins
 from dither.engine.aggregate import Aggregate
 from dither.errors import ParameterError
 from dither.exact import Number
@@ -24,16 +25,6 @@ __all__ = ["Bounds", "aggregate", "assigned", "bounds", "group"]
 
 Bounds = Mapping[str, tuple[Number, Number]]
 """The bounds of columns, for aggregates that do not say their own."""
-
-_WITHIN_BOUNDS: dict[str, Callable[..., Aggregate]] = {
-    "sum": aggregate_functions.sum,
-    "mean": aggregate_functions.mean,
-    "variance": aggregate_functions.variance,
-    "std": aggregate_functions.std,
-    "min": aggregate_functions.min,
-    "max": aggregate_functions.max,
-}
-_AGGREGATES = ("count", "count_people", "count_distinct", *_WITHIN_BOUNDS, "median", "quantile", "histogram", "top")
 
 
 def group(text: str) -> str | Bins:
@@ -68,7 +59,7 @@ def bounds(text: str) -> tuple[Fraction, Fraction]:
 
 
 class _Aggregates:
-    """Reads what is asked of groups."""
+    """Reads what is asked of groups: a function of the registry, then its parameters in their order."""
 
     def __init__(self, reader: Reader, known: Bounds) -> None:
         self._reader = reader
@@ -76,51 +67,49 @@ class _Aggregates:
 
     def aggregate(self) -> Aggregate:
         reader = self._reader
-        verb = reader.accept(*_AGGREGATES)
+        verb = reader.accept(*AGGREGATES)
         if verb is None:
-            reader.refuse(f"an aggregate is expected here: {', '.join(_AGGREGATES)}")
-        if verb in ("count", "count_people"):
+            reader.refuse(f"an aggregate is expected here: {', '.join(sorted(AGGREGATES))}")
+        function = AGGREGATES[verb]
+        parameters = list(inspect.signature(function).parameters)
+        if not parameters:
             if reader.accept("("):
                 reader.expect(")")
-            return aggregate_functions.count() if verb == "count" else aggregate_functions.count_people()
+            return function()
         reader.expect("(")
         of = Conditions(reader).condition()
         if not (reader.sees(",") or reader.sees(")")):
             reader.refuse("',' or ')' is expected here; a column that is no plain word stands in double quotes")
-        found = self._of_column(verb, of)
+        read = {"of": of} | {name: _PARAMETERS[name](self, of) for name in parameters if name != "of"}
         reader.expect(")")
-        return found
+        return function(**read)
 
-    def _of_column(self, verb: str, of: Expression) -> Aggregate:
-        if verb == "count_distinct":
-            return aggregate_functions.count_distinct(of)
-        if verb == "histogram":
-            self._reader.expect(",")
-            return aggregate_functions.histogram(of, self._reader.listed(lambda: _edge(self._reader)))
-        if verb == "top":
-            return self._top(of)
-        if verb == "median":
-            return aggregate_functions.median(of, self._bounds(of), self._interval())
-        if verb == "quantile":
-            return self._quantile(of)
-        return _WITHIN_BOUNDS[verb](of, self._bounds(of))
+    def edges(self, of: Expression) -> list[Fraction | date]:
+        """`, [0, 18, 65]`."""
+        self._reader.expect(",")
+        return self._reader.listed(lambda: _edge(self._reader))
 
-    def _quantile(self, of: Expression) -> Aggregate:
+    def probability(self, of: Expression) -> Any:
+        """`, 0.5`, or a list of such."""
         reader = self._reader
         reader.expect(",")
-        asked: Any = reader.listed(reader.number) if reader.sees("[") else reader.number()
-        return aggregate_functions.quantile(of, asked, self._bounds(of), self._interval())
+        return reader.listed(reader.number) if reader.sees("[") else reader.number()
 
-    def _top(self, of: Expression) -> Aggregate:
+    def number(self, of: Expression) -> int:
+        """`, 3`."""
         reader = self._reader
         reader.expect(",")
         number = reader.number()
         if number.denominator != 1:
             reader.refuse("a whole number of values is expected before this")
-        candidates = reader.listed(lambda: public_value(reader)) if reader.accept(",") else None
-        return aggregate_functions.top(of, int(number), candidates)
+        return int(number)
 
-    def _bounds(self, of: Expression) -> tuple[Number, Number]:
+    def candidates(self, of: Expression) -> list[Any] | None:
+        """`, ['flu', 'asthma']`, or nothing."""
+        reader = self._reader
+        return reader.listed(lambda: public_value(reader)) if reader.accept(",") else None
+
+    def bounds(self, of: Expression) -> tuple[Number, Number]:
         """`, low, high`, or those that are known of the column."""
         reader = self._reader
         if reader.sees(",") and not reader.sees(",", "interval"):
@@ -130,7 +119,8 @@ class _Aggregates:
             reader.refuse(f"{of} needs bounds: two numbers that do not come from the data, such as ', 0, 200'")
         return self._known[of.name]
 
-    def _interval(self) -> Fraction | None:
+    def interval_level(self, of: Expression) -> Fraction | None:
+        """`, interval=0.95`, or nothing."""
         reader = self._reader
         if not reader.sees(",", "interval"):
             return None
@@ -138,6 +128,17 @@ class _Aggregates:
         reader.take()
         reader.expect("=")
         return reader.number()
+
+
+_PARAMETERS: Final[Mapping[str, Callable[[_Aggregates, Expression], Any]]] = {
+    "bounds": _Aggregates.bounds,
+    "candidates": _Aggregates.candidates,
+    "edges": _Aggregates.edges,
+    "interval_level": _Aggregates.interval_level,
+    "number": _Aggregates.number,
+    "probability": _Aggregates.probability,
+}
+"""How each parameter of an aggregate is written, after the column."""
 
 
 def _group(reader: Reader) -> str | Bins:

@@ -1,20 +1,6 @@
 """Query → plan → release."""
 
-from dither.engine.aggregate_functions import (
-    count,
-    count_distinct,
-    count_people,
-    histogram,
-    max,
-    mean,
-    median,
-    min,
-    quantile,
-    std,
-    sum,
-    top,
-    variance,
-)
+from dither.engine.aggregate import AGGREGATES
 from dither.engine.binning import Bins, bins
 from dither.engine.certificate_check import Checked, check_certificate, read_certificate
 from dither.engine.dataset import Dataset
@@ -25,6 +11,7 @@ from dither.engine.table_release import TableRelease
 from dither.tables import col, if_else
 
 __all__ = [
+    "AGGREGATES",
     "Bins",
     "Checked",
     "Dataset",
@@ -36,19 +23,9 @@ __all__ = [
     "bins",
     "check_certificate",
     "col",
-    "count",
-    "count_distinct",
-    "count_people",
-    "histogram",
     "if_else",
-    "max",
-    "mean",
-    "median",
-    "min",
-    "quantile",
     "read_certificate",
-    "std",
-    "sum",
-    "top",
-    "variance",
+    *AGGREGATES,
 ]
+
+globals().update(AGGREGATES)  # dp.count and so on; importing Query has filled the registry

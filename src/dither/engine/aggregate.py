@@ -2,29 +2,46 @@
 
 Needs with the same key are one need: a mean and a variance of one column share its count, and two quantiles of one
 column that are asked for in one list share their price.
+
+`AGGREGATES` is the registry of the functions that users call, filled by `@aggregate_function`: the package, the
+command line and descriptions in TOML take their names and parameters from it.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.engine.group_statistics import Need, Whole
+from dither.engine.group_statistics import Need
+from dither.errors import ParameterError
 from dither.exact import Number
-from dither.tables import SQUARE_BITS, Centred, Expression, Lattice, Measure, People, RowCount, Squares, Sum, Values
+from dither.tables import Expression, Lattice
 
-__all__ = ["PEOPLE", "Aggregate", "Answer", "Count", "Counting", "Mean", "Noisy", "OfColumn", "Total", "Variance"]
+__all__ = [
+    "AGGREGATES", "PEOPLE", "Aggregate", "Answer", "Bounds", "Counting", "Floats", "Noisy", "OfColumn",
+    "aggregate_function", "known_bounds", "with_lattice",
+]  # fmt: skip
 
 PEOPLE: Final = "people"
 """The key of the number of people, which decides what is shown where groups are found privately."""
 
+Bounds = tuple[Number, Number]
 Floats = NDArray[np.float64]
+_Function = TypeVar("_Function", bound=Callable[..., "Aggregate"])
+
+AGGREGATES: Final[dict[str, Callable[..., Aggregate]]] = {}
+"""The functions that make aggregates, by the names that users know."""
+
+
+def aggregate_function(function: _Function) -> _Function:
+    """Enter a function into the registry under its name."""
+    AGGREGATES[function.__name__] = function
+    return function
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +121,6 @@ class Counting(Aggregate):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Count(Counting):
-    """How many rows, or people."""
-
-    people: bool
-
-    @property
-    def needs(self) -> Mapping[str, Need]:
-        return {PEOPLE: Whole(People())} if self.people else {"rows": Whole(RowCount())}
-
-    def __str__(self) -> str:
-        return "count_people()" if self.people else "count()"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class OfColumn(Aggregate):
     """Something about the values of a column, clamped to bounds."""
@@ -133,132 +136,26 @@ class OfColumn(Aggregate):
     def __str__(self) -> str:
         return f"{self.verb}({self.of}, bounds=({self.bounds[0]}, {self.bounds[1]}))"
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Total(OfColumn):
-    """The sum of the values."""
-
     @property
-    def verb(self) -> str:
-        return "sum"
-
-    @property
-    def needs(self) -> Mapping[str, Need]:
-        return {f"sum of {self.of} on {self.lattice}": Whole(Sum(self.of, self.lattice))}
-
-    @property
+    @abstractmethod
     def lattice(self) -> Lattice:
-        return Lattice.within(self.bounds, from_zero=True)
-
-    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
-        (noisy,) = parts.values()
-        step = float(self.lattice.step)
-        return Answer(noisy.value * step, noisy.low * step, noisy.high * step)
-
-    @property
-    def is_count(self) -> bool:
-        """Where no value is negative, no sum is."""
-        return self.lattice.low >= 0
+        """The steps to which values are rounded, within the bounds."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Mean(OfColumn):
-    """The mean of the values."""
-
-    @property
-    def needs(self) -> Mapping[str, Need]:
-        return _moments(self.of, self.lattice, squares=False)
-
-    def supposed(self, rows: int) -> Mapping[str, float]:
-        number, total = self.needs
-        return {number: float(rows), total: 0.0}
-
-    @property
-    def depends_on_size(self) -> bool:
-        return True
-
-    @property
-    def lattice(self) -> Lattice:
-        return Lattice.within(self.bounds, from_zero=False)
-
-    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
-        """low + step·(K + S/N)/2 from S = Σ (2q − K) and N; the interval is that of all plausible S and N."""
-        number, total = parts.values()
-        value, low, high = (_placed(self.lattice, way) for way in _ratio(total, number, self.lattice.width))
-        return Answer(value, low, high)
-
-    def sampling_error(self, parts: Mapping[str, Noisy], miss: float) -> Floats:
-        """(high − low)·√(ln(2/miss)/2n) for the smallest plausible n (Hoeffding 1963, Theorem 2).
-
-        And half a step, by which a value is rounded to its lattice.
-        """
-        number, _ = parts.values()
-        width = float(self.lattice.width * self.lattice.step)
-        spread = width * np.sqrt(math.log(2 / miss) / (2 * np.maximum(number.low, 1.0)))
-        return spread * (1 + 1e-12) + float(self.lattice.step) / 2
+def known_bounds(bounds: Bounds | None) -> Bounds:
+    """There is no default: bounds that were taken from the data would tell of the rows at its ends."""
+    if bounds is None:
+        raise ParameterError(
+            "bounds are needed: the range that values are clamped to, known beforehand and not taken from the data, "
+            "such as bounds=(0, 200)."
+        )
+    return bounds
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Variance(OfColumn):
-    """The variance of the values, or its root."""
-
-    root: bool = False
-
-    @property
-    def needs(self) -> Mapping[str, Need]:
-        return _moments(self.of, self.lattice, squares=True)
-
-    def supposed(self, rows: int) -> Mapping[str, float]:
-        """Of values spread evenly the mean square of the way from the middle is K²/3."""
-        number, total, squares = self.needs
-        return {number: float(rows), total: 0.0, squares: -rows * self.lattice.width**2 / 3}
-
-    @property
-    def depends_on_size(self) -> bool:
-        return True
-
-    @property
-    def lattice(self) -> Lattice:
-        return Lattice.within(self.bounds, SQUARE_BITS, from_zero=False)
-
-    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
-        """E[w²] − E[w]² of w = 2q − K, the way from the middle in half steps; never below 0."""
-        number, total, squares = parts.values()
-        width = self.lattice.width
-        means, seconds = _ratio(total, number, width), _ratio(squares, number, width**2)
-        second = [(each + width**2) / 2 for each in seconds]
-        least = np.where((means[1] <= 0) & (means[2] >= 0), 0.0, np.minimum(means[1] ** 2, means[2] ** 2))
-        most = np.maximum(means[1] ** 2, means[2] ** 2)
-        unit = float(self.lattice.step / 2) ** 2
-        ways = (second[0] - means[0] ** 2, second[1] - most, second[2] - least)
-        value, low, high = (unit * np.clip(way, 0.0, width**2) for way in ways)
-        return Answer(*map(np.sqrt, (value, low, high))) if self.root else Answer(value, low, high)
-
-    @property
-    def verb(self) -> str:
-        return "std" if self.root else "variance"
+_Kept = TypeVar("_Kept", bound=OfColumn)
 
 
-def _moments(of: Expression, lattice: Lattice, *, squares: bool) -> dict[str, Need]:
-    measures: dict[str, Measure] = {
-        f"values of {of}": Values(of),
-        f"centred {of} on {lattice}": Centred(of, lattice),
-    }
-    if squares:
-        measures[f"squares of {of} on {lattice}"] = Squares(of, lattice)
-    return {key: Whole(measure) for key, measure in measures.items()}
-
-
-def _ratio(total: Noisy, number: Noisy, width: int) -> list[Floats]:
-    """S/N and its plausible ends, between −width and width; N is at least 1 wherever a mean has a meaning."""
-    least, most = np.maximum(number.low, 1.0), np.maximum(number.high, 1.0)
-    value = total.value / np.maximum(number.value, 1.0)
-    low = np.where(total.low < 0, total.low / least, total.low / most)
-    high = np.where(total.high > 0, total.high / least, total.high / most)
-    return [np.clip(way, -width, width) for way in (value, low, high)]
-
-
-def _placed(lattice: Lattice, way: Floats) -> Floats:
-    """A distance from the middle in half steps, as a value of the column."""
-    step = float(lattice.step)
-    return (lattice.low + (way + lattice.width) / 2) * step
+def with_lattice(aggregate: _Kept) -> _Kept:
+    """With bounds that can be kept: refused here rather than when it is asked."""
+    _ = aggregate.lattice
+    return aggregate

@@ -1,22 +1,41 @@
-"""Answers that are chosen rather than computed: quantiles, extremes, histograms, the most common values."""
+"""Quantiles, extremes, histograms, different and most common values of each group: the classes, and the functions that
+users call (see moment_aggregates.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 
-from dither.engine.aggregate import Aggregate, Answer, Counting, Noisy, OfColumn
-from dither.engine.binning import Bins
+from dither.engine.aggregate import (
+    Aggregate,
+    Answer,
+    Bounds,
+    Counting,
+    Noisy,
+    OfColumn,
+    aggregate_function,
+    known_bounds,
+    with_lattice,
+)
+from dither.engine.binning import Bins, bins, expression
 from dither.engine.group_statistics import Distinct, Need, Tally
 from dither.engine.most_common import Best, FoundValues
 from dither.engine.quantiles import Extreme, Ranks
+from dither.errors import ParameterError
+from dither.estimators.ranks import checked_probability
+from dither.exact import Number, check, rational
 from dither.tables import Expression, Lattice
 
-__all__ = ["CountDistinct", "Edge", "Quantile", "Spread", "Top"]
+__all__ = ["count_distinct", "histogram", "max", "median", "min", "quantile", "top"]
+
+_LEAST_MISS = Fraction(1, 10**15)
+_MOST_CANDIDATES = 900
+_MOST_QUANTILES = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,3 +156,299 @@ class Top(Aggregate):
     def __str__(self) -> str:
         among: Any = "" if self.candidates is None else f", candidates={self.candidates.to_pylist()}"
         return f"top({self.of}, {self.number}{among})"
+
+
+@aggregate_function
+def count_distinct(of: str | Expression) -> Aggregate:
+    """Count the different values of a column in each group.
+
+    At most `max_rows_per_group` rows of each person are looked at.
+
+    Parameters
+    ----------
+    of : str or Expression
+        The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
+
+    Returns
+    -------
+    Aggregate
+        One column of an answer: give it a name in `.agg(name=...)`, then `.plan(epsilon=...)` or
+        `.release(epsilon=...)`.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500})
+    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> cities = data.group_by("city", keys=["Lyon", "Paris"])
+    >>> question = cities.agg(prices=dp.count_distinct("spend"))
+    >>> question.release(epsilon=0.5).to_arrow().num_rows
+    2
+    """
+    return CountDistinct(expression(of))
+
+
+@aggregate_function
+def histogram(of: str | Expression, edges: Sequence[Any]) -> Aggregate:
+    """Count the rows of each group in public bins.
+
+    Rows outside all bins are not counted. The answer has a list of counts per group, with `name_low` and `name_high` as
+    the ends of intervals.
+
+    Parameters
+    ----------
+    of : str or Expression
+        The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
+    edges : sequence
+        3 to 151 numbers or days in increasing order: the ends of the bins [e₀, e₁), …, the last with its upper end.
+
+    Returns
+    -------
+    Aggregate
+        One column of an answer: give it a name in `.agg(name=...)`, then `.plan(epsilon=...)` or
+        `.release(epsilon=...)`.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500})
+    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> cities = data.group_by("city", keys=["Lyon", "Paris"])
+    >>> question = cities.agg(spend=dp.histogram("spend", [0, 25, 50, 100]))
+    >>> len(question.release(epsilon=0.5).to_arrow()["spend"][0])  # a list for each group
+    3
+    """
+    return Spread(bins(of, edges, name="histogram"))
+
+
+@aggregate_function
+def quantile(
+    of: str | Expression,
+    probability: Number | Sequence[Number],
+    bounds: Bounds | None = None,
+    interval_level: Number | None = None,
+) -> Aggregate:
+    """Find values below which given parts of each group's rows lie.
+
+    Several quantiles in one list cost what one costs. Answers are as fine as a 2^18-th part of the bounds.
+
+    Parameters
+    ----------
+    of : str or Expression
+        The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
+    probability : Number or sequence of Number
+        One number strictly between 0 and 1, such as 0.5 for the median, or a list of up to 1,000 of them.
+    bounds : tuple of (Number, Number)
+        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
+        do not take them from the data. Too wide means more noise, too narrow means bias.
+    interval_level : Number, optional
+        The level of intervals, such as 0.95, on which two fifths of the budget are spent. Without it there are none.
+
+    Returns
+    -------
+    Aggregate
+        One column of an answer: give it a name in `.agg(name=...)`, then `.plan(epsilon=...)` or
+        `.release(epsilon=...)`.
+
+    Raises
+    ------
+    ParameterError
+        If bounds are missing, not two finite numbers, or not in order.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500})
+    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> cities = data.group_by("city", keys=["Lyon", "Paris"])
+    >>> question = cities.agg(p=dp.quantile("spend", [0.25, 0.5, 0.75], bounds=(0, 200)))
+    >>> len(question.release(epsilon=0.5).to_arrow()["p"][0])  # a list for each group
+    3
+    """
+    several = isinstance(probability, list | tuple)
+    listed = list(probability) if isinstance(probability, list | tuple) else [probability]
+    if not listed:
+        raise ParameterError("probability must be a number between 0 and 1, or a list of them; got an empty list.")
+    if not len(listed) <= _MOST_QUANTILES:
+        raise ParameterError(f"there may be {_MOST_QUANTILES} quantiles at once, got {len(listed)}. Ask for fewer.")
+    exact = tuple(checked_probability(rational(each, "probability")) for each in listed)
+    level = None if interval_level is None else rational(interval_level, "interval_level")
+    if level is not None:
+        check.between(0, 1 - _LEAST_MISS, interval_level=level)
+    return with_lattice(Quantile(expression(of), known_bounds(bounds), exact, not several, level))
+
+
+@aggregate_function
+def median(of: str | Expression, bounds: Bounds | None = None, interval_level: Number | None = None) -> Aggregate:
+    """Find the median of a column in each group: `quantile` at one half.
+
+    Answers are as fine as a 2^18-th part of the bounds.
+
+    Parameters
+    ----------
+    of : str or Expression
+        The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
+    bounds : tuple of (Number, Number)
+        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
+        do not take them from the data. Too wide means more noise, too narrow means bias.
+    interval_level : Number, optional
+        The level of intervals, such as 0.95, on which two fifths of the budget are spent. Without it there are none.
+
+    Returns
+    -------
+    Aggregate
+        One column of an answer: give it a name in `.agg(name=...)`, then `.plan(epsilon=...)` or
+        `.release(epsilon=...)`.
+
+    Raises
+    ------
+    ParameterError
+        If bounds are missing, not two finite numbers, or not in order.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500})
+    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> cities = data.group_by("city", keys=["Lyon", "Paris"])
+    >>> question = cities.agg(spend=dp.median("spend", bounds=(0, 200), interval_level=0.95))
+    >>> question.release(epsilon=0.5).to_arrow().column_names
+    ['city', 'spend', 'spend_low', 'spend_high']
+    """
+    return quantile(of, Fraction(1, 2), bounds, interval_level)
+
+
+@aggregate_function
+def min(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
+    """Find a value near the bottom of each group.
+
+    The smallest value is one person's, so some rows lie below the answer: about 24/ε, times a person's rows and groups.
+
+    Parameters
+    ----------
+    of : str or Expression
+        The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
+    bounds : tuple of (Number, Number)
+        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
+        do not take them from the data. Too wide means more noise, too narrow means bias.
+
+    Returns
+    -------
+    Aggregate
+        One column of an answer: give it a name in `.agg(name=...)`, then `.plan(epsilon=...)` or
+        `.release(epsilon=...)`.
+
+    Raises
+    ------
+    ParameterError
+        If bounds are missing, not two finite numbers, or not in order.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500})
+    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> cities = data.group_by("city", keys=["Lyon", "Paris"])
+    >>> question = cities.agg(least=dp.min("spend", bounds=(0, 200)))
+    >>> question.release(epsilon=0.5).to_arrow().column_names
+    ['city', 'least']
+    """
+    return with_lattice(Edge(expression(of), known_bounds(bounds), largest=False))
+
+
+@aggregate_function
+def max(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
+    """Find a value near the top of each group.
+
+    The largest value is one person's, so some rows lie above the answer or share it: about 24/ε, times a person's rows
+    and groups.
+
+    Parameters
+    ----------
+    of : str or Expression
+        The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
+    bounds : tuple of (Number, Number)
+        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
+        do not take them from the data. Too wide means more noise, too narrow means bias.
+
+    Returns
+    -------
+    Aggregate
+        One column of an answer: give it a name in `.agg(name=...)`, then `.plan(epsilon=...)` or
+        `.release(epsilon=...)`.
+
+    Raises
+    ------
+    ParameterError
+        If bounds are missing, not two finite numbers, or not in order.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500})
+    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> cities = data.group_by("city", keys=["Lyon", "Paris"])
+    >>> question = cities.agg(most=dp.max("spend", bounds=(0, 200)))
+    >>> question.release(epsilon=0.5).to_arrow().column_names
+    ['city', 'most']
+    """
+    return with_lattice(Edge(expression(of), known_bounds(bounds), largest=True))
+
+
+@aggregate_function
+def top(of: str | Expression, number: int, candidates: Sequence[Any] | None = None) -> Aggregate:
+    """Select the most common values of a column in each group, best first.
+
+    Parameters
+    ----------
+    of : str or Expression
+        The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
+    number : int
+        How many values to select.
+    candidates : sequence, optional
+        The public values to select from, at most 900: texts, whole numbers, truth values or days. Without them, those
+        that enough people have are found (partition selection), which needs a `delta` in the release; there may be
+        fewer.
+
+    Returns
+    -------
+    Aggregate
+        One column of an answer: give it a name in `.agg(name=...)`, then `.plan(epsilon=...)` or
+        `.release(epsilon=...)`.
+
+    Raises
+    ------
+    ParameterError
+        If candidates are fewer than `number`, not distinct, or of several types.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500, "age": [30, 70] * 500})
+    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> cities = data.group_by("city", keys=["Lyon", "Paris"])
+    >>> question = cities.agg(common=dp.top("age", 1, candidates=[30, 50, 70]))
+    >>> question.release(epsilon=0.9).to_arrow()["common"].to_pylist()
+    [[70], [30]]
+    """
+    check.count(number=number)
+    if candidates is None:
+        return Top(expression(of), int(number), None)
+    if not isinstance(candidates, Sized):
+        raise ParameterError(f"candidates must be a list of values, got the type {type(candidates).__name__}.")
+    if not number <= len(candidates) <= _MOST_CANDIDATES:
+        raise ParameterError(f"there must be {number} to {_MOST_CANDIDATES} candidates, got {len(candidates)}.")
+    known = list(candidates)
+    kinds = {type(value) for value in known}
+    if len(kinds) != 1 or not kinds <= {str, int, bool, date} or len(set(known)) != len(known):
+        raise ParameterError(
+            "candidates must be different texts, whole numbers, truth values or days, all of one type."
+        )
+    return Top(expression(of), int(number), pa.array(known))

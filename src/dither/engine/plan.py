@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from dither.accounting import compose
-from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Mean, Noisy
+from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Noisy
 from dither.engine.group_statistics import Added, Need, Noise, Whole
+from dither.engine.moment_aggregates import Mean
 from dither.engine.most_common import BestNoise, FoundValues
-from dither.engine.price import Price
+from dither.engine.price import Price, Terms
 from dither.engine.quantiles import RankNoise
 from dither.errors import ParameterError
 from dither.events import Composed, Event
@@ -178,24 +179,21 @@ def planned(
     aggregates: Mapping[str, Aggregate],
     neighbour: Neighbour,
     found: bool,
-    price: Price,
-    weights: Mapping[str, Number],
-    noise: str | None,
-    level: Number,
-    population: bool,
+    terms: Terms,
 ) -> Plan:
     """Split the price over the needs of all aggregates by their weights, and make the noise of each."""
-    if population:
+    price = terms.price
+    if terms.population:
         _check_population(aggregates, neighbour)
     needs: dict[str, Need] = {PEOPLE: Whole(People())} if found else {}
     for aggregate in aggregates.values():
         needs |= aggregate.needs
-    exact_level = rational(level, "level")
+    exact_level = rational(terms.level, "level")
     check.between(0, 1, level=exact_level)
-    split = _Split(needs, _shares(aggregates, needs, weights), neighbour, price, found)
-    parts, discovery, kind = split.chosen(noise)
+    split = _Split(needs, _shares(aggregates, needs, terms.weights or {}), neighbour, price, found)
+    parts, discovery, kind = split.chosen(terms.noise)
     cost = price.cost(neighbour.adjacency, needs_delta=kind == "gaussian" or split.discoveries > 0)
-    return Plan(aggregates, parts, discovery, cost, neighbour, exact_level, population)
+    return Plan(aggregates, parts, discovery, cost, neighbour, exact_level, terms.population)
 
 
 def _check_population(aggregates: Mapping[str, Aggregate], neighbour: Neighbour) -> None:

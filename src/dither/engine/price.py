@@ -1,9 +1,11 @@
-"""What a release may cost."""
+"""What a release may cost, and how its caller says it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
@@ -11,7 +13,9 @@ from dither.exact import Number, check, rational
 from dither.guarantees import ZCDP, ApproxDP, PureDP
 from dither.ledger.budget import Budget
 
-__all__ = ["Price"]
+__all__ = ["NoiseKind", "Price", "Terms"]
+
+NoiseKind: TypeAlias = Literal["laplace", "gaussian"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +48,22 @@ class Price:
         if self.delta is None or not needs_delta:
             return PureDP(self.epsilon, adjacency=adjacency)
         return ApproxDP(self.epsilon, self.delta, adjacency=adjacency)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the caller of a release says beside the question; `Question.release` says what each means."""
+
+    epsilon: Number | None
+    delta: Number | None
+    rho: Number | None
+    noise: NoiseKind | None
+    weights: Mapping[str, Number] | None
+    level: Number
+    population: bool
+    key: str | None = None
+
+    @property
+    def price(self) -> Price:
+        """What the release may cost, exactly."""
+        return Price.of(self.epsilon, self.delta, self.rho)

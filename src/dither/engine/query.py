@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
-from dither.engine.aggregate import Aggregate, Count, Mean, Total
+from dither.engine.aggregate import Aggregate
 from dither.engine.binning import Bins
 from dither.engine.distribution_aggregates import Edge
 from dither.engine.group_statistics import Need
 from dither.engine.groups import check_values, crossed, fingerprint, public_keys
+from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.noisy_groups import Drawing, questions
 from dither.engine.plan import Plan, planned
-from dither.engine.price import Price
+from dither.engine.price import NoiseKind, Terms
 from dither.engine.question_text import charged_text, in_quotes
 from dither.engine.shortcuts import Shortcuts, Single
 from dither.engine.table_release import TableRelease
@@ -226,10 +226,10 @@ class Query(Shortcuts):
         question.check()
         return question
 
-    def _all_rows(self, aggregate: Aggregate, price: dict[str, Any]) -> Single:
+    def _all_rows(self, aggregate: Aggregate, terms: Terms) -> Single:
         if self.keys:
             raise ParameterError("this is a question about all rows, and there are groups. Use agg(...).release(...).")
-        return Single.from_table(self.agg(value=aggregate).release(**price))
+        return Single.from_table(self.agg(value=aggregate)._release(terms))
 
 
 @dataclass(frozen=True)
@@ -245,38 +245,82 @@ class Question:
         epsilon: Number | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
-        noise: str | None = None,
+        noise: NoiseKind | None = None,
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
     ) -> Plan:
-        """What a release at this price would do; `print` it. Nothing is spent and no data is touched.
+        """Say what a release at this price would do; `print` it. Nothing is spent and no data is touched.
 
-        `weights` share the price between the columns (1 each unless given); `noise` is "laplace" or "gaussian", the
-        better one unless given; `level` is that of the intervals. They hold the exact value of the bounded table; with
-        `population` they hold the mean of the population from which the rows were drawn independently.
+        The parameters are those of `release`.
+
+        Returns
+        -------
+        Plan
+            The noise, the share of the price and the expected error of each column.
         """
-        query = self.query
-        found = bool(query.keys) and query.public_keys is None
-        price = Price.of(epsilon, delta, rho)
-        return planned(self.aggregates, self.neighbour, found, price, weights or {}, noise, level, population)
+        return self._plan(Terms(epsilon, delta, rho, noise, weights, level, population))
 
-    def release(self, *, key: str | None = None, **price: Any) -> TableRelease:
+    def release(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> TableRelease:
         """Charge the ledger, then answer: a table with the keys, the values and their intervals.
 
-        The price is given as for `plan`. Under a `key`, the same question is answered by the same bytes, once charged.
+        Parameters
+        ----------
+        epsilon : Number, optional
+            The privacy loss ε that the release may cost.
+        delta : Number, optional
+            The δ that goes with ε: for groups and values that are found in the data, and for Gaussian noise.
+        rho : Number, optional
+            The cost in zero-concentrated differential privacy, instead of ε and δ.
+        noise : {"laplace", "gaussian"}, optional
+            The kind of noise; by default the one with the smaller error.
+        weights : mapping of str to Number, optional
+            How columns share the price, by their names; 1 each unless given.
+        level : Number, default 0.95
+            The level of the intervals. They hold the exact value of the bounded table.
+        population : bool, default False
+            Whether the intervals are to hold the mean of the population that the rows were drawn from independently.
+        key : str, optional
+            Under a key, the same question is answered by the same bytes, and charged once.
+
+        Returns
+        -------
+        TableRelease
+            The answers. They may be shown to anyone.
+
+        Raises
+        ------
+        ParameterError
+            If the price is not given in one of the ways, or does not fit the question.
+        OverBudget
+            If the budget does not cover it; then nothing is charged.
         """
-        known = inspect.signature(Question.plan).parameters.keys() - {"self"}
-        if unknown := sorted(price.keys() - known):
-            raise ParameterError(
-                f"a release does not know {unknown[0]}=...; it takes {', '.join(sorted(known | {'key'}))}."
-            )
-        plan = self.plan(**price)
+        return self._release(Terms(epsilon, delta, rho, noise, weights, level, population, key))
+
+    def _plan(self, terms: Terms) -> Plan:
+        found = bool(self.query.keys) and self.query.public_keys is None
+        return planned(self.aggregates, self.neighbour, found, terms)
+
+    def _release(self, terms: Terms) -> TableRelease:
+        plan = self._plan(terms)
         query = self.query
         drawing = Drawing(plan, list(query.keys), query.public_keys)
         exact = drawing.questions(self._bounded, fresh_salt)
         door = query.origin.door
-        parts, entry = door.release(plan.event, plan.cost, self.words, exact, drawing.draw, key=key, by=current_user())
+        parts, entry = door.release(
+            plan.event, plan.cost, self.words, exact, drawing.draw, key=terms.key, by=current_user()
+        )
         return TableRelease.of(parts, plan, entry)
 
     @property

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from dither.engine import aggregate_functions
-from dither.engine.aggregate import Aggregate
-from dither.engine.aggregate_functions import Bounds
+from dither.engine import distribution_aggregates as distribution
+from dither.engine import moment_aggregates as moments
+from dither.engine.aggregate import Aggregate, Bounds
+from dither.engine.price import NoiseKind, Terms
 from dither.engine.table_release import TableRelease
 from dither.errors import ParameterError
 from dither.exact import Number
@@ -64,42 +65,155 @@ class Shortcuts(ABC):
     """Questions about all rows. The price is given as for `release`: epsilon=..., with delta=..., or rho=..."""
 
     @abstractmethod
-    def _all_rows(self, aggregate: Aggregate, price: dict[str, Any]) -> Single:
+    def _all_rows(self, aggregate: Aggregate, terms: Terms) -> Single:
         """The answer to one aggregate without groups."""
 
-    def count(self, **price: Any) -> Single:
+    def count(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
         """How many rows there are."""
-        return self._all_rows(aggregate_functions.count(), price)
+        return self._all_rows(moments.count(), Terms(epsilon, delta, rho, noise, weights, level, population, key))
 
-    def count_people(self, **price: Any) -> Single:
+    def count_people(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
         """How many persons there are."""
-        return self._all_rows(aggregate_functions.count_people(), price)
+        return self._all_rows(
+            moments.count_people(), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+        )
 
-    def count_distinct(self, of: str | Expression, **price: Any) -> Single:
+    def count_distinct(
+        self,
+        of: str | Expression,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
         """How many different values a column has."""
-        return self._all_rows(aggregate_functions.count_distinct(of), price)
+        return self._all_rows(
+            distribution.count_distinct(of), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+        )
 
-    def sum(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
+    def sum(
+        self,
+        of: str | Expression,
+        bounds: Bounds | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
         """The sum of a column whose values are clamped to `bounds`."""
-        return self._all_rows(aggregate_functions.sum(of, bounds), price)
+        return self._all_rows(
+            moments.sum(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+        )
 
-    def mean(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
+    def mean(
+        self,
+        of: str | Expression,
+        bounds: Bounds | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
         """The mean of a column whose values are clamped to `bounds`."""
-        return self._all_rows(aggregate_functions.mean(of, bounds), price)
+        return self._all_rows(
+            moments.mean(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+        )
 
-    def variance(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
+    def variance(
+        self,
+        of: str | Expression,
+        bounds: Bounds | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
         """The variance of a column whose values are clamped to `bounds`."""
-        return self._all_rows(aggregate_functions.variance(of, bounds), price)
+        return self._all_rows(
+            moments.variance(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+        )
 
-    def std(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
+    def std(
+        self,
+        of: str | Expression,
+        bounds: Bounds | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
         """The standard deviation of a column whose values are clamped to `bounds`."""
-        return self._all_rows(aggregate_functions.std(of, bounds), price)
+        return self._all_rows(
+            moments.std(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+        )
 
     def median(
-        self, of: str | Expression, bounds: Bounds | None = None, interval_level: Number | None = None, **price: Any
+        self,
+        of: str | Expression,
+        bounds: Bounds | None = None,
+        interval_level: Number | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
     ) -> Single:
         """The middle of a column."""
-        return self._all_rows(aggregate_functions.median(of, bounds, interval_level), price)
+        return self._all_rows(
+            distribution.median(of, bounds, interval_level),
+            Terms(epsilon, delta, rho, noise, weights, level, population, key),
+        )
 
     def quantile(
         self,
@@ -107,23 +221,96 @@ class Shortcuts(ABC):
         probability: Number | Sequence[Number],
         bounds: Bounds | None = None,
         interval_level: Number | None = None,
-        **price: Any,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
     ) -> Single:
         """Values below which given parts of the rows lie."""
-        return self._all_rows(aggregate_functions.quantile(of, probability, bounds, interval_level), price)
+        return self._all_rows(
+            distribution.quantile(of, probability, bounds, interval_level),
+            Terms(epsilon, delta, rho, noise, weights, level, population, key),
+        )
 
-    def min(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
+    def min(
+        self,
+        of: str | Expression,
+        bounds: Bounds | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
         """A place near the bottom of a column."""
-        return self._all_rows(aggregate_functions.min(of, bounds), price)
+        return self._all_rows(
+            distribution.min(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+        )
 
-    def max(self, of: str | Expression, bounds: Bounds | None = None, **price: Any) -> Single:
+    def max(
+        self,
+        of: str | Expression,
+        bounds: Bounds | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
         """A place near the top of a column."""
-        return self._all_rows(aggregate_functions.max(of, bounds), price)
+        return self._all_rows(
+            distribution.max(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+        )
 
-    def histogram(self, of: str | Expression, edges: Sequence[Any], **price: Any) -> Single:
+    def histogram(
+        self,
+        of: str | Expression,
+        edges: Sequence[Any],
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
         """How many rows lie in each of the public bins."""
-        return self._all_rows(aggregate_functions.histogram(of, edges), price)
+        return self._all_rows(
+            distribution.histogram(of, edges), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+        )
 
-    def top(self, of: str | Expression, number: int, candidates: Sequence[Any] | None = None, **price: Any) -> Single:
+    def top(
+        self,
+        of: str | Expression,
+        number: int,
+        candidates: Sequence[Any] | None = None,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
         """The most common values of a column."""
-        return self._all_rows(aggregate_functions.top(of, number, candidates), price)
+        return self._all_rows(
+            distribution.top(of, number, candidates),
+            Terms(epsilon, delta, rho, noise, weights, level, population, key),
+        )

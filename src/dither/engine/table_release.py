@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dither.engine.aggregate import Answer, Count
+from dither.engine.aggregate import Answer
 from dither.engine.group_statistics import Added
+from dither.engine.moment_aggregates import Count
 from dither.engine.noisy_groups import part_column
 from dither.engine.plan import Plan
 from dither.engine.question_text import question_and_unit

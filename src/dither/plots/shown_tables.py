@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from dither.engine import Plan, Single, TableRelease
-from dither.engine.aggregate import Aggregate, Count, OfColumn
+from dither.engine.aggregate import Aggregate, OfColumn
 from dither.engine.distribution_aggregates import CountDistinct, Quantile, Spread, Top
+from dither.engine.moment_aggregates import Count
 from dither.exact import in_words
 from dither.plots.shown import Shown, ShownColumn, listed, plain
 

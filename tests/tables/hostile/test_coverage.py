@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dither.engine import aggregate_functions
+from dither.engine import AGGREGATES
 from dither.errors import ParameterError
 from dither.ledger import Ledger
 from dither.tables.engines import Engine
@@ -38,7 +38,7 @@ def test_every_condition_filters(verb: str) -> None:
     assert verb in {found for words in said for found in verbs_of(words)}
 
 
-@pytest.mark.parametrize("name", aggregate_functions.__all__)
+@pytest.mark.parametrize("name", AGGREGATES)
 def test_every_aggregate_has_a_case(name: str) -> None:
     assert name in {found for operator in OPERATORS.values() for found in operator.functions}
 
