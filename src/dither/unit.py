@@ -63,7 +63,18 @@ class Rows:
         return 1
 
     def among(self, groups: int) -> Rows:
-        """The unit of a question about so many public groups: the same, as a row is in one group anyway."""
+        """State the unit of a question about so many public groups: the same, as a row is in one group anyway.
+
+        Parameters
+        ----------
+        groups : int
+            The number of public groups.
+
+        Returns
+        -------
+        Rows
+            The same unit.
+        """
         return self
 
 
@@ -114,10 +125,20 @@ class Person:
         return self.max_groups
 
     def among(self, groups: int) -> Person:
-        """The unit of a question about so many public groups: a person is in no more groups than there are.
+        """State the unit of a question about so many public groups: a person is in no more groups than there are.
 
         Rows of other groups are left out before a person's groups are chosen, so no row is lost by the smaller bound,
         and the answers about `groups` groups can change in no more than these.
+
+        Parameters
+        ----------
+        groups : int
+            The number of public groups.
+
+        Returns
+        -------
+        Person
+            The unit with min(`max_groups`, `groups`) groups.
         """
         return replace(self, max_groups=min(self.max_groups, groups))
 
@@ -129,8 +150,22 @@ TableUnit: TypeAlias = Rows | Person
 class Neighbour:
     """How far a neighbouring table may be: so many groups, and so many rows in each.
 
-    `groups` is 1 without groups, min(max_groups, public keys) where groups are public (`Person.among`), and max_groups
-    where they are found.
+    Parameters
+    ----------
+    groups : int
+        How many groups change: 1 without groups, min(max_groups, public keys) where groups are public (`Person.among`),
+        max_groups where they are found.
+    rows : int
+        How many rows change in each of these.
+    adjacency : Adjacency
+        Which tables are neighbours.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> from dither.unit import Neighbour
+    >>> Neighbour.of(dp.Person("user_id", max_groups=3).among(2), grouped=True).groups
+    2
     """
 
     groups: int
@@ -139,7 +174,20 @@ class Neighbour:
 
     @classmethod
     def of(cls, unit: TableUnit, *, grouped: bool) -> Neighbour:
-        """Without groups there is one, in which a person has all their rows."""
+        """State how far a neighbour may be; without groups there is one, in which a person has all their rows.
+
+        Parameters
+        ----------
+        unit : Rows or Person
+            The privacy unit.
+        grouped : bool
+            Whether the question has groups.
+
+        Returns
+        -------
+        Neighbour
+            How far a neighbouring table may be.
+        """
         groups = unit.moved_groups if grouped or isinstance(unit, Rows) else 1
         return cls(groups, unit.max_rows_per_group, unit.adjacency)
 
