@@ -12,11 +12,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench import accuracy_report, ours_accuracy
-from bench.accuracy_case import QUESTIONS, Data, Setting, settings
+from bench.accuracy_case import QUESTIONS, Data, Estimator, Setting, settings
 from bench.accuracy_options import Options
 from bench.accuracy_report import Outcome
 from bench.accuracy_runs import Contender, Measured, by_group, measure
-from bench.families import families, real_columns
+from bench.families import Floats, families, real_columns
 from bench.hindsight import best_clip
 from bench.peers import diffprivlib_accuracy, opendp_accuracy, pydp_accuracy
 from bench.progress import bar
@@ -79,9 +79,19 @@ def _peers(data: Data) -> Iterator[Contender]:
     if data.setting.question.interval:
         return
     for peer in PEERS:
-        estimator = peer.estimator(data.setting)
+        try:
+            estimator = peer.estimator(data.setting)
+        except Exception as error:  # a peer that cannot be built is a peer that raised
+            estimator = _raising(error)
         if estimator is not None:
             yield by_group(peer.WHO, estimator, data)
+
+
+def _raising(error: Exception) -> Estimator:
+    def estimator(data: Floats) -> float:
+        raise error
+
+    return estimator
 
 
 def _line(measured: Measured) -> str:

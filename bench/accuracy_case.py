@@ -143,9 +143,10 @@ class Data:
         low, high = self.setting.tight
         return float(max(high - low, np.max(np.abs(self.truth.low))))
 
-    def clamped(self, clip: Bounds) -> "Truth":
-        """The truth about the records clamped to a range."""
-        return Truth.of(self.setting.question, [np.clip(part, *clip) for part in self.parts])
+    def clamped(self, clips: Sequence[Bounds | None]) -> "Truth":
+        """The truth about the records of each group clamped to a range."""
+        pairs = zip(self.parts, clips, strict=True)
+        return Truth.of(self.setting.question, [np.clip(part, *clip) if clip else part for part, clip in pairs])
 
 
 def _popularity(setting: Setting) -> Floats:

@@ -3,12 +3,12 @@
 - *Wild*: an answer beyond ten times the range of the data.
 - *Collapsed*: an answer below a tenth of the truth, where that is ten standard errors away. The standard error is that
   of sampling and of Laplace noise in the tight bounds; for quantiles in ranks.
-- Where bounds were given, an answer within ten of its own standard errors of the truth is neither: it says how little
-  it knows. Its own standard error is the half-width of its interval by that of a standard normal.
+- Where bounds were given, an answer within ten claimed standard errors of the truth is neither: it says how little it
+  knows. The claimed one is the half-width of the intervals, their median over runs, by that of a standard normal.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,13 +28,14 @@ FAR = 10.0
 class Answer:
     """One release: a value for each group (NaN where it was refused), and its interval.
 
-    `clip` is the range to which the interval says that it clamped the records; None if it claims the raw value.
+    `clips` are the ranges to which the interval says that it clamped the records of each group; None where it claims
+    the raw value.
     """
 
     value: Floats
     low: Floats | None = None
     high: Floats | None = None
-    clip: Bounds | None = None
+    clips: Sequence[Bounds | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ class _Bars:
     holds_raw: Flags
     claims_raw: Flags
     standard_error: Floats
-    """That an interval claims; NaN where there is none."""
+    """That the intervals of each group claim; NaN where there are none."""
     half_width: float
 
     @classmethod
@@ -176,19 +177,22 @@ class _Bars:
         for run, answer in enumerate(found):
             if answer.low is not None and answer.high is not None:
                 low[run], high[run] = answer.low, answer.high
-            claim = data.truth if answer.clip is None else data.clamped(answer.clip)
+            claim = data.truth if answer.clips is None else data.clamped(answer.clips)
             holds_claim[run] = _holds(low[run], high[run], claim, data.scale)
-            claims_raw[run] = answer.clip is None
-        given = ~np.isnan(low)
-        half = (high - low)[given] / 2
+            claims_raw[run] = answer.clips is None or [clip is None for clip in answer.clips]
+        given, half = ~np.isnan(low), (high - low) / 2
         return cls(
             given,
             holds_claim,
             _holds(low, high, data.truth, data.scale),
             claims_raw,
-            (high - low) / (2 * NORMAL),
-            float(np.mean(half)) if half.size else float("nan"),
+            np.array([_median(each[~np.isnan(each)]) for each in half.T]) / NORMAL,
+            float(np.mean(half[given])) if given.any() else float("nan"),
         )
+
+
+def _median(values: Floats) -> float:
+    return float(np.median(values)) if len(values) else float("nan")
 
 
 def _holds(low: Floats, high: Floats, truth: Truth, scale: float) -> Flags:

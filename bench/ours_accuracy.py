@@ -43,8 +43,8 @@ def _estimate(part: Floats, data: Data) -> Answer:
     if isinstance(release.value, dp.NoAnswer):
         return Answer(np.array([np.nan]))
     low, high = release.interval(LEVEL) if release.bars is not None else (None, None)
-    clip = release.found["clip"] if "found['clip']" in release.covers else None
-    return Answer(_array(release.value), _array(low), _array(high), clip)
+    clips = [release.found["clip"]] if "found['clip']" in release.covers else None
+    return Answer(_array(release.value), _array(low), _array(high), clips)
 
 
 def _array(value: float | None) -> Any:
@@ -52,13 +52,14 @@ def _array(value: float | None) -> Any:
 
 
 def _together(answers: list[Answer]) -> Answer:
-    """The groups side by side; they claim the raw value only if each of them does."""
+    """The groups side by side."""
     if len(answers) == 1:
         return answers[0]
-    low = [np.full(1, np.nan) if each.low is None else each.low for each in answers]
-    high = [np.full(1, np.nan) if each.high is None else each.high for each in answers]
     return Answer(
-        np.concatenate([each.value for each in answers]), np.concatenate(low), np.concatenate(high), answers[0].clip
+        np.concatenate([each.value for each in answers]),
+        np.concatenate([np.full(1, np.nan) if each.low is None else each.low for each in answers]),
+        np.concatenate([np.full(1, np.nan) if each.high is None else each.high for each in answers]),
+        [each.clips[0] if each.clips else None for each in answers],
     )
 
 

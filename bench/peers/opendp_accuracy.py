@@ -39,8 +39,14 @@ def _noisy(setting: Setting, statistic: Any) -> Estimator:
 
 
 def _calibrated(setting: Setting, chained: Any) -> Any:
-    """One record is added or removed, or one is removed and another added."""
-    return dp.binary_search_chain(chained, d_in=2 if setting.change == "replace" else 1, d_out=setting.epsilon)
+    """One record is added or removed, or one is removed and another added.
+
+    The search is told where to end: by itself it gives up on very large and very small bounds.
+    """
+    low, high = setting.bounds or (0.0, 1.0)
+    most = 8 * max(1.0, abs(low), abs(high), (high - low) ** 2) / setting.epsilon
+    d_in = 2 if setting.change == "replace" else 1
+    return dp.binary_search_chain(chained, d_in=d_in, d_out=setting.epsilon, bounds=(0.0, most))
 
 
 def _quantile(setting: Setting, bounds: Bounds) -> Estimator:

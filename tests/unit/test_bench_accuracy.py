@@ -83,7 +83,7 @@ def test_a_collapse_with_a_narrow_interval_is_reported() -> None:
 
 def test_a_collapse_that_only_claims_the_clamped_mean_is_a_collapse_all_the_same() -> None:
     collapsed = answered(2e-7, 1e-6)
-    rows = judged(lambda: replace(collapsed, clip=(0.0, 2e-7)))
+    rows = judged(lambda: replace(collapsed, clips=[(0.0, 2e-7)]))
     assert verdict(rows, COLLAPSED) == "MISSED"
     assert verdict(rows, COVERAGE) == "holds"  # of what it claims
 
@@ -148,3 +148,14 @@ def test_settings_are_drawn_by_seed_and_meet_every_question_with_every_kind_of_b
 def test_a_measured_setting_counts_every_run() -> None:
     found: Measured = measure(Contender("peer", honest), Data.of(SETTING), seconds=0)
     assert found.runs == found.answers == found.intervals == len(found.errors) == 10
+
+
+def test_each_group_claims_its_own_range() -> None:
+    question = next(question for question in QUESTIONS if question.name == "mean by group")
+    data = Data.of(replace(SETTING, question=question))
+    clips = [(0.0, float(group)) for group in range(len(data.parts))]
+    means = np.array([np.clip(part, *clip).mean() for part, clip in zip(data.parts, clips, strict=True)])
+    answer = Answer(means, means, means, clips)
+    found = measure(Contender("dp.stats", lambda: answer, is_ours=True), data, seconds=0)
+    assert found.covered == found.intervals == 10 * len(data.parts)
+    assert found.raw_intervals == 0
