@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 
 from dither.accounting.choices import are_mixed, worst_mix
-from dither.accounting.dominate import Spending, parts_of_all
+from dither.accounting.dominate import HasEvent, Spending, parts_of_all
 from dither.accounting.search import (
     MOST_POINTS,
     Bracket,
@@ -305,7 +305,7 @@ class Composition:
         return "Give a larger relative_width, or fewer different events."
 
 
-def compose(things: Iterable[Spending], *, relative_width: float = RELATIVE_WIDTH) -> Composition:
+def compose(things: Iterable[Spending | HasEvent], *, relative_width: float = RELATIVE_WIDTH) -> Composition:
     """Compose: the tight privacy cost of several releases on the same data together.
 
     Parameters

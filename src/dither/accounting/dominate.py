@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import singledispatch
 from math import floor, isqrt
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from dither import events
 from dither.adjacency import Adjacency, common
@@ -33,22 +33,32 @@ from dither.pairs.staircase import StaircasePair
 from dither.pairs.subsampled import WorstPair, either, fixed_size, poisson
 from dither.pairs.tested import TestedPair
 
-__all__ = ["Parts", "Spending", "adjacency_of", "parts", "parts_of_all"]
+__all__ = ["HasEvent", "Parts", "Spending", "adjacency_of", "parts", "parts_of_all"]
 
 Parts: TypeAlias = tuple[tuple[Pair, int], ...]
 """Pairs, each with how often it occurs."""
 
 Spending: TypeAlias = "events.Event | Guarantee | Pair"
-"""What can be accounted for; also anything with an `event`, such as a mechanism or a release."""
+"""What can be accounted for by itself."""
+
+
+class HasEvent(Protocol):
+    """What says which event it is, such as a mechanism or a release."""
+
+    @property
+    def event(self) -> events.Event:
+        """What is or was done."""
+        ...
+
 
 _FREE: Parts = ((pure(Fraction(0)), 1),)
 _LARGEST_LATTICE_VARIANCE = 10**24
 _LARGEST_THRESHOLD = 10**9  # beyond, test and answer are taken part by part: the search over distances is too long
 
 
-def parts_of_all(things: Iterable[Spending]) -> tuple[Parts, Adjacency | None]:
+def parts_of_all(things: Iterable[Spending | HasEvent]) -> tuple[Parts, Adjacency | None]:
     """The pairs of all things, and the adjacency that they share."""
-    known = [getattr(thing, "event", thing) if not _is_known(thing) else thing for thing in things]
+    known: list[Any] = [getattr(thing, "event", thing) if not _is_known(thing) else thing for thing in things]
     if not known:
         raise ParameterError("there must be at least one thing to compose, got an empty list.")
     found = tuple(pair for thing in known for pair in parts(thing))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,10 @@ from dither.mechanisms import Release
 from dither.mechanisms.certificate import NOT_PRIVATE, stated
 from dither.mechanisms.released import Interval
 from dither.views import views
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 __all__ = ["TableRelease"]
 
@@ -122,20 +126,23 @@ class TableRelease(Release):
         """As an Arrow table."""
         return self.value
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """As a pandas frame."""
         try:
-            return self.to_arrow().to_pandas()
+            frame: pd.DataFrame = self.to_arrow().to_pandas()
+            return frame
         except ModuleNotFoundError:
             raise MissingPackage("frames of pandas need pandas. Install it: pip install pandas.") from None
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> pl.DataFrame:
         """As a Polars frame."""
         try:
             import polars  # an extra
         except ModuleNotFoundError:
             raise MissingPackage("frames of Polars need polars. Install it: pip install 'dither[polars]'.") from None
-        return polars.from_arrow(self.to_arrow())
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame), "of a table"
+        return frame
 
     def __repr__(self) -> str:
         """The answers with their intervals, of long ones the first lines, and the cost: all of it is released."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, check_monotone, common
 from dither.errors import ParameterError
 from dither.events.leaves import EventBase, GaussianNoise, LaplaceNoise, Leaf, check_count
 from dither.events.rules import check_sampled
-from dither.exact import check, in_words
+from dither.exact import Number, check, in_words
 
 __all__ = [
     "MAX_DEPTH",
@@ -103,6 +103,10 @@ class TestAndRelease(Composite):
     threshold: Fraction
     answer: Event
 
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(self, test: Event, threshold: Number, answer: Event) -> None: ...
+
     def __post_init__(self) -> None:
         self._exact("threshold")
         self._check_parts()
@@ -152,6 +156,10 @@ class PoissonSampled(Composite):
 
     event: Event
     rate: Fraction
+
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(self, event: Event, rate: Number) -> None: ...
 
     def __post_init__(self) -> None:
         self._exact("rate")

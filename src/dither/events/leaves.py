@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
 from dither.events.rules import LEAVES, check_adjacency
-from dither.exact import check, in_words, rational
+from dither.exact import Number, check, in_words, rational
 
 __all__ = [
     "EventBase",
@@ -97,6 +97,12 @@ class LaplaceNoise(EventBase):
     step: Fraction | None = None
     adjacency: Adjacency | None = None
 
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(
+            self, scale: Number, sensitivity: Number = ..., step: Number | None = ..., adjacency: Adjacency | None = ...
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         self._exact("scale", "sensitivity", "step")
         check.positive(scale=self.scale, sensitivity=self.sensitivity)
@@ -158,6 +164,17 @@ class GaussianNoise(EventBase):
     step: Fraction | None = None
     dimension: int = 1
     adjacency: Adjacency | None = None
+
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(
+            self,
+            variance: Number,
+            sensitivity_squared: Number = ...,
+            step: Number | None = ...,
+            dimension: int = ...,
+            adjacency: Adjacency | None = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._exact("variance", "sensitivity_squared", "step")
@@ -258,6 +275,12 @@ class StaircaseNoise(EventBase):
     sensitivity: Fraction = Fraction(1)
     adjacency: Adjacency | None = None
 
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(
+            self, epsilon: Number, fraction: Number, sensitivity: Number = ..., adjacency: Adjacency | None = ...
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         self._exact("epsilon", "fraction", "sensitivity")
         check.positive(epsilon=self.epsilon, fraction=self.fraction, sensitivity=self.sensitivity)
@@ -304,6 +327,10 @@ class RandomizedAnswer(EventBase):
     keep: Fraction
     answers: int = 2
     adjacency: Adjacency | None = None
+
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(self, keep: Number, answers: int = ..., adjacency: Adjacency | None = ...) -> None: ...
 
     def __post_init__(self) -> None:
         self._exact("keep")
@@ -360,6 +387,18 @@ class Selection(EventBase):
     monotone: bool = False
     candidates: int | None = None
     adjacency: Adjacency | None = None
+
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(
+            self,
+            scale: Number,
+            noise: str = ...,
+            sensitivity: Number = ...,
+            monotone: bool = ...,
+            candidates: int | None = ...,
+            adjacency: Adjacency | None = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._exact("scale", "sensitivity")
@@ -425,6 +464,18 @@ class SparseVectorRun(EventBase):
     monotone: bool = False
     adjacency: Adjacency | None = None
 
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(
+            self,
+            threshold_scale: Number,
+            query_scale: Number,
+            max_above: int = ...,
+            sensitivity: Number = ...,
+            monotone: bool = ...,
+            adjacency: Adjacency | None = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         self._exact("threshold_scale", "query_scale", "sensitivity")
         check_monotone(self.monotone, self.adjacency)
@@ -485,6 +536,18 @@ class SmoothNoise(EventBase):
     lattice_loss: Fraction | None = None
     adjacency: Adjacency | None = None
 
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(
+            self,
+            noise: str,
+            smoothness: Number,
+            scale: Number,
+            exponent: Number | None = ...,
+            lattice_loss: Number | None = ...,
+            adjacency: Adjacency | None = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         self._exact("smoothness", "scale", "exponent", "lattice_loss")
         self._one_of("noise", "polynomial", "steepest", "laplace", "gaussian")
@@ -541,6 +604,10 @@ class Stated(EventBase):
     measure: str
     values: tuple[Fraction, ...]
     adjacency: Adjacency | None = None
+
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(self, measure: str, values: tuple[Number, ...], adjacency: Adjacency | None = ...) -> None: ...
 
     def __post_init__(self) -> None:
         self._one_of("measure", *_MEASURES)
