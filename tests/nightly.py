@@ -32,6 +32,8 @@ MOST_CASES = 40
 """Tests of one function that share a shard."""
 _PATIENCE = 30
 """Seconds that an interrupted run has to put its things away."""
+_NO_WATCH = ("-o", "faulthandler_timeout=0")
+"""Long tests take longer than a test that hangs; and to show where threads are while they run may end the process."""
 _COUNTED = re.compile(r"^\d[\d,]* .*; .*$", re.M)
 """Lines in which tests say how often they acted a fault out (tests/conftest.py)."""
 
@@ -114,7 +116,7 @@ class Night:
         if not seconds > 0:
             return
         began = time.monotonic()
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *shard.arguments]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *_NO_WATCH, *shard.arguments]
         with subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         ) as process:

@@ -169,7 +169,7 @@ class Description:
             try:
                 kinds |= text_kinds(opened, unknown)
             finally:
-                opened.engine.backend.disconnect()
+                opened.engine.close()
         check_kinds(read_as_numbers, kinds)
 
     def _check_keys(self, asked: Asked) -> None:
@@ -215,7 +215,7 @@ class Description:
         if not is_there(self._place):
             return
         opened = open_source(self.source, self.table, self.identity)
-        opened.engine.backend.disconnect()
+        opened.engine.close()
         ledger = Ledger(self._place)
         try:
             owner = ledger.owner(opened.parts)

@@ -65,7 +65,7 @@ def _looked_at(
             types = {name: str(opened.table.schema()[name]) for name in opened.columns} | dict(opened.refused)
             return {name: kinds.get(name, of) for name, of in types.items()}, kinds, seen
     finally:
-        opened.engine.backend.disconnect()
+        opened.engine.close()
 
 
 def _protected(person: str | None, rows: str | None, columns: Mapping[str, str]) -> tuple[str | None, str]:

@@ -49,8 +49,7 @@ class Dataset(Query):
             amounts(budget)
         with ExitStack() as ours:  # what is opened here is closed, now if the dataset is refused
             opened = open_source(source, table, identity)
-            if isinstance(source, str | os.PathLike | list | tuple):  # sessions and tables of others stay open
-                ours.callback(opened.engine.backend.disconnect)
+            ours.callback(opened.engine.close)  # sessions and tables of others stay open
             if isinstance(unit, Person):
                 opened.check(unit.column)
             book = ledger if isinstance(ledger, Ledger) else _book(ledger, create=budget is not None)
@@ -63,7 +62,11 @@ class Dataset(Query):
             object.__setattr__(self, "_ours", ours.pop_all())
 
     def close(self) -> None:
-        """Close the connections that were opened here: to the ledger, and to a file or a database named by text."""
+        """Close the connections that were opened here: to the ledger, to files, frames and databases named by text.
+
+        From a session of your own, what was brought there is dropped. Questions of other threads are answered first.
+        """
+        self.origin._source.engine.close()  # before the ledger, which still gets their outcomes
         self._ours.close()
 
     def __enter__(self) -> Dataset:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 from dither.exact import once
-from dither.tables import arrow_table, is_frame
+from dither.tables import arrow_table, content_digest, is_frame
 
 __all__ = [
     "MOST_BYTES",
@@ -209,10 +208,7 @@ def _listed(values: Any, name: str) -> list[Any]:
 
 def fingerprint(public: pa.Table) -> str:
     """A short name for the content of a public table: two questions about different tables are different questions."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, public.schema) as writer:
-        writer.write_table(public.combine_chunks())
-    return f"#{hashlib.sha256(sink.getvalue()).hexdigest()[:16]}"
+    return f"#{content_digest(public)[:16]}"
 
 
 def _of_table(columns: Sequence[str], table: pa.Table) -> pa.Table:

@@ -318,9 +318,9 @@ class Question:
         drawing = Drawing(plan, list(query.keys), query.public_keys)
         exact = drawing.questions(self._bounded, fresh_salt)
         door = query.origin.door
-        parts, entry = door.release(
-            plan.event, plan.cost, self.words, exact, drawing.draw, key=terms.key, by=current_user()
-        )
+        by = current_user()
+        with query.origin._source.engine.asking():
+            parts, entry = door.release(plan.event, plan.cost, self.words, exact, drawing.draw, key=terms.key, by=by)
         return TableRelease.of(parts, plan, entry)
 
     @property

@@ -1,6 +1,7 @@
 """The only room that touches rows, and the only one that imports Ibis: dataset → bounded table → exact aggregate."""
 
 from dither.tables.bounded_table import BoundedTable, ExactAggregate
+from dither.tables.engines.brought_tables import content_digest
 from dither.tables.engines.sealed_entry import refused_column
 from dither.tables.expression import Column, Expression, col, columns_of, if_else
 from dither.tables.expression_compiler import different, few_steps, kinds_of, missing_column, shown, with_values
@@ -29,6 +30,7 @@ __all__ = [
     "arrow_table",
     "col",
     "columns_of",
+    "content_digest",
     "different",
     "few_steps",
     "filtered",

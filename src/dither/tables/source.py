@@ -249,7 +249,7 @@ def _database(url: str, table: str | None, identity: str | None) -> Source:
                 relation.check_seen()
             return Source.of(engine, found, identity or relation.place, relation.parts)
         except BaseException:
-            engine.backend.disconnect()
+            engine.close()
             raise
 
     return _opened(

@@ -15,7 +15,7 @@ import pyarrow as pa
 from dither.errors import ParameterError
 from dither.tables.engines.csv_files import is_one_line_each, is_utf8
 from dither.tables.engines.duckdb_paths import exact
-from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
+from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin
 from dither.tables.engines.file_fingerprint import Fingerprint
 from dither.tables.engines.parquet_files import AS_STORED, check_values
 from dither.tables.engines.sealed_entry import ColumnType, as_type, day, tame, text, truth, whole
@@ -121,6 +121,7 @@ class DuckDB(Engine):
     def __init__(self, backend: Any = None) -> None:
         self.backend = ibis.duckdb.connect() if backend is None else backend
         self._files: tuple[Fingerprint, ...] = ()
+        super().__init__(is_ours=backend is None)
 
     def files(self, paths: Sequence[Path]) -> ir.Table:
         """A view on CSV or Parquet files, and from then on no other file can be opened."""
@@ -205,9 +206,9 @@ class DuckDB(Engine):
 
     def frame(self, table: pa.Table) -> ir.Table:
         """A table that lies in memory already."""
-        uploaded = self._uploaded(table)
+        uploaded = self._brought.keep(self._uploaded(table).op())
         self._seal([])
-        return uploaded
+        return uploaded.to_expr()
 
     def plain(self, table: ir.Table) -> ir.Table:
         """A table of somebody else's connection, with texts that are equal only if their bytes are.
@@ -237,11 +238,13 @@ class DuckDB(Engine):
         return builtin("hash", "uint64", inner)
 
     def _uploaded(self, table: pa.Table) -> ir.Table:
-        name = ibis.util.gen_name("dither_public")
+        name = ibis.util.gen_name(PUBLIC_NAME)
         return self.backend.create_table(name, table, temp=True)
 
+    def _drop_one(self, name: str) -> None:
+        self.backend.con.execute(f'DROP TABLE IF EXISTS temp."{name}"')
+
     def _without_rows(self, table: ir.Table) -> ir.Table:
-        """A table of its own: what is asked of LIMIT 0 is left out before it is planned."""
         return self.backend.create_table(ibis.util.gen_name("dither_empty"), table.limit(0), temp=True)
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

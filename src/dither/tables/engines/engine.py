@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from contextlib import contextmanager, suppress
 from inspect import Parameter, Signature
-from threading import Lock, RLock
+from threading import Condition, Lock, RLock
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -18,9 +18,10 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import EngineError, ParameterError
+from dither.tables.engines.brought_tables import BroughtTables
 from dither.tables.engines.sealed_entry import ColumnType, Sealed, refused_column, seal
 
-__all__ = ["BATCH_ROWS", "Engine", "builtin"]
+__all__ = ["BATCH_ROWS", "PUBLIC_NAME", "Engine", "builtin"]
 
 _COMPILING = Lock()
 """The options of Ibis are those of the whole process."""
@@ -28,6 +29,8 @@ _CONNECTIONS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """A lock for each connection: two engines may share one, and a connection has one question at a time."""
 _LEAVES = (ops.PhysicalTable, ops.SQLQueryResult, ops.SQLStringView)
 
+PUBLIC_NAME = "dither_public"
+"""Part of the names that public tables have in an engine."""
 BATCH_ROWS = 1 << 16
 """Groups that are in memory at once."""
 
@@ -41,6 +44,60 @@ class Engine(ABC):
     column_types: ClassVar[Mapping[str, ColumnType]]
     """Every type that enters, by the name that the engine's own catalogue has for it."""
 
+    def __init__(self, *, is_ours: bool) -> None:
+        self._is_ours = is_ours  # then the connection ends with the engine
+        self._brought = BroughtTables(self._session)
+        self._twins: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self._rehearsed: set[int | None] = set()
+        self._turns = Condition()
+        self._asking = 0
+        self._is_closed = False
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Held for the whole of a question, from its rehearsal over its charge to its answer: `close` waits for it."""
+        with self._turns:
+            if self._is_closed:
+                raise EngineError("the dataset was closed, so nothing was charged. Open it again.")
+            self._asking += 1
+        try:
+            yield
+        finally:
+            with self._turns:
+                self._asking -= 1
+                self._turns.notify_all()
+
+    def close(self) -> None:
+        """End a connection of our own; on one of others, drop what was brought there.
+
+        No question is taken from now on, and those that were are answered first: they may have been charged.
+        """
+        with self._turns:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            self._turns.wait_for(lambda: not self._asking)
+        with self.lock:
+            if self._is_ours:
+                self.backend.disconnect()
+                return
+            self._drop(self._brought.all())
+
+    def _drop(self, names: Iterable[str]) -> None:
+        """Drop tables that were brought. One that cannot be dropped ends with its session, and fails no question."""
+        for name in names:
+            with suppress(Exception):
+                self._drop_one(name)
+
+    @abstractmethod
+    def _drop_one(self, name: str) -> None:
+        """Drop a table that was brought, if it is there."""
+
+    @property
+    def _session(self) -> Any:
+        """Where tables are that are brought."""
+        return self._connection
+
     @abstractmethod
     def catalogue(self, table: ir.Table) -> dict[str, str]:
         """The type of each column, as the engine names it: never what Ibis makes of it."""
@@ -48,6 +105,7 @@ class Engine(ABC):
     def sealed(self, table: ir.Table) -> Sealed:
         """The table with its columns entered, each by the expression of its type; those of other types stay outside."""
         with self.lock:
+            self._drop(self._brought.left_behind())
             for leaf in table.op().find(_LEAVES):
                 self._twin(leaf)  # now, so that no rehearsal asks the source for anything
             return seal(table, self.catalogue(table), self.column_types)
@@ -83,9 +141,9 @@ class Engine(ABC):
         return [a.identical_to(b)]
 
     def upload(self, table: pa.Table) -> ir.Table:
-        """A public table, for joins; its columns enter as others do."""
-        with self.lock:
-            found = self.sealed(self._uploaded(table))
+        """A public table, for joins; its columns enter as others do. One of the same content is brought once."""
+        with self.asking(), self.lock:
+            found = self.sealed(self._brought.once(table, lambda each: self._uploaded(each).op()).to_expr())
         for name, of in found.refused.items():
             raise refused_column(name, of)
         return found.table.select(*table.column_names)  # without what tells persons apart: nobody is in a public table
@@ -144,12 +202,15 @@ class Engine(ABC):
         Types and names decide alone, as there are no rows: the refusal is free and tells nothing of the data. Questions
         of one `form`, which differ in nothing but the salt, are rehearsed once.
         """
+        found = expression.op().find(_LEAVES)
+        with self.lock:
+            self._drop(self._brought.left_behind())
+            self._check_there(found)
         if form in self._rehearsed:
             return
         failed = ""
         try:
             with self.lock:
-                found = expression.op().find(_LEAVES)
                 asked = expression.op().replace({leaf: self._twin(leaf) for leaf in found}).to_expr()
                 for _ in self._batches(self._compiled(asked), _schema(asked)):
                     pass
@@ -163,23 +224,24 @@ class Engine(ABC):
         if form is not None:
             self._rehearsed.add(form)
 
-    @cached_property
-    def _rehearsed(self) -> set[int | None]:
-        return set()
-
-    @cached_property
-    def _twins(self) -> dict[Any, Any]:
-        return {}
+    def _check_there(self, leaves: Iterable[Any]) -> None:
+        """Refuse a question about a public table that was dropped, before it is charged."""
+        names = [getattr(leaf, "name", "") for leaf in leaves]
+        if any(PUBLIC_NAME in name and not self._brought.has(name) for name in names):
+            raise EngineError(
+                "a public table of the question is no longer in the engine, so nothing was charged. Build the question "
+                "again from the dataset."
+            )
 
     def _twin(self, leaf: Any) -> Any:
         """A relation of the same columns and types without rows, made once."""
         if leaf not in self._twins:
-            self._twins[leaf] = self._without_rows(leaf.to_expr()).op()
+            self._twins[leaf] = self._brought.keep(self._without_rows(leaf.to_expr()).op())
         return self._twins[leaf]
 
+    @abstractmethod
     def _without_rows(self, table: ir.Table) -> ir.Table:
-        """The table without its rows. An engine that would leave out all work on it says otherwise."""
-        return table.limit(0)
+        """A table of its own with the same columns and types: what is asked of LIMIT 0 may be left out unplanned."""
 
 
 def _schema(expression: ir.Table) -> pa.Schema:

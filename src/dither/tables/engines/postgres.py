@@ -16,7 +16,7 @@ import pyarrow as pa
 from psycopg import sql
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
+from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin
 from dither.tables.engines.postgres_fences import fence
 from dither.tables.engines.postgres_relations import (
     Relation,
@@ -84,8 +84,8 @@ class PostgreSQL(Engine):
     def __init__(self, backend: Any, *, is_ours: bool = False) -> None:
         check_encoding(backend.con)
         self.backend = backend
-        self._is_ours = is_ours  # then it may be opened again
         self._first = backend.con
+        super().__init__(is_ours=is_ours)  # then it may be opened again
         self._opened: Relation | None = None
         self._described: dict[str, dict[str, str]] = {}
         self._public: dict[str, pa.Table] = {}
@@ -213,7 +213,7 @@ class PostgreSQL(Engine):
     def _uploaded(self, table: pa.Table) -> ir.Table:
         """In a temporary table, which ends with the connection and is made again on the next."""
         self.ready()
-        name = ibis.util.gen_name("dither_public")
+        name = ibis.util.gen_name(PUBLIC_NAME)
         failed = ""
         try:
             self._copy(name, table)
@@ -226,6 +226,18 @@ class PostgreSQL(Engine):
             )
         self._public[name] = table
         return ops.DatabaseTable(name, ibis.Schema.from_pyarrow(table.schema), self.backend).to_expr()
+
+    def _drop_one(self, name: str) -> None:
+        self._public.pop(name, None)
+        with self._transaction("READ WRITE") as connection:
+            connection.execute(sql.SQL("DROP TABLE IF EXISTS pg_temp.{}").format(sql.Identifier(name)))
+
+    def _twin(self, leaf: Any) -> Any:
+        """No table is made: of LIMIT 0, all that is asked is planned."""
+        return self._without_rows(leaf.to_expr()).op()
+
+    def _without_rows(self, table: ir.Table) -> ir.Table:
+        return table.limit(0)
 
     def _copy(self, name: str, table: pa.Table) -> None:
         with self._transaction("READ WRITE") as connection, connection.cursor() as cursor:

@@ -14,7 +14,7 @@ from ibis.common.exceptions import IbisError
 from pyspark.logger import PySparkLogger
 
 from dither.errors import ParameterError
-from dither.tables.engines.engine import BATCH_ROWS, Engine, builtin
+from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin
 from dither.tables.engines.sealed_entry import ColumnType, as_type, day, refused_column, tame, text, truth, whole
 
 __all__ = ["Spark"]
@@ -71,6 +71,7 @@ class Spark(Engine):
         self.session = session
         self._check_ansi()
         self.backend = ibis.pyspark.connect(session)
+        super().__init__(is_ours=False)
 
     def _check_ansi(self) -> None:
         # Without a fallback, which Spark would give back instead of its own default.
@@ -112,10 +113,16 @@ class Spark(Engine):
 
     def frame(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as a view of this session."""
+        return self._brought.keep(self._viewed(frame, "dither_source").op()).to_expr()
+
+    def _viewed(self, frame: Any, prefix: str) -> ir.Table:
         _check_known(frame.schema)
-        name = ibis.util.gen_name("dither_source")
+        name = ibis.util.gen_name(prefix)
         frame.createOrReplaceTempView(name)
         return self.backend.table(name)
+
+    def _drop_one(self, name: str) -> None:
+        self.session.catalog.dropTempView(name)
 
     def catalogue(self, table: ir.Table) -> dict[str, str]:
         """The types of the columns, without their parameters; a text with a collation of its own is another type."""
@@ -127,13 +134,19 @@ class Spark(Engine):
         """One for all sessions, as the loggers are (`_unlogged`): one question that ends would let another speak."""
         return PySparkLogger
 
+    @property
+    def _session(self) -> Any:
+        """A view is one of its session."""
+        return self.session
+
     def _without_rows(self, table: ir.Table) -> ir.Table:
         """A table of its own, from an RDD: what is asked of an empty relation is left out before it is planned."""
         schema = self.session.sql(self._compiled(table)).schema
-        return self.frame(self.session.createDataFrame(self.session.sparkContext.emptyRDD(), schema))
+        empty = self.session.createDataFrame(self.session.sparkContext.emptyRDD(), schema)
+        return self._viewed(empty, "dither_empty")
 
     def _uploaded(self, table: pa.Table) -> ir.Table:
-        return self.frame(self.session.createDataFrame(table))
+        return self._viewed(self.session.createDataFrame(table), PUBLIC_NAME)
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._check_ansi()  # the session belongs to others as well
