@@ -8,6 +8,7 @@ Names load when they are first used, so that importing dither is quick and loads
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 from dither.version import __version__ as __version__
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from dither.unit import Person, Rows
     from dither.workloads import Workload
 
+logging.getLogger("dither").addHandler(logging.NullHandler())  # silent unless the application says otherwise
 views.provide(
     plots=lambda: importlib.import_module("dither.plots"), html=lambda: importlib.import_module("dither.plots.html")
 )

@@ -6,6 +6,7 @@ not been asked; only `Door.release` asks it, and only after the ledger has the c
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from dither.noise.tape import answered
 from dither.tables import ExactAggregate
 
 __all__ = ["Door", "fresh_salt"]
+
+_log = logging.getLogger("dither.release")
+"""Entries, costs and the names of engines: nothing that was computed from data."""
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -59,11 +63,15 @@ class Door:
             each._rehearse()
         charge = self.ledger.charge(self.account, event, cost, question, key=key, by=by, awaits_outcome=True)
         if charge.answer is not None:
+            _log.info("the answer of entry %d is repeated; nothing was charged", charge.entry.number)
             return _read(charge.answer), charge.entry
+        _log.info("charged %s as entry %d", cost, charge.entry.number)
         try:
             answer = _drawn(exact, draw)
             if answer is not None:
-                return self._answered(charge, answer, key), charge.entry
+                shown = self._answered(charge, answer, key)
+                _log.info("released the answer of entry %d", charge.entry.number)
+                return shown, charge.entry
         except BaseException:  # cancelled, or the answer cannot be kept: seen by who asked, as any failure is
             self._failed(charge)
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -16,6 +17,8 @@ from dither.tables import open_source
 from dither.unit import Person, Rows, TableUnit
 
 __all__ = ["Dataset"]
+
+_log = logging.getLogger("dither.engine")
 
 
 class Dataset(Query):
@@ -49,6 +52,7 @@ class Dataset(Query):
             amounts(budget)
         with ExitStack() as ours:  # what is opened here is closed, now if the dataset is refused
             opened = open_source(source, table, identity)
+            _log.debug("opened a source in %s", opened.engine.name)
             ours.callback(opened.engine.close)  # sessions and tables of others stay open
             if isinstance(unit, Person):
                 opened.check(unit.column)

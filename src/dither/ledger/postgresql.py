@@ -68,8 +68,8 @@ class PostgreSQLDatabase:
 
     @property
     def name(self) -> str:
-        """For messages: without the password."""
-        return self.url.render_as_string(hide_password=True)
+        """For messages: host and database. The rest of a URL may hold passwords, its options among it."""
+        return f"{self.url.host or 'PostgreSQL'}/{self.url.database or ''}"
 
     def is_there(self) -> bool:
         """Only asking tells."""
