@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators import stats
+from dither.exact.search import first_integer
 from dither.mechanisms import Exponential, Laplace, Release
+from dither.mechanisms.measure import PublicMeasure
 
 ENTRIES = st.one_of(
     st.floats(-50, 50),
@@ -47,6 +49,15 @@ class Script:
         self.seen.append((mechanism, np.asarray(edges), np.asarray(scores), np.asarray(log2_density)))
         return Release(answer, mechanism.event, mechanism.guarantee, mechanism)
 
+    def chosen(self, mechanism: Exponential, starts: Any, scores: Any, measure: PublicMeasure) -> Release:
+        """A place by a part of the mass, so that every scale is tried."""
+        assert (np.diff(starts) > 0).all()
+        first, end = int(starts[0]), int(starts[-1])
+        wanted = Fraction(self.part()) * measure.weight(first, end)
+        place = first_integer(lambda place: measure.weight(first, place + 1) >= wanted, first, end - 1)
+        self.seen.append((mechanism, np.asarray(starts), np.asarray(scores), measure))
+        return Release(place, mechanism.event, mechanism.guarantee, mechanism)
+
     def choice(self, mechanism: Exponential, scores: Any) -> Release:
         answer = round(self.part() * (len(scores) - 1))
         self.seen.append((mechanism, np.asarray(scores)))
@@ -65,6 +76,7 @@ class Script:
 def followed(script: Script, run: Callable[[], Any]) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Exponential, "release_interval", lambda m, e, s, **d: script.place(m, e, s, **d))
+        patch.setattr("dither.estimators.places.released_place", script.chosen)
         patch.setattr(Exponential, "release", lambda m, s: script.choice(m, s))
         patch.setattr(Laplace, "release", lambda m, v: script.noisy(m, v))
         return run()
@@ -82,6 +94,8 @@ def loss(left: tuple[Any, ...], right: tuple[Any, ...]) -> Fraction:
     else:
         assert left[1][0] == right[1][0]
         assert left[1][-1] == right[1][-1]
+        if isinstance(left[3], PublicMeasure):
+            assert left[3] == right[3], "the base measure depends on data"
         differences = list(_differences(left, right))
     spread: Fraction = (max(differences) - min(differences)) / left[0].scale
     return spread
@@ -90,7 +104,8 @@ def loss(left: tuple[Any, ...], right: tuple[Any, ...]) -> Fraction:
 def _differences(left: tuple[Any, ...], right: tuple[Any, ...]) -> Iterator[Fraction]:
     for place in np.unique(np.concatenate([left[1], right[1]])):
         a, b = (min(int(np.searchsorted(side[1], place, side="right")) - 1, len(side[2]) - 1) for side in (left, right))
-        assert left[3][a] == right[3][b], "the base measure depends on data"
+        if not isinstance(left[3], PublicMeasure):
+            assert left[3][a] == right[3][b], "the base measure depends on data"
         yield Fraction(left[2][a]) - Fraction(right[2][b])
 
 
@@ -105,13 +120,25 @@ QUERIES: dict[str, Callable[[Any, Any], Any]] = {
     "median without bounds": lambda x, o: stats.median(x, epsilon=o["epsilon"], adjacency=o["adjacency"]),
     "median with interval": lambda x, o: stats.median(x, **o, interval_level=0.9),
     "median of the population": lambda x, o: stats.median(x, **o, interval_level=0.9, population=True),
+    "median of whole numbers": lambda x, o: stats.median(_whole(x), **o, interval_level=0.9),
     "quantile": lambda x, o: stats.quantile(x, "1/3", **o),
     "far quantile": lambda x, o: stats.quantile(x, 0.99, **o),
     "two quantiles": lambda x, o: stats.quantile(x, [0.2, 0.7], **o),
+    "two quantiles without bounds": lambda x, o: stats.quantile(
+        x, [0.2, 0.7], epsilon=o["epsilon"], adjacency=o["adjacency"], interval_level=0.9
+    ),
+    "three quantiles with intervals": lambda x, o: stats.quantile(x, [0.1, 0.5, 0.75], **o, interval_level=0.9),
     "six quantiles": lambda x, o: stats.quantile(x, [0.01, 0.1, 0.25, 0.5, 0.75, 0.999], **o),
     "min": lambda x, o: stats.min(x, **o),
     "max": lambda x, o: stats.max(x, **o),
+    "max without bounds": lambda x, o: stats.max(x, epsilon=o["epsilon"], adjacency=o["adjacency"]),
+    "min of whole numbers": lambda x, o: stats.min(_whole(x), **o),
 }
+
+
+def _whole(x: Any) -> Any:
+    """An array of whole numbers; what is none of them is 7."""
+    return np.array([int(e) if isinstance(e, int | float) and abs(e) < 1e6 else 7 for e in x], dtype=np.int64)
 
 
 def check(run: Callable[[Any], Any], left: Any, right: Any, epsilon: Fraction, parts: list[float]) -> None:

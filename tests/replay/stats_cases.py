@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from tests.replay import drawing as st
@@ -89,6 +91,11 @@ def case(name: str, ask: Callable[..., Any], covers: str, entries: st.Strategy =
 stats = dp.stats
 
 
+def whole(data: list[Any]) -> Any:
+    """An array of whole numbers: the type is public. What is none of them is 7."""
+    return np.array([int(x) if isinstance(x, int | float) and abs(x) < 1e6 else 7 for x in data], dtype=np.int64)
+
+
 CASES = [
     case("count", unbounded(stats.count), "count"),
     case("sum", stats.sum, "sum"),
@@ -101,11 +108,16 @@ CASES = [
     case("median", stats.median, "median"),
     case("median without bounds", unbounded(stats.median), "median"),
     case("median with interval", partial(stats.median, interval_level=0.9), "median"),
+    case("median of whole numbers", lambda x, **options: stats.median(whole(x), **options), "median"),
+    case("intervals of two", partial(stats.quantile, probability=["0.25", "0.9"], interval_level=0.9), "quantile"),
+    case("quantiles without bounds", unbounded(stats.quantile, probability=[0.2, 0.5], interval_level=0.9), "quantile"),
+    case("median of the population", partial(stats.median, interval_level=0.9, population=True), "median"),
     case("quantile", lambda x, **options: stats.quantile(x, "1/3", **options), "quantile"),
     case("far quantile", lambda x, **options: stats.quantile(x, 0.97, **options), "quantile"),
     case("three quantiles", lambda x, **options: stats.quantile(x, [0.01, 0.5, 0.999], **options), "quantile"),
     case("min", stats.min, "min"),
     case("max", stats.max, "max"),
+    case("max without bounds", unbounded(stats.max), "max"),
     case("histogram of known labels", unbounded(stats.histogram, categories=["a", "b", "é"]), "histogram", LABELS),
     case("histogram of bins", unbounded(stats.histogram, edges=[0, 1, 7, 50]), "histogram"),
     case("histogram of found labels", unbounded(stats.histogram, delta="1e-4"), "histogram", LABELS),

@@ -56,7 +56,8 @@ def test_odd_data_get_an_answer_inside_the_bounds(
             estimator(ODD[name], epsilon=1, bounds=bounds, adjacency=adjacency)
         return
     release = estimator(ODD[name], epsilon=1, bounds=bounds, adjacency=adjacency)
-    assert np.isfinite(np.asarray(release.value)).all()
+    values = release.value if isinstance(release.value, list) else [release.value]
+    assert all(math.isfinite(v) for v in values if not (bounds is None and isinstance(v, dp.NoAnswer)))
     assert release.guarantee == dp.PureDP(1, adjacency=adjacency)
     assert sum(release.split.values()) == 1
     assert dp.compose([release]).epsilon(0) <= 1 + 1e-9
@@ -226,6 +227,29 @@ def test_bad_questions_are_refused(ask: Callable[[], Any]) -> None:
 def test_types_are_refused_by_name() -> None:
     with pytest.raises(NotANumberError, match="dtype <U1"):
         STATS.mean(np.array(["a"]), epsilon=1, bounds=(0, 1))
+
+
+def test_few_records_without_bounds_get_no_answer_that_says_how_many_do() -> None:
+    for ask in (STATS.median, STATS.max, STATS.min):
+        release = ask([3.0, 4.0], epsilon="1/4")
+        assert isinstance(release.value, dp.NoAnswer)
+        assert "State bounds" in str(release.value)
+        assert release.guarantee.epsilon(0) == 0.25
+    assert "about 400 records" in str(STATS.median([3.0], epsilon="1/4").value)
+    several = STATS.quantile([3.0, 4.0], [0.2, 0.8], epsilon=1, interval_level=0.9)
+    assert all(isinstance(value, dp.NoAnswer) for value in several.value)
+    assert several.interval(0.9) == ([-math.inf] * 2, [math.inf] * 2)
+    assert sum(several.split.values()) == 1
+
+
+def test_whole_numbers_have_whole_quantiles() -> None:
+    x = np.arange(1000) % 60
+    for bounds in ((0, 100), (-3.5, 99.5), (0, 10**9)):
+        release = STATS.quantile(x, [0.25, 0.5], epsilon=1, bounds=bounds, interval_level=0.9)
+        assert all(value == round(value) for value in release.value)
+        assert STATS.max(x, epsilon=1, bounds=bounds).value % 1 == 0
+    assert STATS.median(x, epsilon=1, bounds=(0.25, 0.75)).value % 1 != 0  # no whole number lies between
+    assert isinstance(STATS.median(x.astype(bool), epsilon=1, bounds=(0, 1)).value, float)
 
 
 # -------------------------------------------------- with little noise: the truth

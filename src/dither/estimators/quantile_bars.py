@@ -1,94 +1,220 @@
-"""Intervals for quantiles. Each end is a private quantile whose rank is shifted outwards.
+"""Intervals for quantiles: how far the data reach around an answer, from one noisy histogram.
 
-*Claim.* The lower end is above the q-quantile of the data with probability `miss` or less, whatever the data are.
+1. **Scale.** Among the distances σᵢ = 2^i·d around the released answer v one is chosen that holds about G rows. With
+   Nᵢ rows within σᵢ of v, the score is −u(G − Nᵢ)₊ − o(Nᵢ₋₁ − G)₊ − n, u = 3 and o = 1. A row that is added moves the
+   first term by 0 to 3, the second by −1 to 0 and the third by −1: Δ = 2. Where a row is replaced, every Nᵢ that
+   changes moves in one direction and by 1: with u = o = 2 and without n, Δ = 2 again. Of several answers each row
+   counts for the next one alone, and the choices together cost what one of them does (halves under replace-one, as
+   for quantiles).
+2. **Histogram.** Cells between the bounds and v ± σ·{0.2, 0.35, 0.5, 0.7, 1, 2, 128, 2^19, …}; the counts get Laplace
+   noise: a row is in one cell.
+3. **Walk.** For an edge e let T(e) be the noisy number of rows below e less q times the noisy number of all. From the
+   lower bound the walk goes on to the next edge while T(e) < −z(e), where z(e) is what the noise of T(e) exceeds with
+   probability `miss`/2; the last edge that passes is the lower end. The upper end is found from above, by T(e) > z(e).
 
-*Proof.* Let x be the ⌈qn⌉-th smallest record and t the shift. The mechanism sees the data and t public records at the
-lower bound, and aims at rank qn of these n + t. A place y wholly above x has ⌈qn⌉ records and t public ones below it:
-its loss is t ranks or more. The places of the record of rank qn (or of the first) have loss 0 and weigh at least
-e^{−R} of all, R = `log_weight_ratio`. So P[y wholly above x] ≤ e^{R − t/b} with b the scale in ranks, and t = ⌈b(R +
-ln 1/miss)⌉ will do. A y that is not wholly above x is at most x + w(x); `_outwards` gives back more than w. The upper
-end is the mirror image.
+*Claim.* The interval misses the q-quantile x of the data with probability `miss` or less, whatever the data are.
 
-The population's q-quantile ξ is between the quantiles of the data at ranks qn ± √(n ln(1/m)/2), each side except with
-probability m, since the number of records below ξ (or at most ξ) is binomial (Hoeffding 1963). The shift grows by that.
+*Proof.* Let e be the lowest edge above x. At least qn rows lie below it, so T(e) is at least its noise, and the walk
+passes e with probability `miss`/2 at most; if it does not, it ends at or below x. That the edges depend on v and σ is
+no matter: the noise of the histogram is drawn after them. No edge but this one can cause a miss on its side, so that
+there is no union bound (fixed-sequence testing). ∎
+
+*The population's* quantile ξ: as many rows as a binomial count of probability q or more are at or below it, and all
+of these are below every edge above ξ. So z² grows by that of the count: its normal quantile squared times q(1 − q)n̂,
+and one row for the skewness and the steps of the binomial law. This is the one approximation; with nq(1 − q) ≥ 10 it
+hardly matters.
+
+z(e) comes from the law of the weighted sum of Laplace noise, by inversion of its characteristic function, and half a
+row for noise on whole numbers: P[|X| ≥ k] = 2r^k/(1 + r) ≤ r^{k − ½} is at most what continuous noise of the same
+scale has from k − ½ on.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from dither.adjacency import Adjacency
-from dither.estimators.answer import Spent
-from dither.estimators.ranks import Base, Target, quantile_sensitivity, released_place
+from dither.estimators.base import Base
+from dither.estimators.places import Rows
 from dither.estimators.records import Bounds, Floats, is_replace
-from dither.estimators.sampling import released_size
+from dither.exact.search import farthest
 from dither.mechanisms import Exponential
+from dither.mechanisms.measure import Wholes
 
-__all__ = ["QuantileBars"]
+__all__ = ["ANSWER_SHARE", "HISTOGRAM_SHARE", "SCALE_SHARE", "QuantileBars", "Walk"]
 
-_SPREAD_BITS = 6
-_COUNT_SHARE = Fraction(1, 10)
-_MOST_SHIFT = 10**7
+ANSWER_SHARE, SCALE_SHARE, HISTOGRAM_SHARE = Fraction(40, 100), Fraction(18, 100), Fraction(42, 100)
+"""Of ε, where an interval is asked for: chosen by simulation for the least width at full coverage."""
+_LOST = 9
+"""How many scales of the choice a distance loses that holds no row."""
+_INNER = (0.2, 0.35, 0.5, 0.7, 1.0, 2.0)
+_FINER = tuple(0.25 * 2 ** (j / 2) for j in range(17))
+"""For a population: in steps of √2 up to 64, since sampling may reach farther than noise."""
+_OUTER = 64.0
+_SPREAD_DIGITS = 36
 
 
 @dataclass(frozen=True)
 class QuantileBars:
     """What the intervals of one query are to hold, and how surely."""
 
-    bounds: Bounds
+    base: Base
     adjacency: Adjacency
     level: Fraction
-    population: bool
+    population: bool = False
+    rows: int = 1
+    """How many rows of a person count."""
 
-    def released(
-        self, values: Floats, answers: dict[Fraction, float], epsilon: Fraction, spent: Spent
-    ) -> dict[Fraction, Bounds]:
-        """Both ends for each answer; each pair holds with probability `level` or more."""
-        miss, sampling = 1 - self.level, 0
-        if self.population:
-            # An eighth of the miss for sampling on each side, a quarter for the count, a quarter for each end.
-            share = Fraction(0) if is_replace(self.adjacency) else epsilon * _COUNT_SHARE
-            _, most = released_size(len(values), self.adjacency, share, spent).between(miss / 4)
-            epsilon -= share
-            sampling = math.ceil(math.sqrt(most * -math.log(miss / 8) / 2) * (1 + 1e-9)) + 1
-            miss /= 2
-        each = epsilon / (2 * len(answers))
-        found: dict[Fraction, Bounds] = {}
-        for q, answer in answers.items():
-            base = Base(self.bounds, answer, decay=1, spread_bits=_SPREAD_BITS)
-            sensitivity = quantile_sensitivity(q, self.adjacency)
-            mechanism = Exponential(sensitivity=sensitivity, epsilon=each, adjacency=self.adjacency)
-            spent.record("interval", 2 * each, mechanism.event)
-            spent.events.append(mechanism.event)
-            scale_in_ranks = mechanism.scale / q.denominator
-            certainty = Fraction(base.log_weight_ratio - math.log(miss / 2) + 1e-9)
-            shift = math.ceil(scale_in_ranks * certainty) + sampling
-            found[q] = self._ends(values, q, base, mechanism, shift)
+    def scale_choice(self, epsilon: Fraction) -> Exponential:
+        """The mechanism of the first step."""
+        return Exponential(sensitivity=2 * self.rows, epsilon=epsilon, adjacency=self.adjacency)
+
+    def cells(self, rows: Rows, answers: Mapping[Fraction, int], choice: Exponential) -> Wholes:
+        """The edges of the histogram: places, from the first to the end."""
+        base = self.base
+        ordered = sorted(answers.values())
+        middles = [(a + b + 1) // 2 for a, b in itertools.pairwise(ordered)]
+        parts = zip([base.first, *middles], [*middles, base.end], ordered, strict=True)
+        edges = [base.first, base.end]
+        for first, end, place in parts:
+            if first < end:
+                edges += [e for e in self._around(rows, place, (first, end), choice) if first < e < end]
+        return np.unique(np.array(edges, dtype=np.int64))
+
+    def _around(self, rows: Rows, place: int, between: tuple[int, int], choice: Exponential) -> Iterator[int]:
+        distances = self._distances(place)
+        chosen = int(choice.release(self._scores(rows, place, between, distances, choice)).value)
+        sigma, value = float(distances[chosen]), self.base.axis.value(place)
+        low, high = self.base.bounds
+        factors = list(_FINER if self.population else _INNER)
+        growth = _OUTER
+        while sigma * factors[-1] < high - low:
+            factors.append(factors[-1] * growth)
+            growth **= 2  # few cells: each one more adds its noise
+        for side in (-1, 1):
+            ends = np.clip(value + side * sigma * np.array(factors), low, high)
+            yield from self.base.axis.snapped(self.base.axis.places(ends)).tolist()
+
+    def _distances(self, place: int) -> Floats:
+        """Powers of two, from what is no distance at all up to the width of the bounds."""
+        axis, (low, high) = self.base.axis, self.base.bounds
+        size = abs(axis.value(place))
+        first = max(axis.least, math.frexp(size)[1] - _SPREAD_DIGITS) if size else axis.least
+        found: Floats = np.ldexp(1.0, np.arange(first, max(math.frexp(high - low)[1], first + 1) + 1))
         return found
 
-    def _ends(self, values: Floats, q: Fraction, base: Base, mechanism: Exponential, shift: int) -> Bounds:
-        """Both ends; the bounds themselves if the shift, which is public, is beyond any reasonable data."""
-        low, high = self.bounds
-        if shift > _MOST_SHIFT:
-            return low, high
-        count, p, d = len(values), q.numerator, q.denominator
-        at_low, at_high = np.full(shift, low), np.full(shift, high)
-        lower = Target(d, above=(d - p) * count + d * shift, below=p * count)
-        upper = Target(d, above=(d - p) * count, below=p * count + d * shift)
-        first = released_place(np.concatenate([at_low, values]), base, lower, mechanism).value
-        last = released_place(np.concatenate([values, at_high]), base, upper, mechanism).value
-        return max(low, self._outwards(first, base, -1)), min(high, self._outwards(last, base, 1))
+    def _scores(
+        self, rows: Rows, place: int, between: tuple[int, int], distances: Floats, choice: Exponential
+    ) -> Floats:
+        """Of each distance; rows beyond `between` are another answer's."""
+        axis, value = self.base.axis, self.base.axis.value(place)
+        under, over = (2, 2) if is_replace(self.adjacency) else (3, 1)
+        wanted = math.ceil(_LOST * choice.scale / under)
+        low, high = self.base.bounds
+        ends = [np.clip(value + side * distances, low, high) for side in (-1, 1)]
+        begin, end = (np.clip(axis.places(each) + at, *between) for at, each in enumerate(ends))
+        held = rows.below(end) - rows.below(begin)
+        smaller = np.concatenate([[0], held[:-1]])
+        total = 0 if is_replace(self.adjacency) else int(np.diff(rows.below(np.array(between)))[0])
+        loss = under * np.maximum(wanted - held, 0) + over * np.maximum(smaller - wanted, 0) + total
+        scores: Floats = -loss.astype(np.float64)
+        return scores
 
-    def _outwards(self, place: float, base: Base, side: int) -> float:
-        """Further out by more than the spread of any record that reaches the place.
+    def counts(self, rows: Rows, edges: Wholes) -> list[int]:
+        """Of each cell; the last one has what is left."""
+        inner = rows.below(edges[1:-1])
+        return [int(count) for count in np.diff(np.concatenate([[0], inner, [rows.total]]))]
 
-        Let s = 2^-6, f the flat width, D the record's distance from the origin: it reaches the place if they are at
-        most s·max(D, f) apart. D is at most the place's distance plus s·max(D, f), so s·max(D, f) is at most
-        2s·max(the place's distance, f).
-        """
-        reach = 2 * float(np.max(base.spread(np.array([place]))))
-        return math.nextafter(place + side * reach * (1 + 2.0**-40), side * math.inf)
+    def walk(self, edges: Wholes, noisy: Wholes, scale: float) -> Walk:
+        """The ends of any quantile, from released numbers alone."""
+        return Walk(self, edges, noisy, scale)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A noisy histogram, and how wide its noise is."""
+
+    bars: QuantileBars
+    edges: Wholes
+    noisy: Wholes
+    scale: float
+
+    def ends(self, q: Fraction) -> Bounds:
+        """Lower and upper end for one quantile."""
+        p, d = q.numerator, q.denominator
+        inner, axis = self.edges[1:-1], self.bars.base.axis
+        below = np.cumsum(self.noisy)[:-1]
+        total = int(self.noisy.sum())
+        tested = (d * below - p * total) / d
+        miss = float((1 - self.bars.level) / 2)
+        reach = tails(len(inner) + 1, float(q), miss) * self.scale + 0.5
+        if self.bars.population:
+            sampling = float(ndtri(miss)) ** 2 * float(q * (1 - q)) * max(total, 1)
+            reach = np.sqrt(reach**2 + sampling) + 1
+        passed_low, passed_high = tested < -reach, tested[::-1] > reach[::-1]
+        low, high = self.bars.base.bounds
+        lower, upper = _passed(passed_low), _passed(passed_high)
+        if lower:
+            low = axis.value(int(inner[lower - 1]) - 1)
+        if upper:
+            high = axis.value(int(inner[len(inner) - upper]))
+        bounds = self.bars.base.bounds
+        return max(low, bounds[0]), min(high, bounds[1])
+
+
+def _passed(tests: NDArray[np.bool_]) -> int:
+    """How many pass before the first that does not."""
+    return len(tests) if tests.all() else int(np.argmin(tests))
+
+
+@lru_cache(maxsize=256)
+def tails(cells: int, q: float, miss: float) -> Floats:
+    """z of each edge between `cells` cells of noise of scale 1: P[(1 − q)·(sum below) − q·(sum above) > z] ≤ miss.
+
+    P[X > z] = ½ − ∫₀^∞ sin(tz)/(πt)·φ(t) dt, with φ = (1 + (1 − q)²t²)^{−j}·(1 + q²t²)^{−(cells − j)} for j cells
+    below.
+    """
+    return np.array([_tail(j, cells - j, q, miss) for j in range(1, cells)], dtype=np.float64)
+
+
+def _tail(below: int, above: int, q: float, miss: float) -> float:
+    parts = ((1 - q, below), (q, above))
+    widest = max(width for width, number in parts if number)
+    highest = 4 / widest
+    while _phi(parts, np.array([highest]))[0] > _NEGLIGIBLE * miss and highest < _HIGHEST / widest:
+        highest *= 1.25
+    certain = min((_log_moment(parts, at / widest) - math.log(miss)) / (at / widest) for at in _TILTS)  # Chernoff
+    if highest >= _HIGHEST / widest or miss < _LEAST_MISS:
+        return certain
+    t: Floats = (np.arange(_NODES) + np.float64(0.5)) * (highest / _NODES)
+    density = _phi(parts, t) / t * (highest / _NODES / math.pi)
+    z = farthest(lambda z: 0.5 - float(np.sum(np.sin(t * z) * density)) <= miss, certain, 0.0, _HALVINGS)
+    return z * (1 + 2.0**-20)
+
+
+def _phi(parts: _Parts, t: Floats) -> Floats:
+    logs = [number * np.log1p((width * t) ** 2) for width, number in parts]
+    found: Floats = np.exp(-np.sum(logs, axis=0))
+    return found
+
+
+def _log_moment(parts: _Parts, tilt: float) -> float:
+    return -math.fsum(number * math.log1p(-((width * tilt) ** 2)) for width, number in parts if number)
+
+
+_Parts = tuple[tuple[float, int], ...]
+_NODES = 1 << 12
+_HALVINGS = 25
+_HIGHEST = 200.0
+_NEGLIGIBLE = 1e-5
+_LEAST_MISS = 1e-6
+_TILTS: tuple[float, ...] = tuple(np.linspace(0.02, 0.98, 97).tolist())

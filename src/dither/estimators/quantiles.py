@@ -1,5 +1,8 @@
 """Quantiles: one, or several for the price of one (Kaplan, Schnapp and Stemmer 2022).
 
+**One** quantile is one exponential mechanism with all of ε: no range is searched for before, as the base measure knows
+where numbers usually are (`base`, `places`).
+
 **Several.** The middle probability is answered first; its answer v cuts the data in two, and each half answers its own.
 A level spends ε/levels, whatever the number of its nodes:
 
@@ -11,18 +14,19 @@ A level spends ε/levels, whatever the number of its nodes:
 In each case the privacy losses of a level lie in an interval of width ε/levels, which is what its event says. (Losses
 of two independent selections lie in an interval of the sum of the widths.)
 
-**Far out.** For a single quantile beyond 5 % or 95 % there may be few records to tell the tail from the empty space
-up to the bounds. A tenth of the budget first finds the median; from there the base measure falls with the cube of the
-distance, or less steeply where records are few: it pulls towards the median no harder than the number of records
-allows, as in `clipping`. For that they are counted, with a twentieth, if their number is not public.
+**Far out.** A single quantile beyond 5 % or 95 % first finds the median with a twentieth of ε. Half of its base measure
+is then spread over the octaves of the distance from there.
+
+**Without bounds** the answer may be `NoAnswer`: see `places`.
 
 **Intervals** cost extra: see `quantile_bars`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,33 +35,23 @@ import numpy as np
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.estimators.answer import Estimate, Spent, budget
-from dither.estimators.quantile_bars import QuantileBars
-from dither.estimators.ranks import (
-    MOST_UNITS,
-    Base,
-    checked_probability,
-    quantile_sensitivity,
-    quantile_target,
-    released_place,
-)
-from dither.estimators.records import Bounds, Floats, checked_adjacency, checked_bounds, is_replace, present
-from dither.estimators.sampling import released_size
-from dither.estimators.scale import found_bounds
-from dither.exact import Number, check, rational
-from dither.mechanisms import Exponential
+from dither.estimators.base import Base, bounded, stepped, unbounded
+from dither.estimators.places import Rows, chosen, quantile_aim
+from dither.estimators.quantile_bars import ANSWER_SHARE, HISTOGRAM_SHARE, SCALE_SHARE, QuantileBars
+from dither.estimators.ranks import MOST_UNITS, checked_probability, quantile_sensitivity
+from dither.estimators.records import Bounds, checked_adjacency, checked_bounds, is_replace, present
+from dither.exact import Number, check, in_words, rational
+from dither.mechanisms import Exponential, Laplace, NoAnswer
 from dither.mechanisms.released import Interval
 
-__all__ = ["median", "quantile"]
+__all__ = ["base_for", "median", "quantile"]
 
-_RANGE_SHARE = Fraction(1, 10)
-_ANCHOR_SHARE = Fraction(1, 10)
-_COUNT_SHARE = Fraction(1, 20)
-_TO_SPARE = 12
-"""How many scales of loss the base measure of a far quantile leaves at the median."""
-_BARS_SHARE = Fraction(2, 5)
+_ANCHOR_SHARE = Fraction(1, 20)
 _FAR_OUT = Fraction(1, 20)
 _HALF = Fraction(1, 2)
-_NARROW = 2.0**-60
+_ENOUGH = 100
+"""How many records times ε a median without bounds needs."""
+_LARGEST_WHOLE = 2**52
 
 
 def median(
@@ -79,12 +73,12 @@ def median(
     epsilon : Number
         The privacy budget ε > 0.
     bounds : tuple of (Number, Number), optional
-        Public (low, high) within which the answer lies; they may be far too wide at little cost. Without them a tenth
-        of the budget finds a range.
+        Public (low, high) within which the answer lies; they may be far too wide at little cost. Without them the value
+        is a `NoAnswer` if there are too few records, fewer than about 50/ε to 120/ε.
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     interval_level : Number, optional
-        The level of an interval, such as 0.95, on which two fifths of the budget are spent. Without it there is none.
+        The level of an interval, such as 0.95, on which three fifths of the budget are spent. Without it there is none.
     population : bool, default False
         Whether the interval is for the median of the population from which the records were drawn independently.
 
@@ -132,21 +126,21 @@ def quantile(
     epsilon : Number
         The privacy budget ε > 0 of all quantiles together.
     bounds : tuple of (Number, Number), optional
-        Public (low, high) within which the answers lie; they may be far too wide at little cost, as the base measure is
-        the same for each octave. Without them a tenth of the budget finds a range.
+        Public (low, high) within which the answers lie; they may be far too wide at little cost, as much of the base
+        measure is the same for each octave. Without them a value is a `NoAnswer` if there are too few records.
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     interval_level : Number, optional
-        The level of intervals, such as 0.95, on which two fifths of the budget are spent; each holds with that level.
+        The level of intervals, such as 0.95, on which three fifths of the budget are spent; each holds with that level.
         Without it there are none.
     population : bool, default False
-        Whether the intervals are for the quantiles of the population from which the records were drawn independently. A
-        tenth of their share counts the records, if their number is not public. Needs `interval_level`.
+        Whether the intervals are for the quantiles of the population from which the records were drawn independently.
+        Needs `interval_level`.
 
     Returns
     -------
     Estimate
-        `.value` is a float, or a list of floats in the order of `probability`.
+        `.value` is a float, or a list of floats in the order of `probability`; without bounds also `NoAnswer`.
 
     Raises
     ------
@@ -176,27 +170,66 @@ def quantile(
         raise ParameterError("population=True is about the interval. Say which: interval_level=0.95.")
     limits = None if bounds is None else checked_bounds(bounds)
     values = np.sort(present(data, checked_adjacency(adjacency), limits))
-    spent, rest = Spent(adjacency), total
-    if limits is None:
-        limits = found_bounds(values, adjacency, total * _RANGE_SHARE, spent)
-        values, rest = np.clip(values, *limits), rest - total * _RANGE_SHARE
-    for_bars = Fraction(0) if level is None else total * _BARS_SHARE
-    search = _Search(limits, adjacency, spent)
-    answers = search.run(values, asked, rest - for_bars)
+    base = base_for(data, limits)
+    rows = Rows.of_values(values, base)
+    spent = Spent(adjacency)
+    search = _Search(base, adjacency, spent)
+    answers = search.run(rows, asked, total if level is None else total * ANSWER_SHARE)
     ends = None
     if level is not None:
-        asked_bars = QuantileBars(limits, adjacency, level, population)
-        ends = asked_bars.released(values, answers, for_bars, spent)
-    shown = [answers[q] for q in asked]
+        ends = _ends(QuantileBars(base, adjacency, level, population), rows, answers, total, spent)
     single = not isinstance(probability, list | tuple | np.ndarray)
+    shown = [_shown(base, answers[q], total) for q in asked]
     return spent.estimate(
         _name,
         shown[0] if single else shown,
         search.mechanism(_HALF, total),
-        found={"bounds": limits} if bounds is None else {},
         covers=_covers(level, population),
         bars=None if ends is None or level is None else _Bars(level, _shaped(ends, asked, single)),
     )
+
+
+def base_for(data: Any, limits: Bounds | None) -> Base:
+    """Where answers can be: whole numbers in an array of whole numbers, whose type is public, and doubles in others."""
+    if limits is None:
+        return unbounded()
+    first, last = math.ceil(limits[0]), math.floor(limits[1])
+    is_whole = getattr(getattr(data, "dtype", None), "kind", None) in ("b", "i", "u")
+    if is_whole and first < last and max(abs(first), abs(last)) <= _LARGEST_WHOLE:
+        return stepped(Fraction(1), first, last)
+    return bounded(limits)
+
+
+def _shown(base: Base, place: int | None, epsilon: Fraction) -> float | NoAnswer:
+    if place is not None:
+        return base.axis.value(place)
+    return NoAnswer(
+        "no answer: there are too few records to find a quantile without bounds. A median needs about "
+        f"{in_words(Fraction(math.ceil(_ENOUGH / epsilon)))} records at this epsilon, other quantiles more. State "
+        "bounds, spend a larger epsilon, or use more data."
+    )
+
+
+def _ends(
+    bars: QuantileBars, rows: Rows, answers: dict[Fraction, int | None], total: Fraction, spent: Spent
+) -> dict[Fraction, Bounds]:
+    """The interval of each answer; everything where there is none."""
+    found = {q: place for q, place in answers.items() if place is not None}
+    choice = bars.scale_choice(total * SCALE_SHARE)
+    sensitivity = 2 if is_replace(bars.adjacency) else 1
+    laplace = Laplace(sensitivity=sensitivity, epsilon=total * HISTOGRAM_SHARE, adjacency=bars.adjacency)
+    parts = bars
+    if is_replace(bars.adjacency) and len(set(found.values())) > 1:
+        parts = replace(bars, adjacency=ADD_REMOVE)
+    spent.record("scale", total * SCALE_SHARE, choice.event)
+    if not found:
+        spent.record("interval", total * HISTOGRAM_SHARE, laplace.event)
+        return dict.fromkeys(answers, (-math.inf, math.inf))
+    edges = parts.cells(rows, found, parts.scale_choice(total * SCALE_SHARE / (1 if parts is bars else 2)))
+    released = laplace.release(bars.counts(rows, edges))
+    spent.record("interval", total * HISTOGRAM_SHARE, released.event)
+    walk = bars.walk(edges, np.asarray(released.value), float(laplace.scale))
+    return {q: walk.ends(q) if q in found else (-math.inf, math.inf) for q in answers}
 
 
 def _probabilities(probability: Any) -> list[Fraction]:
@@ -209,7 +242,7 @@ def _probabilities(probability: Any) -> list[Fraction]:
 
 def _covers(level: Fraction | None, population: bool) -> str:
     if level is None:
-        return "Ask for one with interval_level=0.95: it costs two fifths of the budget."
+        return "Ask for one with interval_level=0.95: it costs three fifths of the budget."
     return "the quantile of the population" if population else "the quantile of the data"
 
 
@@ -235,8 +268,8 @@ class _Bars:
 class _Node:
     """A part of the data between two answers, with the probabilities that fall there."""
 
-    values: Floats
-    bounds: Bounds
+    rows: Rows
+    between: tuple[int, int]
     asked: list[Fraction]
     first: Fraction
     last: Fraction
@@ -253,21 +286,21 @@ class _Node:
         least = Fraction(1, MOST_UNITS)
         return min(max(inside, least), 1 - least)
 
-    def children(self, answer: float) -> list[_Node]:
-        low, high = self.bounds
-        cut = int(np.searchsorted(self.values, answer, side="left"))
+    def children(self, answer: int) -> list[_Node]:
+        first, end = self.between
+        below, above = self.rows.parted(answer)
         parts = [
-            (self.values[:cut], (low, answer), [q for q in self.asked if q < self.middle], self.first, self.middle),
-            (self.values[cut:], (answer, high), [q for q in self.asked if q > self.middle], self.middle, self.last),
+            (below, (first, answer + 1), [q for q in self.asked if q < self.middle], self.first, self.middle),
+            (above, (answer, end), [q for q in self.asked if q > self.middle], self.middle, self.last),
         ]
-        return [_Node(*part, Base.in_a_tail(part[1], answer)) for part in parts if part[2]]
+        return [_Node(*part, self.base.around(answer)) for part in parts if part[2]]
 
 
 @dataclass(frozen=True)
 class _Search:
-    """The steps of one quantile query on sorted values."""
+    """The steps of one quantile query; None stands for no answer."""
 
-    bounds: Bounds
+    base: Base
     adjacency: Adjacency
     spent: Spent
 
@@ -276,54 +309,48 @@ class _Search:
         sensitivity = quantile_sensitivity(probability, self.adjacency)
         return Exponential(sensitivity=sensitivity, epsilon=epsilon, adjacency=self.adjacency)
 
-    def run(self, values: Floats, asked: list[Fraction], epsilon: Fraction) -> dict[Fraction, float]:
-        """An answer to each probability."""
+    def run(self, rows: Rows, asked: list[Fraction], epsilon: Fraction) -> dict[Fraction, int | None]:
+        """The place of each probability."""
         distinct = sorted(set(asked))
-        base = Base.around_zero(self.bounds)
-        if len(distinct) == 1:
-            (q,) = distinct
-            if not _FAR_OUT <= q <= 1 - _FAR_OUT:
-                epsilon, base = self._far_out(values, q, epsilon)
-            return {q: self._one(values, q, base, epsilon, "quantile")}
-        return self._levels([_Node(values, self.bounds, distinct, Fraction(0), Fraction(1), base)], epsilon)
+        if len(distinct) > 1:
+            whole = (self.base.first, self.base.end)
+            return self._levels([_Node(rows, whole, distinct, Fraction(0), Fraction(1), self.base)], epsilon)
+        (q,) = distinct
+        base = self.base
+        if not _FAR_OUT <= q <= 1 - _FAR_OUT:
+            anchor = self._one(rows, _HALF, base, epsilon * _ANCHOR_SHARE, "median")
+            epsilon *= 1 - _ANCHOR_SHARE
+            base = base if anchor is None else base.around(anchor)
+        return {q: self._one(rows, q, base, epsilon, "quantile")}
 
-    def _far_out(self, values: Floats, probability: Fraction, epsilon: Fraction) -> tuple[Fraction, Base]:
-        """What is left of ε for a quantile in a tail, and the base measure, from released numbers and the bounds."""
-        count = Fraction(0) if is_replace(self.adjacency) else epsilon * _COUNT_SHARE
-        records = released_size(len(values), self.adjacency, count, self.spent).value
-        anchor = self._one(values, _HALF, Base.around_zero(self.bounds), epsilon * _ANCHOR_SHARE, "median")
-        rest = epsilon * (1 - _ANCHOR_SHARE) - count
-        scale_in_ranks = self.mechanism(probability, rest).scale / probability.denominator
-        pull = float(records * abs(probability - _HALF) / scale_in_ranks) - _TO_SPARE
-        return rest, Base.in_a_tail(self.bounds, anchor).pulling_at_most(pull)
-
-    def _one(self, values: Floats, probability: Fraction, base: Base, epsilon: Fraction, step: str) -> float:
+    def _one(self, rows: Rows, probability: Fraction, base: Base, epsilon: Fraction, step: str) -> int | None:
         mechanism = self.mechanism(probability, epsilon)
-        released = released_place(values, base, quantile_target(probability, len(values)), mechanism)
+        target = quantile_aim(probability, rows.total, refuses=base.refuses)
+        released = chosen(rows, base, (base.first, base.end), target, mechanism)
         self.spent.record(step, epsilon, released.event)
-        return float(released.value)
+        return _answer(base, released.value)
 
-    def _levels(self, nodes: list[_Node], epsilon: Fraction) -> dict[Fraction, float]:
-        share = epsilon / len(nodes[0].asked).bit_length()
-        answers: dict[Fraction, float] = {}
-        while nodes:
-            for node in nodes:
-                answers[node.middle] = self._answer(node, share, is_alone=len(nodes) == 1)
-            whole = Exponential(sensitivity=1, epsilon=share, adjacency=self.adjacency)
-            self.spent.record("quantiles", share, whole.event)
-            nodes = [child for node in nodes for child in node.children(answers[node.middle])]
+    def _levels(self, nodes: list[_Node], epsilon: Fraction) -> dict[Fraction, int | None]:
+        asked = nodes[0].asked
+        levels = len(asked).bit_length()
+        share = epsilon / levels
+        answers: dict[Fraction, int | None] = dict.fromkeys(asked)
+        for _ in range(levels):
+            placed = [(node, self._in_node(node, share, is_alone=len(nodes) == 1)) for node in nodes]
+            answers |= {node.middle: place for node, place in placed}
+            nodes = [child for node, place in placed if place is not None for child in node.children(place)]
+            self.spent.record("quantiles", share, self.mechanism(_HALF, share).event)
         return answers
 
-    def _answer(self, node: _Node, share: Fraction, *, is_alone: bool) -> float:
-        low, high = node.bounds
-        if not high - low > (self.bounds[1] - self.bounds[0]) * _NARROW:  # two answers that are all but equal
-            return low
+    def _in_node(self, node: _Node, share: Fraction, *, is_alone: bool) -> int | None:
         q = node.probability
-        if is_replace(self.adjacency) and not is_alone:
+        adjacency = self.adjacency
+        if is_replace(adjacency) and not is_alone:
             adjacency, share = ADD_REMOVE, share / 2
-        else:
-            adjacency = self.adjacency
-        sensitivity = quantile_sensitivity(q, adjacency)
-        mechanism = Exponential(sensitivity=sensitivity, epsilon=share, adjacency=adjacency)
-        released = released_place(node.values, node.base, quantile_target(q, len(node.values)), mechanism)
-        return float(released.value)
+        mechanism = Exponential(sensitivity=quantile_sensitivity(q, adjacency), epsilon=share, adjacency=adjacency)
+        target = quantile_aim(q, node.rows.total, refuses=node.base.refuses)
+        return _answer(node.base, chosen(node.rows, node.base, node.between, target, mechanism).value)
+
+
+def _answer(base: Base, place: int) -> int | None:
+    return None if base.refuses and place == base.end else place

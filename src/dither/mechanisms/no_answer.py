@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import NoReturn
 
 from dither.errors import ParameterError
-from dither.exact import in_words
 
 __all__ = ["NoAnswer"]
 
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """The value of a release whose private test did not pass: no answer is given.
+    """The value of a release that found no answer to give.
 
-    `ProposeTestRelease` returns it as `release.value`. The release was paid for in full: that there is no answer tells
-    something too. It is neither true nor false, since 0.0 is an answer: ask `isinstance(release.value, dp.NoAnswer)`.
+    `ProposeTestRelease` returns it as `release.value` if its private test did not pass, and a quantile without bounds
+    if there are too few records. The release was paid for in full: that there is no answer tells something too. It is
+    neither true nor false, since 0.0 is an answer: ask `isinstance(release.value, dp.NoAnswer)`.
 
     Parameters
     ----------
-    limit : Fraction
-        The proposed sensitivity: how far one neighbour may move the answer.
-    threshold : int
-        The noisy distance had to be larger than this.
+    explanation : str
+        What happened and what can be done, in public terms.
 
     Examples
     --------
@@ -35,17 +32,7 @@ class NoAnswer:
     True
     """
 
-    limit: Fraction
-    threshold: int
-
-    @property
-    def explanation(self) -> str:
-        """What happened and what can be done, in public terms."""
-        return (
-            f"no answer: it did not look safe that one record moves the answer by no more than {in_words(self.limit)}, "
-            f"whichever {self.threshold} records are changed first. Propose a larger limit, spend a larger epsilon, "
-            "or use more data."
-        )
+    explanation: str
 
     def __str__(self) -> str:
         return self.explanation

@@ -11,7 +11,7 @@ from typing import Any
 from dither.adjacency import Adjacency, checked
 from dither.errors import NotANumberError, ParameterError
 from dither.events import GaussianNoise, LaplaceNoise, TestAndRelease
-from dither.exact import Number, check, once, plain, rational
+from dither.exact import Number, check, in_words, once, plain, rational
 from dither.exact.certified import below, exactly_above
 from dither.guarantees import ApproxDP
 from dither.mechanisms.additive import Noising, described, failure
@@ -257,7 +257,11 @@ class ProposeTestRelease(Mechanism):
     @property
     def no_answer(self) -> NoAnswer:
         """The value of a release whose test does not pass."""
-        return NoAnswer(self.limit, self.split.threshold)
+        return NoAnswer(
+            f"no answer: it did not look safe that one record moves the answer by no more than {in_words(self.limit)}, "
+            f"whichever {self.split.threshold} records are changed first. Propose a larger limit, spend a larger "
+            "epsilon, or use more data."
+        )
 
     # ------------------------------------------------------------------ error
 

@@ -46,6 +46,15 @@ def _point(_: Draw, values: Any, terms: dict[str, Any]) -> float:
     return pieces.grid._to_float((int(pieces.starts[best]) + int(pieces.starts[best + 1]) - 1) // 2)
 
 
+def _place(_: Draw, values: Any, terms: dict[str, Any]) -> int:
+    """The middle of the best pieces that follow each other."""
+    starts, scores = values
+    first = int(np.argmax(scores))
+    worse = np.flatnonzero(scores[first:] < scores[first])
+    end = first + int(worse[0]) if len(worse) else len(scores)
+    return (int(starts[first]) + int(starts[end]) - 1) // 2
+
+
 def _comparison(_: Draw, steps: Any, terms: dict[str, Any]) -> bool:
     mechanism = terms["mechanism"]
     return bool(steps >= int(mechanism.grid.round(mechanism.threshold)))
@@ -67,6 +76,7 @@ ANSWERS: Final[dict[str, Callable[[Draw, Any, dict[str, Any]], Any]]] = {
     "groups": _within,
     "keys": _within,
     "metric": lambda _, position, terms: position,
+    "place": _place,
     "point": _point,
     "response": lambda _, codes, terms: codes,
     "salt": _within,

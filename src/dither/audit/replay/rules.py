@@ -133,6 +133,17 @@ def _point(first: Call, second: Call) -> list[Event]:
     return _scores([Fraction(a) - Fraction(b) for a, b in pairs], first, second)
 
 
+def _place(first: Call, second: Call) -> list[Event]:
+    """Scores on pieces of places, of which both sides know the measure: it is one of the public terms."""
+    (left, high), (right, low) = first.values, second.values
+    if (left[0], left[-1]) != (right[0], right[-1]):
+        raise _refuse("the ends of the interval depend on data", first, second)
+    places = np.unique(np.concatenate([left[:-1], right[:-1]]))
+    at = [np.searchsorted(side, places, side="right") - 1 for side in (left, right)]
+    pairs = set(zip(high[at[0]].tolist(), low[at[1]].tolist(), strict=True))
+    return _scores([Fraction(a) - Fraction(b) for a, b in pairs], first, second)
+
+
 def _pieces(call: Call) -> tuple[Any, Any, Any]:
     edges, scores, density = call.values
     known = numbers("scores", scores)
@@ -288,6 +299,7 @@ RULES: dict[str, Callable[[Call, Call], list[Event]]] = {
     "groups": _groups,
     "keys": _free,
     "metric": _metric,
+    "place": _place,
     "point": _point,
     "response": _response,
     "salt": _free,

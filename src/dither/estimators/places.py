@@ -1,0 +1,181 @@
+"""A private order statistic: one exponential mechanism on the places of an axis, for arrays and tables alike.
+
+**Rows** are known by stretches of places, with how many lie in each: a record of an array within a few places of its
+own, a row of a table within its public bin. For a place y let A(y) be the number of rows that lie wholly above y and
+B(y) of those that lie wholly below it. With A and B in units of 1/d and a target (d, α, β),
+
+    loss(y) = min(T, max(0, v·(d·A(y) − α), w·(d·B(y) − β))),     score(y) = −loss(y) − shift:
+
+no loss where at most α/d rows are certainly above and at most β/d certainly below. All of these are whole numbers.
+
+*Quantiles.* For the p/d-quantile of n rows α = (d − p)n, β = pn and v = w = 1. A row that is added moves d·A − α by p
+or −(d − p) and d·B − β by d − p or −p: Δ = max(p, d − p). A row that is replaced moves A and B by at most 1 and n not
+at all: Δ = d. Cutting off at 0 and at T and the larger of two functions move no score by more.
+
+*Extremes.* With d = 2 and t rows to lie beyond the largest, α = min(2t, n) and β = 2n − α: at most half of the rows
+lie beyond. Only one of the two terms is positive, as A ≤ n − B. A row that is added moves 2A − α by 2 − s above y and
+by −s at or below it, where s is 1 if n < 2t and 0 if not, and 2B − β by the opposite. So the score −v(2A − α)₊ − w(2B
+− β)₊ moves for v = 1, w = 3 by −2 to 6 if s = 0, and by −3 to 3 if s = 1. With the shift of 2 for each row beyond 2t
+it is −4 to 4 and −3 to 3: Δ = 4. (What is added to all scores alike changes no answer.) A row that is replaced moves
+A and n − B by at most 1, and both in one direction: with v = w = 2 and no shift Δ = 4 again.
+
+*No answer* (without bounds). One more place has the loss κdn, κ = ⅘·min(p, d − p)/d, and 2^13 times the mass of all
+others. A row more moves that by at most min(p, d − p) ≤ Δ, rounding included. Whatever the data are, places that are
+off by κn ranks or more have together less than 2^-13 of its weight: a wild answer comes with a probability below
+1/8000, and where the records are few, no answer does. For an extreme its loss is that of the space beyond all rows or
+before them, whichever is less, and moves as the losses there do.
+
+**Why rows have room.** If all are equal, every other place has the same loss; with their room, and the mass of round
+numbers, the places of loss 0 have a weight.
+
+**T** is so many scales that the places that are cut off have together less than e^{−64} times their base weight. It
+makes the number of pieces depend on ε and not on n.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dither.adjacency import Adjacency
+from dither.estimators.base import Base
+from dither.estimators.records import Floats, is_replace
+from dither.mechanisms import Exponential, Release
+from dither.mechanisms.measure import Wholes, released_place
+
+__all__ = ["EXTREME_DIGITS", "EXTREME_SENSITIVITY", "Rows", "Target", "chosen", "extreme_target", "quantile_aim"]
+
+_FAR = 64
+_EXACT = 2**53
+
+QUANTILE_DIGITS = 42
+"""Records of an array have a room of 2^-42 of their size: finer than any that are told apart."""
+EXTREME_DIGITS = 11
+"""For an extreme of 2^-11: the space beyond must not outweigh equal records there."""
+EXTREME_SENSITIVITY = 4
+_SCALES_BEYOND = Fraction(27, 2)
+"""The loss beyond all rows, in scales: equal records with a room of 2^-11 weigh e^{−11.5} of all places or more."""
+_SCALES_BEYOND_ALL = Fraction(21)
+"""Without bounds there is more space, and it must not outweigh no answer either."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """In order: `at` which place each stands, and the places starts, …, ends − 1 in which it is known to lie.
+
+    `sums` are how many rows there are before each, and in all; one each if None.
+    """
+
+    at: Wholes
+    starts: Wholes
+    ends: Wholes
+    sums: Wholes | None = None
+
+    @classmethod
+    def of_values(cls, values: Floats, base: Base, digits: int = QUANTILE_DIGITS) -> Rows:
+        """Sorted records of an array, clamped to the bounds; each lies within 2^-digits of its size."""
+        at = np.clip(base.axis.places(values), base.first, base.end - 1)
+        spread = base.axis.spread(digits)
+        return cls(at, at - spread, at + (spread + 1))
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return len(self.at) if self.sums is None else int(self.sums[-1])
+
+    def before(self, positions: Wholes) -> Wholes:
+        """How many rows come before each position."""
+        return positions if self.sums is None else self.sums[positions]
+
+    def below(self, places: Wholes) -> Wholes:
+        """How many rows stand below each place."""
+        return self.before(np.searchsorted(self.at, places, side="left"))
+
+    def positions(self, first: int, last: int) -> slice:
+        """Where between `first` and `last` rows come before, and a few more on each side."""
+        if self.sums is not None:
+            first, last = (int(np.searchsorted(self.sums, each)) for each in (first, last))
+        count = len(self.at)
+        return slice(min(max(first - 3, 0), count), min(max(last + 3, 0), count))
+
+    def parted(self, place: int) -> tuple[Rows, Rows]:
+        """Those that stand below a place, and the others."""
+        cut = int(np.searchsorted(self.at, place, side="left"))
+        return self._slice(0, cut), self._slice(cut, len(self.at))
+
+    def _slice(self, first: int, last: int) -> Rows:
+        sums = None if self.sums is None else self.sums[first : last + 1] - self.sums[first]
+        return Rows(self.at[first:last], self.starts[first:last], self.ends[first:last], sums)
+
+
+@dataclass(frozen=True)
+class Target:
+    """At most `above`/`units` rows above, at most `below`/`units` below, and how dear more are: d, α, β, v, w."""
+
+    units: int
+    above: int
+    below: int
+    above_weight: int = 1
+    below_weight: int = 1
+    shift: int = 0
+    refusal: int | None = None
+    """The loss of no answer, where there is that."""
+
+
+def quantile_aim(probability: Fraction, count: int, *, refuses: bool = False) -> Target:
+    """The p/d-quantile of n = `count` rows: #above ≤ (1 − p/d)n, #below ≤ (p/d)n."""
+    p, d = probability.numerator, probability.denominator
+    return Target(d, (d - p) * count, p * count, refusal=4 * min(p, d - p) * count // 5 if refuses else None)
+
+
+def extreme_target(
+    count: int, mechanism: Exponential, adjacency: Adjacency, *, largest: bool, refuses: bool = False
+) -> Target:
+    """For the largest or smallest of n = `count` rows; `mechanism` has the sensitivity 4 times the rows of a person.
+
+    t is 13.5 scales of the dearer side, 18/ε rows under add/remove and 27/ε under replace-one; 21 scales without
+    bounds.
+    """
+    near, far = (2, 2) if is_replace(adjacency) else (1, 3)
+    scales = _SCALES_BEYOND_ALL if refuses else _SCALES_BEYOND
+    few = min(math.ceil(scales * mechanism.scale / far), count)
+    shift = 0 if is_replace(adjacency) else 2 * (count - few)
+    refusal = min(far * few, near * (2 * count - few)) if refuses else None
+    if largest:
+        return Target(2, few, 2 * count - few, near, far, shift, refusal)
+    return Target(2, 2 * count - few, few, far, near, shift, refusal)
+
+
+def chosen(rows: Rows, base: Base, between: tuple[int, int], target: Target, mechanism: Exponential) -> Release:
+    """A place between two places of the base, the second not included; `base.end` if no answer is given."""
+    starts, scores = scored(rows, base, between, target, mechanism)
+    return released_place(mechanism, starts, scores, base.measure)
+
+
+def scored(
+    rows: Rows, base: Base, between: tuple[int, int], target: Target, mechanism: Exponential
+) -> tuple[Wholes, Floats]:
+    """Pieces on which the score is constant, and the scores."""
+    cut = min(math.ceil(_FAR * mechanism.scale), _EXACT)
+    total, units = rows.total, target.units
+    assert max(target.above_weight, target.below_weight) * units * (total + 1) < _EXACT  # a million units: 10⁹ rows
+    # A row changes a score only where a loss is between 0 and T.
+    reach_above, reach_below = cut // target.above_weight, cut // target.below_weight
+    near_start = rows.starts[
+        rows.positions(total - (target.above + reach_above) // units, total - target.above // units)
+    ]
+    near_end = rows.ends[rows.positions(target.below // units, (target.below + reach_below) // units)]
+    first, end = between
+    starts = np.unique(np.clip(np.concatenate([[first, end], near_start, near_end]), first, end))
+    begin = starts[:-1]
+    above = units * (total - rows.before(np.searchsorted(rows.starts, begin, side="right"))) - target.above
+    below = units * rows.before(np.searchsorted(rows.ends, begin, side="right")) - target.below
+    loss = np.clip(np.maximum(target.above_weight * above, target.below_weight * below), 0, cut)
+    scores = -(loss + target.shift).astype(np.float64)
+    if target.refusal is None:
+        return starts, scores
+    refusal = min(target.refusal, cut) + target.shift
+    return np.append(starts, base.end + 1), np.append(scores, -float(refusal))
