@@ -27,6 +27,7 @@ COVERED = (
     "dither.accounting.filters",
     "dither.adaptive",
     "dither.adjacency",
+    "dither.audit",
     "dither.engine.binning",
     "dither.engine.distribution_aggregates",
     "dither.engine.moment_aggregates",

@@ -122,7 +122,7 @@ def test_a_right_function_of_records_is_not_tried_on_other_neighbours() -> None:
     def counts(rows: list[int]) -> list[Any]:
         return [sum(row == value for row in rows) + DiscreteLaplace(1).sample() for value in range(3)]
 
-    with pytest.raises(ParameterError, match=r"does not answer on a number\. Say what its inputs are"):
+    with pytest.raises(ParameterError, match=r"does not answer on a number\. Describe its inputs"):
         attack(counts, epsilon=1, samples=2_000)
     assert not attack(counts, "add or remove", 1, samples=2_000, alpha=ALARM).violated
 

@@ -61,7 +61,7 @@ def test_the_verdict_says_that_nobody_claimed_anything() -> None:
     assert usual.claim == dp.PureDP(1)
     assert usual.is_usual_claim
     assert usual.as_dict()["is_usual_claim"] is True
-    assert "tells: PureDP(epsilon=1) is VIOLATED (nothing was claimed, so ε = 1 was tested" in str(usual)
+    assert "tells: PureDP(epsilon=1) is VIOLATED (no claim was given, so ε = 1 was tested" in str(usual)
     for claimed in (
         dp.audit.attack(tells, neighbours=(1, 2), epsilon=1, samples=1000),
         dp.audit.attack(tells, neighbours=(1, 2), claim=dp.PureDP(1), samples=1000),

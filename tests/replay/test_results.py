@@ -423,7 +423,7 @@ def test_calls_that_differ_are_told_of_before_a_result_is_refused() -> None:
 def test_a_pipeline_that_only_fails_says_so() -> None:
     verdict = replay(lambda x: undefined_name(x), [1], [2])  # type: ignore[name-defined]  # noqa: F821
     assert verdict.passed
-    assert str(verdict) == "both sides raise NameError, in the same words, and there is no result; calls: 0"
+    assert str(verdict) == "both inputs raise NameError with the same message, and there is no result; calls: 0"
 
 
 @pytest.mark.parametrize("pipeline", [5, None, ONE])

@@ -1,4 +1,4 @@
-"""Tries to prove things wrong: a mechanism by its answers, and the claims of the lectures by the exact truth."""
+"""Audits: refute privacy claims from samples, replay pipelines on neighbours, check the claims of the lectures."""
 
 from dither.audit import claims
 from dither.audit.attack.grids import Support, support

@@ -2,7 +2,7 @@
 
 A sampler in floating point reaches only some numbers, and which ones depends on the value to which noise is added
 (Mironov 2012; Haney et al. 2022 for the precision attack). Near 0, value 0 gives numbers with bits far below those of
-value 1, whose sum with noise was rounded to the grid of 1. So one answer may tell the value, whatever ε is claimed.
+value 1, whose sum with noise was rounded to the grid of 1. So one answer may reveal the value, whatever ε is claimed.
 
 The look: on each of two inputs, how fine is the grid 2^k ℤ that holds an answer, and how often. The test is the exact
 one of `attack`, on the event "the answer is not on the grid 2^k ℤ" for one k that other answers proposed.
@@ -31,20 +31,26 @@ _RUNS = 20_000
 
 @dataclass(frozen=True)
 class Support:
-    """What the lowest bits of the answers say about the input."""
+    """The result of `support`: what the lowest bits of the answers reveal about the input.
+
+    Parameters
+    ----------
+    grids : tuple of int
+        For each of both inputs, k of the coarsest grid 2^k ℤ on which all answers lay that are not 0.
+    verdict : Verdict
+        Whether the grid alone refutes the claim.
+    """
 
     grids: tuple[int, int]
-    """For each input, k of the coarsest grid 2^k ℤ on which all answers lay, among those that are not 0."""
     verdict: Verdict
-    """Whether the grid alone refutes the claim."""
 
     @property
     def has_leak(self) -> bool:
-        """Whether the lowest bits tell the inputs apart by more than is claimed."""
+        """Whether the lowest bits distinguish the inputs by more than is claimed."""
         return self.verdict.violated
 
     def __str__(self) -> str:
-        found = "the lowest bits tell the inputs apart" if self.has_leak else "the lowest bits tell nothing more"
+        found = "the lowest bits distinguish the inputs" if self.has_leak else "the lowest bits reveal nothing more"
         return f"Grids 2^{self.grids[0]} and 2^{self.grids[1]}: {found}. {self.verdict}"
 
 
@@ -56,10 +62,37 @@ def support(
     samples: int = _RUNS,
     alpha: Number = Fraction(1, 10**6),
 ) -> Support:
-    """Look at the lowest bits of numbers that come out on two neighbouring inputs, which are given as a pair.
+    """Test whether the lowest bits of floating-point answers reveal the input.
 
-    They may tell as much as ε allows: unless given, what a mechanism promises itself, and 1 for a function.
+    Noise that is drawn in floating point reaches only some numbers, and which ones depends on the value to which it is
+    added (Mironov 2012; Haney et al. 2022). This looks only at the grid 2^k ℤ on which answers lie, and takes less than
+    a second; `attack` looks at everything.
 
+    Parameters
+    ----------
+    target : Any
+        A mechanism, a function of one input, or an object with a method ``many(input, size)``, as in `attack`.
+    neighbours : tuple, default (0.0, 1.0)
+        The two neighbouring inputs (left, right).
+    epsilon : Number, optional
+        The claim. By default what a mechanism promises itself, and 1 for a function.
+    samples : int, default 20000
+        The number of runs on each input.
+    alpha : Number, default 1e-6
+        The probability that a target without leak is accused; an upper bound.
+
+    Returns
+    -------
+    Support
+        `has_leak` is the answer; `verdict` has the numbers.
+
+    Raises
+    ------
+    ParameterError
+        If `neighbours` is not a pair of two different inputs, or a number is out of range.
+
+    Examples
+    --------
     >>> import dither as dp
     >>> dp.audit.support(dp.Laplace(sensitivity=1, epsilon=1)).has_leak
     False

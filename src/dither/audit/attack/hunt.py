@@ -82,18 +82,51 @@ def attack(
     alpha: Number = Fraction(1, 10**6),
     progress: Progress | None = None,
 ) -> Verdict:
-    """Try to refute a claim of privacy by running the target on neighbouring inputs.
+    """Try to refute a privacy claim by running the target on neighbouring inputs.
 
-    `target` is a mechanism, a function of one input, or anything with a method ``many(input, size)`` that gives many
-    independent answers at once. `neighbours` is a pair of inputs, a list of pairs, or a family by name: "number",
-    "real", "answers" (each changes by at most 1), "counts" (one changes by 1), "add or remove" or "replace" (a record).
-    None, for a function, tries the pairs that are neighbours in every reading: one number changes by 1.
+    It searches for an answer, or set of answers, that is likelier on one input than the claim allows, and tests it on
+    fresh runs. A refutation is a proof with confidence 1 − `alpha`; finding nothing proves nothing.
 
-    The claim is (`epsilon`, `delta`)-DP, or any guarantee as `claim`, which is then checked as a whole curve. With
-    neither, it is what a mechanism itself promises, and ε = 1 for a function; the verdict says if that was so. The
-    lower bound on ε is one at `delta`; unless given, at the δ of the claim. At most `samples` runs a side are made,
-    fewer if the claim falls earlier. A true claim is called violated with probability at most `alpha`.
+    Parameters
+    ----------
+    target : Any
+        What is audited: a mechanism, a function of one input, or an object with a method ``many(input, size)`` that
+        returns many independent answers at once, which is faster.
+    neighbours : tuple, list of tuple or str, optional
+        A pair of inputs, a list of pairs, or the name of a family of pairs: "number" or "real" (a number changes by 1),
+        "answers" (each number of a list changes by at most 1), "counts" (one of them changes by 1), "add or remove" or
+        "replace" (a record). By default those that a mechanism is made for; for a function, numbers that differ by 1.
+    epsilon : Number, optional
+        The claim is (`epsilon`, `delta`)-DP. With neither `epsilon` nor `claim`, it is what a mechanism promises
+        itself, and ε = 1 for a function; `Verdict.is_usual_claim` is then True.
+    delta : Number, optional
+        The δ of the claim, and of the lower bound on ε. By default 0, or the δ of `claim`.
+    claim : Guarantee, optional
+        Any guarantee instead of `epsilon`; it is tested as a whole curve.
+    samples : int, default 300000
+        The largest number of runs on each input; fewer if the claim is refuted earlier.
+    alpha : Number, default 1e-6
+        The probability that a true claim is called violated; an upper bound.
+    progress : callable, optional
+        Called with the share of the runs that is done, from 0 to 1.
 
+    Returns
+    -------
+    Verdict
+        `violated`, `lower_bound` on ε, and `witness`, the event with its counts on both inputs.
+
+    Raises
+    ------
+    ParameterError
+        If the claim is given in two ways, a number is out of range, or the target does not answer on `neighbours`.
+
+    Notes
+    -----
+    The lower bound is a Clopper-Pearson bound, corrected for the number of events that are tested; the module docstring
+    of `dither.audit.attack.hunt` has the protocol and the proof.
+
+    Examples
+    --------
     >>> import dither as dp
     >>> broken = dp.Laplace(sensitivity=1, scale="1/2")
     >>> verdict = dp.audit.attack(broken, neighbours=(0, 1), epsilon=1)
@@ -116,14 +149,14 @@ def attack(
 def claim_of(
     target: Any, epsilon: Number | None = None, delta: Number = 0, claim: Guarantee | None = None
 ) -> Guarantee:
-    """What is claimed: as given, or what a mechanism promises by itself, or ε = 1."""
+    """Build the claim: as given, or what a mechanism promises itself, or ε = 1."""
     if claim is not None:
         if epsilon is not None:
             raise ParameterError("the claim must be given in one way: epsilon (and delta), or claim=.")
         if not isinstance(claim, Guarantee):
             raise ParameterError(
-                f"claim must be a guarantee such as PureDP(1), got the type {type(claim).__name__}. What a composition "
-                "promises is said by epsilon= and delta=."
+                f"claim must be a guarantee such as PureDP(1), got the type {type(claim).__name__}. Give what a "
+                "composition promises as epsilon= and delta=."
             )
         return claim
     if epsilon is None and promises(target):
@@ -134,7 +167,7 @@ def claim_of(
 
 
 def promises(target: Any) -> bool:
-    """Whether a target says itself what it keeps."""
+    """Whether a target states its own guarantee."""
     return isinstance(getattr(target, "guarantee", None), Guarantee)
 
 
@@ -148,7 +181,7 @@ def _pairs(target: Any, hunted: AttackTarget, neighbours: Any) -> Sequence[Pair]
     possible = [pair for name in ("number", "real") for pair in candidates(name) if _runs(hunted, pair)]
     if not possible:
         raise ParameterError(
-            "the target does not answer on a number. Say what its inputs are: neighbours such as 'add or remove' or "
+            "the target does not answer on a number. Describe its inputs: neighbours such as 'add or remove' or "
             "'counts', or, in Python, a pair (left, right)."
         )
     return possible

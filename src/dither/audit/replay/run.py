@@ -35,21 +35,46 @@ def replay(
     seed: int = 0,
     worlds: Sequence[int] | None = None,
 ) -> Replayed:
-    """Whether `pipeline` treats two neighbouring inputs alike, up to what it charges. Deterministic: a test tool.
+    """Test that a pipeline treats two neighbouring inputs alike, up to what it charges.
 
-    The pipeline runs on `first`, and everything it draws is recorded. Then it runs on `second`, and every draw is
-    answered as before. It must make the same calls, in the same order, with the same public terms. The exact values
-    that go into each call may differ by what the call was made for; what these differences cost together, as accounting
-    reads them, must be within `charged` (the `guarantee` of what the pipeline returns unless given). What comes out, a
-    result or an error, must be equal: it is made of the same answers. A result that cannot be looked into is refused.
+    The pipeline runs on `first`, and everything that it draws is recorded. Then it runs on `second`, and every draw
+    returns what was recorded. It must make the same calls, in the same order, with the same public parameters. The
+    exact values that go into a call may differ by the sensitivity that the call states; all these differences together
+    must cost no more than `charged`. The results must be equal, because they are made of the same answers.
 
-    A `Replayed` that passed says this of one pair of inputs and one run of answers (`seed` chooses others), and proves
-    nothing of others: try many. With `worlds`, the world of each group of a table, many pairs are compared in one run:
-    each group belongs to a world, and the worlds are separate pairs of neighbours. (Where groups are found in the data,
-    the first of their keys is the world.)
+    It is deterministic, and a tool for tests: start Python with DITHER_TEST_DOOR=open, without which recorded
+    randomness is refused. A pass covers one pair of inputs and one run of answers: try many pairs.
 
-    It needs the test door: start Python with DITHER_TEST_DOOR=open.
+    Parameters
+    ----------
+    pipeline : callable
+        A function of one input that releases something.
+    first : Any
+        An input.
+    second : Any
+        A neighbouring input.
+    charged : Guarantee, optional
+        What the pipeline charges. By default the `guarantee` of what it returns.
+    seed : int, default 0
+        Chooses the run of answers.
+    worlds : sequence of int, optional
+        For tables, to compare many pairs in one run: to which pair of neighbours each group belongs, in the order of
+        the groups. Where groups are found privately, the first key column is used instead.
 
+    Returns
+    -------
+    Replayed
+        `passed`, and if not, `difference` in words and `witness` with the two calls.
+
+    Raises
+    ------
+    ParameterError
+        If `pipeline` is no function, `charged` is no guarantee, or the result is of a type that cannot be compared.
+    EntropyError
+        If Python was not started with DITHER_TEST_DOOR=open.
+
+    Examples
+    --------
     >>> ones = dp.Laplace(sensitivity=1, epsilon=1)  # doctest: +SKIP
     >>> print(replay(lambda x: ones.release(sum(x)), [1, 0, 1], [1, 0]))  # doctest: +SKIP
     the same up to what was charged; calls: 1
@@ -85,7 +110,7 @@ class Recording:
         if charged is not None and not isinstance(charged, Guarantee):
             raise ParameterError(
                 f"charged must be a guarantee, and is of the type {type(charged).__name__}. "
-                "Say what was charged, such as charged=dp.PureDP(1)."
+                "Give what was charged, such as charged=dp.PureDP(1)."
             )
         calls = self._tape.calls
         try:
@@ -108,7 +133,7 @@ class Recording:
 
         A distance of 1 passes about as rarely as δ, so that no recorded run would ever come to the answer behind it,
         and a distance that is too large by one would never be seen. At distance 0 on both sides δ pays for whatever an
-        answer tells, so that nothing is asked there.
+        answer reveals, so that nothing is asked there.
         """
         if self._tape.tests_pass:
             return
@@ -138,7 +163,7 @@ class Recording:
         return bool(self._shown == shown)
 
     def _apart(self, again: Any) -> str:
-        """How the results differ. The first input is tried once more: what differs there too tells nothing of data."""
+        """How the results differ. The first input is tried once more: what differs there too comes not from data."""
         try:
             is_steady = self._is_shown_by(self._repeated(self._data)[0])
         except Difference:
@@ -159,7 +184,7 @@ class Recording:
 
 
 def _portrait(result: Any) -> Any:
-    """Or why there is none. It is said after what the calls tell, which is worse."""
+    """Describe the result, or return why it cannot be; that is raised later, as calls that differ are worse."""
     try:
         return portrait(result)
     except ParameterError as error:
