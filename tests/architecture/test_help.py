@@ -36,6 +36,7 @@ COVERED = (
     "dither.estimators",
     "dither.estimators.stats",
     "dither.guarantees",
+    "dither.ledger",
     "dither.mechanisms",
     "dither.pairs",
     "dither.plots",

@@ -71,7 +71,7 @@ def test_d57_every_field_of_every_entry(filled: Ledger, number: int) -> None:
         assert filled.verify() == 6
     if row["key"] is not None:
         change(filled, number, {"key": None})
-        refuses(filled, "must say")
+        refuses(filled, "must hold")
 
 
 def rows(ledger: Ledger) -> list[dict[str, Any]]:
@@ -212,7 +212,7 @@ def test_d57_a_rewritten_chain_must_still_add_up(path: Path, number: int, change
         change(ledger, entry.number, {name: getattr(entry, name) for name in ("previous", "body", "hash")})
     refuses(
         ledger,
-        f"entry {3 if number == 1 and isinstance(changes['budget'], dp.PureDP) else number} does not say",
+        f"entry {3 if number == 1 and isinstance(changes['budget'], dp.PureDP) else number} does not hold",
     )
     with pytest.raises(LedgerError):
         ledger.verify(anchor)
@@ -236,7 +236,7 @@ def test_d57_parts_of_a_source_that_were_rewritten(folder: Path, number: int, pa
         del body["parts"]
     for entry in rewritten(original, number, body):
         change(ledger, entry.number, {name: getattr(entry, name) for name in ("previous", "body", "hash")})
-    refuses(ledger, "does not say")
+    refuses(ledger, "does not hold")
     ledger.close()
 
 
@@ -300,7 +300,7 @@ def test_d57_counts_of_failures_that_were_rewritten(folder: Path, number: int, c
         key = {"key": str(body["attempt"])} if entry.number == number and entry.kind == "outcome" else {}
         change(ledger, entry.number, {**{name: getattr(entry, name) for name in ("previous", "body", "hash")}, **key})
     told = 8 if changes == {"attempt": 6} else number  # then the second outcome of that attempt
-    refuses(ledger, f"entry {told} does not say")
+    refuses(ledger, f"entry {told} does not hold")
     ledger.close()
 
 
@@ -332,7 +332,7 @@ def test_d57_an_entry_about_failures_in_the_wrong_place(
         for more in ({}, {"resumes": 0, "since": 0}, {"resumes": 1, "since": 12}):
             full = canonical({**body, "failures": {**counts, **more}, "at": "now"})
             insert(ledger, Entry(12, last.hash, kind, account, full), key)
-            refuses(ledger, "does not say")
+            refuses(ledger, "does not hold")
             execute(ledger, "DELETE FROM dither_entries WHERE number = 12")
     ledger.close()
 
@@ -346,7 +346,7 @@ def test_d57_more_attempts_than_allowed(folder: Path) -> None:
         counts = {**COUNTS, "asked": number - 10}
         last = Entry(number, last.hash, "attempt", "visits", canonical({"charge": 10, "failures": counts, "at": "now"}))
         insert(ledger, last, None)
-    refuses(ledger, "entry 13 does not say")
+    refuses(ledger, "entry 13 does not hold")
     ledger.close()
 
 

@@ -18,22 +18,30 @@ BEGINNING: Final = "0" * 64
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of a ledger. `hash` = SHA-256 of all its fields, the hash of the entry before it among them.
+    """One entry of a ledger, tied by its hash to all entries before it.
 
-    To change, delete, insert or reorder one entry without a trace, one has to write all later hashes anew, and then
-    the last one differs from the anchor that the owner keeps.
+    To change, delete, insert or reorder an entry without a trace, all later hashes would have to be written anew, and
+    then the last one differs from the anchor that the owner keeps.
+
+    Parameters
+    ----------
+    number : int
+        1, 2, 3, ... without a gap.
+    previous : str
+        The hash of the entry before; 64 zeros for the first one.
+    kind : {"budget", "source", "charge", "attempt", "answer", "outcome", "resume"}
+        What it records.
+    account : str
+        The account that it belongs to: the identity of the dataset.
+    body : str
+        The rest, as canonical JSON; `content` reads it.
     """
 
     number: int
-    """1, 2, 3, ... without a gap."""
     previous: str
-    """The hash of the entry before; `BEGINNING` for the first one."""
     kind: str
-    """"budget", "source", "charge", "attempt", "answer", "outcome" or "resume"."""
     account: str
-    """Whose budget: the identity of the dataset."""
     body: str
-    """The rest, as canonical JSON."""
 
     @property
     def hash(self) -> str:
@@ -48,7 +56,7 @@ class Entry:
 
     @property
     def is_durable(self) -> bool:
-        """Whether this charge outlives its process: a ledger in memory says that it does not."""
+        """Whether this charge outlives its process; False in a ledger in memory."""
         return bool(self.content.get("durable", True))
 
     @property
@@ -58,7 +66,13 @@ class Entry:
 
 
 def current_user() -> str:
-    """Who acts, as the operating system knows them; an empty text if it does not."""
+    """Name the user who runs this process.
+
+    Returns
+    -------
+    str
+        The login name, as the operating system knows it; empty if it does not.
+    """
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -66,7 +80,7 @@ def current_user() -> str:
 
 
 def named_parts(entry: Entry) -> frozenset[str]:
-    """What an entry names of the source of its account: files and tables, if any."""
+    """Read which files and tables of its source an entry names."""
     parts = entry.content.get("parts", [])
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         raise LedgerError("an entry of the ledger names its source in no way that can be read. Run verify().")

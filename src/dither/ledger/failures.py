@@ -2,7 +2,7 @@
 
 Whether a question fails may depend on one row, and no noise hides it. So failures are counted, durably, and few are
 allowed. Every attempt to answer counts as unanswered from the moment it is written down, which is before data is read;
-only an outcome that says "answered" takes it off the count. At no moment do failures and attempts in flight together
+only the outcome "answered" takes it off the count. At no moment do failures and attempts in flight together
 exceed what is allowed, so no more than that can ever be seen to fail before the owner resumes (ledger.md, "Fail-stop").
 """
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 FAILURES_ALLOWED: Final = 3
-"""What an account is allowed if nothing else is said: also one that was opened before failures were counted."""
+"""What an account is allowed by default; also one that was opened before failures were counted."""
 
 ANSWERED: Final = "answered"
 FAILED: Final = "failed"
@@ -46,26 +46,42 @@ an outcome that is older is likely that of a process that was ended, and nobody 
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """The attempts of one account since its owner last resumed it."""
+    """How many questions of an account failed since its owner last resumed it.
+
+    Whether a question fails may depend on one row, and no noise hides it. So only few may fail after their charge,
+    those without an outcome included, before the owner has to resume the account.
+
+    Parameters
+    ----------
+    allowed : int
+        How many may fail, those without an outcome included.
+    asked : int, default 0
+        The number of attempts to answer a question.
+    answered : int, default 0
+        How many of them have an answer.
+    failed : int, default 0
+        How many of them failed.
+    resumes : int, default 0
+        How often the owner has resumed the account.
+    since : int, default 0
+        The number of the entry that resumed it last. Attempts before it no longer count.
+    """
 
     allowed: int
-    """How many may fail, those in flight counted with them."""
     asked: int = 0
     answered: int = 0
     failed: int = 0
     resumes: int = 0
-    """How often the owner has resumed the account."""
     since: int = 0
-    """The number of the entry that resumed it last. Attempts before it are forgiven, whatever comes of them."""
 
     @property
     def pending(self) -> int:
-        """Attempts without an outcome: in flight, or of a process that died."""
+        """The number of attempts without an outcome: in flight, or of a process that ended."""
         return self.asked - self.answered - self.failed
 
     @property
     def unanswered(self) -> int:
-        """What counts: failed and pending together."""
+        """The number that counts: failed and pending together."""
         return self.failed + self.pending
 
     @property
@@ -74,19 +90,54 @@ class Failures:
         return not self.unanswered < self.allowed
 
     def after_attempt(self) -> Failures:
-        """One more question in flight; refused if there is no room for its failure."""
+        """Count one more attempt.
+
+        Returns
+        -------
+        Failures
+            The counts with one more attempt pending.
+
+        Raises
+        ------
+        TooManyFailures
+            If its failure would be one too many.
+        """
         if self.is_stopped:
             raise TooManyFailures(self.refusal)
         return replace(self, asked=self.asked + 1)
 
     def after_outcome(self, attempt: int, outcome: str) -> Failures:
-        """The outcome of the attempt with that entry number; one from before the last resume changes nothing."""
+        """Count the outcome of an attempt; one from before the last resume changes nothing.
+
+        Parameters
+        ----------
+        attempt : int
+            The number of the entry of the attempt.
+        outcome : {"answered", "failed"}
+            What became of it.
+
+        Returns
+        -------
+        Failures
+            The counts after it.
+        """
         if attempt < self.since:
             return self
         return replace(self, answered=self.answered + (outcome == ANSWERED), failed=self.failed + (outcome == FAILED))
 
     def after_resume(self, number: int) -> Failures:
-        """Forgiven by the entry with that number."""
+        """Start counting anew, as the owner resumed the account.
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry that resumes it.
+
+        Returns
+        -------
+        Failures
+            Counts of 0, with one more resume.
+        """
         return Failures(self.allowed, resumes=self.resumes + 1, since=number)
 
     @property
@@ -96,7 +147,7 @@ class Failures:
 
     @property
     def refusal(self) -> str:
-        """Why nothing more is asked, and what to do: public counts only."""
+        """Why no further question is taken, and what to do; it contains public counts only."""
         counts = (
             f"of the questions of this dataset {self.failed} failed after their charge and {self.pending} have no "
             f"outcome, and {self.allowed} are allowed together. Nothing was charged. "
@@ -109,12 +160,36 @@ class Failures:
         )
 
     def written(self) -> dict[str, int]:
-        """As it stands in an entry: what is allowed is said by the entry that opened the account."""
+        """Convert to the counts as an entry holds them.
+
+        Returns
+        -------
+        dict of str to int
+            All counts by name but `allowed`, which stands in the entry that opened the account.
+        """
         return {name: getattr(self, name) for name in _COUNTS}
 
     @classmethod
     def read(cls, opening: Entry, newest: Entry | None) -> Failures:
-        """From the entry that opened the account, and its newest attempt, outcome or resume, if there is one."""
+        """Read the counts from entries of the ledger.
+
+        Parameters
+        ----------
+        opening : Entry
+            The entry that opened the account.
+        newest : Entry or None
+            Its newest attempt, outcome or resume, if there is one.
+
+        Returns
+        -------
+        Failures
+            The counts.
+
+        Raises
+        ------
+        LedgerError
+            If they cannot be read.
+        """
         allowed = check_allowance(opening.content.get("failures_allowed", FAILURES_ALLOWED))
         counts = dict.fromkeys(_COUNTS, 0) if newest is None else newest.content.get("failures")
         if not isinstance(counts, dict) or counts.keys() != set(_COUNTS) or not all(map(_is_count, counts.values())):
@@ -132,7 +207,7 @@ class Standing:
     @property
     def may_end(self) -> bool:
         """Whether an attempt without an outcome is young enough to be waited for, by the clocks of who wrote it and
-        who waits. They may differ, so nobody waits for longer than `WAIT_SECONDS` whatever this says."""
+        who waits. They may differ, so nobody waits for longer than `WAIT_SECONDS` in any case."""
         if self.youngest is None:
             return False
         began = datetime.fromisoformat(self.youngest.content["at"])

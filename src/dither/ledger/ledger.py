@@ -37,8 +37,14 @@ __all__ = ["Account", "Charge", "Ledger"]
 class Charge:
     """A durable charge: the right to draw noise once.
 
-    `answer` holds the bytes that were given before under the same idempotency key; then nothing new is drawn.
-    `attempt` is the entry whose outcome is awaited, if the caller said that it will report one.
+    Parameters
+    ----------
+    entry : Entry
+        The entry of the charge.
+    answer : bytes, optional
+        The answer that was stored before under the same idempotency key. If there is one, return it and draw nothing.
+    attempt : Entry, optional
+        The entry whose outcome is awaited, if the charge was made with `awaits_outcome`.
     """
 
     entry: Entry
@@ -48,7 +54,23 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The state of one account."""
+    """The state of one account.
+
+    Parameters
+    ----------
+    name : str
+        The name of the account: the identity of the dataset.
+    budget : PureDP, ApproxDP or ZCDP
+        Its cap.
+    spent : dict of str to Fraction
+        What was charged, exactly: {"epsilon": ..., "delta": ...}, or {"rho": ...} for a `ZCDP` budget.
+    remaining : dict of str to Fraction
+        What is left, in the same form.
+    charges : int
+        The number of charges.
+    failures : Failures
+        How many questions failed after their charge, or have no outcome, and how many may.
+    """
 
     name: str
     budget: Budget
@@ -56,18 +78,37 @@ class Account:
     remaining: Amounts
     charges: int
     failures: Failures
-    """How many questions failed after their charge, or have no outcome, and how many may."""
 
 
 class Ledger:
-    """An append-only record of what was spent, at `location`: the path of a SQLite file, or postgresql://... .
+    """An append-only, hash-chained record of what was spent.
 
-    Where there is none, one is made, unless `create` is false: then that is an error.
-    ":memory:" is a new ledger in memory, for tests and notebooks: it is gone with the process.
+    `dp.Dataset` opens and charges it; open it yourself to look at accounts, to verify it, or to resume an account. An
+    entry is on disk before data is read.
 
-    >>> import dither as dp, tempfile, pathlib
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> ledger = Ledger(pathlib.Path(folder.name) / "visits.ledger")
+    Parameters
+    ----------
+    location : str or os.PathLike
+        The path of a SQLite file; postgresql://... for a ledger that several machines share; or ":memory:" for a new
+        ledger that is gone with the process, for tests and notebooks.
+    create : bool, default True
+        Whether a ledger is made where there is none.
+
+    Raises
+    ------
+    LedgerError
+        If there is no ledger and `create` is False, or what is there is no ledger.
+
+    Notes
+    -----
+    The format, and why entries survive crashes and power cuts: ledger/ledger.md. Charges add up exactly, in (ε, δ) or
+    in ρ, which holds for questions that depend on earlier answers (`dither.accounting.filters`).
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> from dither.ledger import Ledger
+    >>> ledger = Ledger("visits.ledger")
     >>> ledger.open_account("visits", dp.PureDP(1))
     >>> charge = ledger.charge("visits", dp.events.LaplaceNoise(2), dp.PureDP("0.5"), "how many?")
     >>> ledger.account("visits").remaining["epsilon"]
@@ -75,7 +116,6 @@ class Ledger:
     >>> ledger.verify(anchor=ledger.anchor())
     2
     >>> ledger.close()
-    >>> folder.cleanup()
     """
 
     def __init__(self, location: str | os.PathLike[str], *, create: bool = True) -> None:
@@ -83,11 +123,11 @@ class Ledger:
 
     @property
     def is_durable(self) -> bool:
-        """Whether what is written outlives this process: not in memory."""
+        """Whether what is written outlives this process; False in memory."""
         return self._store.is_durable
 
     def close(self) -> None:
-        """Give back the connections. The ledger may be used again, and then opens new ones."""
+        """Close all connections; the ledger may be used again, and then opens new ones."""
         self._store.close()
 
     def open_account(
@@ -99,12 +139,31 @@ class Ledger:
         parts: Collection[str] = (),
         failures_allowed: int | None = None,
     ) -> None:
-        """Give an account its cap, once. Opening it again with the same cap changes nothing; another cap is refused.
+        """Give an account its cap, once.
 
-        `failures_allowed`: how many questions may fail after their charge, or be in flight at once, before the owner
-        has to `resume`. It is given once as well; if it is left out, a new account is allowed 3.
-        `parts` name what the data consists of, such as files and tables. A part belongs to one account: where another
-        one has it, this one is refused, as both together could spend two caps on the same people.
+        Opening it again with the same cap changes nothing.
+
+        Parameters
+        ----------
+        account : str
+            The name of the account: the identity of the dataset.
+        budget : PureDP, ApproxDP or ZCDP
+            The cap. Its type decides what is counted: (ε, δ), or ρ.
+        description : str, default ""
+            A text for people who read the ledger.
+        parts : collection of str, default ()
+            Names of what the data consists of, such as files and tables. A part belongs to one account, so that the
+            same people cannot be charged to two budgets.
+        failures_allowed : int, optional
+            How many questions may fail after their charge, or be in flight at once, before the owner has to `resume`.
+            It is given once, with the budget; 3 for a new account if it is left out.
+
+        Raises
+        ------
+        LedgerConflict
+            If the account has another cap, or a part belongs to another account.
+        ParameterError
+            If the budget is 0 or of another type, or a name is empty.
         """
         _check_text(description=description)
         _check_name(account=account)
@@ -140,7 +199,7 @@ class Ledger:
                 self._store.append(connection, heads.last, "source", account, canonical({"at": _now(), **named}))
 
     def _new_parts(self, connection: Connection, account: str, parts: Collection[str]) -> list[str]:
-        """Those that the account does not have yet, sorted; refused if another account has one."""
+        """Find the parts that the account does not have yet, sorted; refused if another account has one."""
         own = (
             {part for entry in self._store.naming(connection, account) for part in named_parts(entry)} if parts else ()
         )
@@ -154,7 +213,18 @@ class Ledger:
         return new
 
     def owner(self, parts: Collection[str]) -> str | None:
-        """The account that one of these files or tables belongs to, if any."""
+        """Find the account that has one of these parts.
+
+        Parameters
+        ----------
+        parts : collection of str
+            Names of files and tables.
+
+        Returns
+        -------
+        str or None
+            The name of the account, if there is one.
+        """
         with self._store.reading() as connection:
             return self._owner(connection, parts)
 
@@ -173,15 +243,43 @@ class Ledger:
         by: str = "",
         awaits_outcome: bool = False,
     ) -> Charge:
-        """Write down, durably, that `event` will happen at `cost`; `OverBudget` if too little is left.
+        """Write down durably what will be released and what it costs, if enough is left.
 
-        A cost below what the event costs is refused: nobody's word is taken for it.
         When this returns, the entry is on disk. Check and charge are one transaction, which excludes other writers.
-        A `key` makes the charge idempotent: the same key with the same question and event is charged once, and with
-        another it is refused.
 
-        With `awaits_outcome` the charge counts as unanswered until `answered` or `keep` says otherwise. Where too many
-        are unanswered, this waits for those in flight, and then raises `TooManyFailures`; nothing is charged.
+        Parameters
+        ----------
+        account : str
+            The name of the account.
+        event : Event
+            What will be done. The cost is computed again from it, and a `cost` below that is refused.
+        cost : PureDP, ApproxDP or ZCDP
+            What is charged, in the unit of the budget.
+        question : str
+            The question, for people who read the ledger.
+        key : str, optional
+            An idempotency key: the same key with the same question and event is charged once.
+        by : str, default ""
+            Who asks.
+        awaits_outcome : bool, default False
+            Whether the caller will report an outcome by `answered`, `keep` or `failed`. Until then the charge counts as
+            unanswered. Where too many are unanswered, this waits for those in flight.
+
+        Returns
+        -------
+        Charge
+            The right to draw noise once; or, under a key that was used, the `answer` that was stored.
+
+        Raises
+        ------
+        OverBudget
+            If less than `cost` is left; nothing is charged.
+        TooManyFailures
+            If too many questions are unanswered; nothing is charged.
+        LedgerConflict
+            If `key` was used for another question; nothing is charged.
+        ParameterError
+            If `event` costs more than `cost`.
         """
         if noise_is_removed() and self.is_durable:
             raise LedgerError(
@@ -250,10 +348,27 @@ class Ledger:
             return Standing(failures, self._store.youngest_pending(connection, account, failures.since))
 
     def keep(self, charge: Charge, answer: bytes) -> bytes:
-        """Store what will be said under the charge's key, and give back what must be said: the first answer stored.
+        """Store the answer under the idempotency key of its charge, and return the answer to give.
 
-        Of two processes that draw under one key, one stores its answer and both say it. Without a key nothing is
+        If two processes draw under one key, one stores its answer and both must give that one. Without a key nothing is
         stored. An attempt whose outcome is awaited is answered by this.
+
+        Parameters
+        ----------
+        charge : Charge
+            What `charge` returned.
+        answer : bytes
+            The answer that was drawn.
+
+        Returns
+        -------
+        bytes
+            The first answer that was stored under the key: give this one.
+
+        Raises
+        ------
+        LedgerError
+            If the charge is not in this ledger, or the answer is too long.
         """
         entry = charge.entry
         key = entry.content.get("key")
@@ -277,15 +392,26 @@ class Ledger:
         return answer if before is None else _answer(before)
 
     def answered(self, charge: Charge) -> None:
-        """The attempt has an answer, and no longer counts.
+        """Record that an attempt has an answer, so that it no longer counts as unanswered.
 
-        This is not synced: if a power cut takes it back, the attempt counts as a failure, which is the safe side.
+        It is not synced to disk: if a power cut takes it back, the attempt counts as a failure, which is the safe side.
+
+        Parameters
+        ----------
+        charge : Charge
+            What `charge` returned.
         """
         with self._store.writing(synced=False) as connection:
             self._ended(connection, charge, ANSWERED)
 
     def failed(self, charge: Charge) -> None:
-        """The attempt has no answer, and counts until the owner resumes."""
+        """Record that an attempt failed; it counts until the owner resumes the account.
+
+        Parameters
+        ----------
+        charge : Charge
+            What `charge` returned.
+        """
         with self._store.writing() as connection:
             self._ended(connection, charge, FAILED)
 
@@ -304,9 +430,22 @@ class Ledger:
         self._store.append(connection, heads.last, "outcome", attempt.account, body, str(attempt.number))
 
     def resume(self, account: str, *, by: str = "") -> int:
-        """For the owner: forgive what failed or has no outcome, so that questions are taken again. How many it were.
+        """Lift the stop of an account after failures; for its owner.
 
-        It is written down. Where nothing is to be forgiven, nothing is.
+        What failed or has no outcome no longer counts, and an entry records it. If there is nothing to lift, nothing is
+        written. What was charged stays charged.
+
+        Parameters
+        ----------
+        account : str
+            The name of the account.
+        by : str, default ""
+            Who resumes it.
+
+        Returns
+        -------
+        int
+            How many questions no longer count.
         """
         _check_text(by=by)
         with self._store.writing() as connection:
@@ -319,7 +458,23 @@ class Ledger:
         return before.unanswered
 
     def account(self, account: str) -> Account:
-        """The budget of an account and what is left of it."""
+        """Read the budget of an account and what is left of it.
+
+        Parameters
+        ----------
+        account : str
+            The name of the account.
+
+        Returns
+        -------
+        Account
+            Its cap, what was spent, what remains, and its failures.
+
+        Raises
+        ------
+        LedgerError
+            If it has no budget in this ledger.
+        """
         with self._store.reading() as connection:
             heads = self._store.heads(connection, account)
         balance = _balance(heads)
@@ -327,16 +482,29 @@ class Ledger:
         return Account(account, balance.budget, spent, remaining, balance.charges, _failures(heads))
 
     def entries(self) -> Iterator[Entry]:
-        """All entries, oldest first. The hash of each fits; whether they fit together is for `verify` to say."""
+        """Iterate over all entries, oldest first.
+
+        The hash of each is checked; `verify` checks whether they fit together.
+
+        Yields
+        ------
+        Entry
+            The next entry.
+        """
         with self._store.all() as rows:
             for entry, _ in rows:
                 yield entry
 
     def anchor(self) -> str:
-        """The number and the hash of the newest entry: keep it outside, and `verify` will notice a rollback.
+        """Name the newest entry by number and hash; keep it elsewhere, so that `verify` notices a rollback.
 
-        It is the newest that is surely on disk: answers that were written down after it may be lost in a power cut,
-        and an anchor that named them would then accuse an honest ledger.
+        It is the newest entry that is surely on disk: outcomes after it may be lost in a power cut, and an anchor that
+        names them would then accuse an honest ledger.
+
+        Returns
+        -------
+        str
+            The number, a colon and 64 hexadecimal digits.
         """
         with self._store.reading() as connection:
             newest = self._store.last(connection)
@@ -345,9 +513,25 @@ class Ledger:
         return f"0:{BEGINNING}" if newest is None else f"{newest.number}:{newest.hash}"
 
     def verify(self, anchor: str | None = None) -> int:
-        """Check every entry: the chain, each sum, each cap, and the `anchor` that the owner kept. Their number.
+        """Check every entry: the chain, each sum, each cap, and the anchor that the owner kept.
 
-        A chain that was cut or rewritten from some entry on is a chain again: only an anchor from before tells.
+        Parameters
+        ----------
+        anchor : str, optional
+            What `anchor` returned earlier. Without it, entries that were cut off at the end, or rewritten from some
+            entry on, cannot be noticed.
+
+        Returns
+        -------
+        int
+            The number of entries.
+
+        Raises
+        ------
+        LedgerError
+            If an entry does not fit, or is not the one that the anchor names; the message names the first one.
+        ParameterError
+            If `anchor` is not what `anchor()` returns.
         """
         number, trusted = _read_anchor(anchor)
         seen = Verification()

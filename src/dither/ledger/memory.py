@@ -1,4 +1,4 @@
-"""A ledger in memory, for tests and notebooks: it is gone with the process, and so is what it says was spent."""
+"""A ledger in memory, for tests and notebooks: it is gone with the process, and its charges with it."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _MAY_CREATE: Final = (
 
 
 class _Relation(NamedTuple):
-    """What the catalogue says of a relation that has the name of one of our tables."""
+    """What the catalogue holds about a relation that has the name of one of our tables."""
 
     schema: str
     name: str
@@ -64,7 +64,7 @@ class PostgreSQLDatabase:
     is_durable: ClassVar = True
     readers_hold_up_writers: ClassVar = False
     _path: tuple[str, ...] = field(default=(), init=False)
-    """The schemas that the role looks into, as its connection says."""
+    """The schemas that the role looks into, as its connection reports."""
 
     @property
     def name(self) -> str:
@@ -72,7 +72,7 @@ class PostgreSQLDatabase:
         return f"{self.url.host or 'PostgreSQL'}/{self.url.database or ''}"
 
     def is_there(self) -> bool:
-        """Only asking tells."""
+        """Only connecting shows it."""
         return True
 
     def engine(self) -> Engine:
@@ -195,7 +195,7 @@ def _is_ledger(schema: str, named: Sequence[_Relation], tables: Mapping[str, Col
     """Whether a schema has a ledger: all its tables, at least one of them no view; or one with all of our columns.
 
     A stray relation of the name of one of ours, as another program may have made it, is no ledger. A ledger that lost
-    its small table of one number is one: its entries say what was spent, and a new one beside it would forget them.
+    its small table of one number is one: its entries hold what was spent, and a new one beside it would forget them.
     """
     here = [each for each in named if each.schema == schema and each.kind in _TABLES]
     largest = max(tables, key=lambda name: len(tables[name]))

@@ -144,7 +144,7 @@ class SQLiteFile:
     def begin_writing(self, connection: Connection, *, synced: bool) -> None:
         """Take the lock before reading, so that what is read stays true until the end of the transaction.
 
-        Whether the commit is synced is said each time, so that no transaction inherits it from the one before.
+        Whether the commit is synced is set each time, so that no transaction inherits it from the one before.
         """
         driver: Any = connection.connection.driver_connection
         driver.execute(f"PRAGMA {_SYNCED if synced else _UNSYNCED}")

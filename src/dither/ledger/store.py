@@ -59,7 +59,7 @@ _NEWEST: Final = sql.select(*_COLUMNS).order_by(_entries.c.number.desc()).limit(
 _NUMBERED: Final = sql.select(*_COLUMNS).where(_entries.c.number == sql.bindparam("number"))
 _BEFORE: Final = _NEWEST.where(_entries.c.number < sql.bindparam("number"))
 _COUNTED: Final = ("attempt", "outcome", "resume")
-"""Kinds of entries that say how many questions have failed."""
+"""Kinds of entries that hold how many questions have failed."""
 _HEADS: Final = sql.select(*_COLUMNS).where(
     _entries.c.number.in_(
         sql.select(sql.func.max(_entries.c.number)).where(*of).scalar_subquery()
@@ -115,7 +115,7 @@ class Heads:
     charge: Entry | None
     """Its newest charge."""
     counted: Entry | None
-    """Its newest attempt, outcome or resume: what says how many questions have failed."""
+    """Its newest attempt, outcome or resume: it holds how many questions have failed."""
 
 
 class Store:
@@ -167,7 +167,7 @@ class Store:
 
         If it is not `synced`, a power cut may take it back, with all that was written after it and is not synced.
         """
-        with self._speaking():
+        with self._errors_in_our_words():
             with self._connected() as connection:
                 with connection.begin():
                     self._place.begin_writing(connection, synced=synced)
@@ -182,7 +182,7 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A consistent view; writers are not held up."""
-        with self._speaking(), self._connected() as connection, connection.begin():
+        with self._errors_in_our_words(), self._connected() as connection, connection.begin():
             self._place.begin_reading(connection)
             yield connection
 
@@ -203,7 +203,7 @@ class Store:
         return self._named(self._engine.connect())
 
     @contextmanager
-    def _speaking(self) -> Iterator[None]:
+    def _errors_in_our_words(self) -> Iterator[None]:
         """Errors of the database in our words: theirs may hold values and passwords."""
         try:
             yield
@@ -234,7 +234,7 @@ class Store:
         return _first(connection.execute(_NUMBERED, {"number": entry.number})) == entry
 
     def heads(self, connection: Connection, account: str) -> Heads:
-        """The newest entry of all, and those that say how an account stands: one question to the database."""
+        """The newest entry of all, and those that hold the state of an account: one question to the database."""
         found = [_read(row)[0] for row in connection.execute(_HEADS, {"account": account})]
         last = max(found, key=lambda entry: entry.number, default=None)
         of = {(entry.account, entry.kind): entry for entry in found}

@@ -58,7 +58,7 @@ class Verification:
         except (LedgerError, KeyError, TypeError, ValueError, RecursionError):  # errors of parameters are ValueErrors
             fits = False
         if not fits:
-            raise LedgerError(f"entry {entry.number} does not say what an entry must say in its place.")
+            raise LedgerError(f"entry {entry.number} does not hold what an entry must hold in its place.")
         self.number, self._hash, self._last = entry.number, entry.hash, entry
 
     def _fits(self, entry: Entry, content: dict[str, Any], key: str | None) -> bool:
@@ -113,7 +113,7 @@ class Verification:
         return is_its_charge and bool(bytes.fromhex(answer).hex() == answer)
 
     def _counts(self, entry: Entry, content: dict[str, Any]) -> bool:
-        """Attempts, outcomes and resumes: what they say of each other, and the counts that follow."""
+        """Attempts, outcomes and resumes: how they refer to each other, and the counts that follow."""
         before = self._failures[entry.account]
         if entry.kind == "attempt":
             is_in_place, after = self._attempts_to_answer(entry, content["charge"]), before.after_attempt()
