@@ -1,4 +1,4 @@
-"""The only room that touches rows, and the only one that imports Ibis: dataset → bounded table → exact aggregate."""
+"""The only package that reads rows, and the only one that imports Ibis: source → bounded table → exact aggregate."""
 
 from dither.tables.bounded_table import BoundedTable, ExactAggregate
 from dither.tables.engines.brought_tables import content_digest

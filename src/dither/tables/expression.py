@@ -1,10 +1,10 @@
-"""Row-wise expressions: what `where` and `with_columns` may say.
+"""Row-wise expressions, for `where`, `with_columns` and aggregates.
 
 An expression is a small tree, not code of the engine. It looks at one row at a time and is total: whatever is in the
 row, it gives a value or NULL and never an error, and it gives the same on every engine. Ranks, lags, regular
 expressions, casts and functions of files do not exist here, so they need not be refused.
 
-Numbers in expressions are tame: NaN is NULL, magnitudes above 1e100 (infinities among them) become 1e100, magnitudes
+Numbers in expressions are bounded: NaN is NULL, magnitudes above 1e100 (infinities among them) become 1e100, magnitudes
 below 1e-100 (−0.0 among them) become 0. So no product, sum or quotient overflows or underflows, which some engines
 answer with an error and others with an infinity. A quotient by 0 is NULL. Columns of whole numbers that are compared
 with whole numbers are compared exactly.
@@ -37,7 +37,23 @@ _MOST_LEVELS = 50
 
 
 class Expression:
-    """A value for each row. Build it from `col("name")` with the operators of Python."""
+    """A value for each row, computed from its columns.
+
+    Build it from `dp.col("name")` with Python's operators: + - * / and abs for numbers; == != < <= > >= to compare; & |
+    ~ to join and negate conditions (put each in parentheses). Use it in `where` and `with_columns`, or in the place of
+    a column in an aggregate.
+
+    An expression looks at one row at a time and never fails, whatever is in the row; it gives the same on every engine.
+    NaN is NULL, a quotient by 0 is NULL, and magnitudes are held between 1e-100 and 1e100.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> print((dp.col("age") >= 18) & (dp.col("city") == "Paris"))
+    ((age >= 18) and (city == 'Paris'))
+    >>> print(dp.col("price") * dp.col("amount") / 100)
+    ((price * amount) / 100)
+    """
 
     __slots__ = ()
 
@@ -72,7 +88,13 @@ class Expression:
         return Operation("abs", (self,))
 
     def floor(self) -> Operation:
-        """The largest whole number that is not above it."""
+        """Round down to a whole number.
+
+        Returns
+        -------
+        Operation
+            The largest whole number that is not above the value.
+        """
         return Operation("floor", (self,))
 
     def __eq__(self, other: object) -> Operation:  # type: ignore[override]
@@ -105,47 +127,138 @@ class Expression:
         return Operation("not", (self,))
 
     def __bool__(self) -> bool:
-        raise ParameterError("an expression has no truth of its own. Join conditions by & and |, and negate by ~.")
+        raise ParameterError("an expression has no truth value. Join conditions by & and |, and negate by ~.")
 
     def is_null(self) -> Operation:
-        """Whether the value is missing: NULL, or NaN."""
+        """Test whether the value is missing.
+
+        Returns
+        -------
+        Operation
+            True where the value is NULL or NaN.
+        """
         return Operation("is_null", (self,))
 
     def is_in(self, values: Iterable[Any]) -> Operation:
-        """Whether the value is one of `values`."""
+        """Test whether the value is one of those listed.
+
+        Parameters
+        ----------
+        values : iterable
+            Public values: numbers, texts, dates or truth values; at least one.
+
+        Returns
+        -------
+        Operation
+            True where the value is in the list.
+
+        Raises
+        ------
+        ParameterError
+            If the list is empty, or a value is of another type.
+
+        Examples
+        --------
+        >>> print(col("city").is_in(["Paris", "Lyon"]))
+        is_in(city, 'Paris', 'Lyon')
+        """
         listed = tuple(literal(value) for value in values)
         if not listed:
             raise ParameterError("is_in needs at least one value.")
         return Operation("is_in", (self, *listed))
 
     def between(self, low: Any, high: Any) -> Operation:
-        """Whether the value lies between two others, or is one of them."""
+        """Test whether the value lies in a range, both ends included.
+
+        Parameters
+        ----------
+        low : Any
+            The lower end: a public value or an expression.
+        high : Any
+            The upper end.
+
+        Returns
+        -------
+        Operation
+            True where low ≤ value ≤ high.
+
+        Examples
+        --------
+        >>> print(col("age").between(18, 65))
+        ((age >= 18) and (age <= 65))
+        """
         return Operation("and", (self >= low, self <= high))
 
     def coalesce(self, other: Any) -> Operation:
-        """The value, or `other` where it is missing."""
+        """Replace missing values.
+
+        Parameters
+        ----------
+        other : Any
+            What stands for NULL and NaN: a public value or an expression.
+
+        Returns
+        -------
+        Operation
+            The value, or `other` where it is missing.
+
+        Examples
+        --------
+        >>> print(col("spend").coalesce(0))
+        coalesce(spend, 0)
+        """
         return Operation("coalesce", (self, literal(other)))
 
     def year(self) -> Operation:
-        """The year of a date."""
+        """Take the year of a date.
+
+        Returns
+        -------
+        Operation
+            The year, a whole number.
+        """
         return Operation("year", (self,))
 
     def month(self) -> Operation:
-        """The month of a date, 1 to 12."""
+        """Take the month of a date.
+
+        Returns
+        -------
+        Operation
+            The month, 1 to 12.
+        """
         return Operation("month", (self,))
 
     def day(self) -> Operation:
-        """The day of the month of a date, 1 to 31."""
+        """Take the day of the month of a date.
+
+        Returns
+        -------
+        Operation
+            The day, 1 to 31.
+        """
         return Operation("day", (self,))
 
     def weekday(self) -> Operation:
-        """The day of the week of a date, 0 for Monday to 6 for Sunday."""
+        """Take the day of the week of a date.
+
+        Returns
+        -------
+        Operation
+            0 for Monday to 6 for Sunday.
+        """
         return Operation("weekday", (self,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column(Expression):
-    """The value of a column."""
+    """The value of a column; `dp.col` makes it.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    """
 
     name: str
 
@@ -159,7 +272,13 @@ class Column(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal(Expression):
-    """The same public value in every row."""
+    """The same public value in every row; values beside an expression become it.
+
+    Parameters
+    ----------
+    value : bool, int, float, str or date
+        The value.
+    """
 
     value: bool | int | float | str | date
 
@@ -169,7 +288,20 @@ class Literal(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation(Expression):
-    """A verb from the short list above, and what it is said of."""
+    """An operation on expressions; Python's operators make it.
+
+    Parameters
+    ----------
+    verb : str
+        The name of the operation, such as "+" or "is_null".
+    parts : tuple of Expression
+        What it is applied to.
+
+    Raises
+    ------
+    ParameterError
+        If the expression has too many parts, or is nested too deeply.
+    """
 
     verb: str
     parts: tuple[Expression, ...]
@@ -189,24 +321,72 @@ class Operation(Expression):
 
 
 def col(name: str) -> Column:
-    """A column of the table, by name.
+    """Refer to a column of the table by its name.
 
-    >>> print((col("age") >= 18) & (col("city") == "Paris"))
+    Build expressions from it with Python's operators, for `where`, `with_columns`, `group_by` and aggregates;
+    `Expression` lists them.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column. Whether the table has it is checked when the expression is used.
+
+    Returns
+    -------
+    Column
+        The column, as an expression.
+
+    Raises
+    ------
+    ParameterError
+        If the name is empty.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> print((dp.col("age") >= 18) & (dp.col("city") == "Paris"))
     ((age >= 18) and (city == 'Paris'))
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [17, 30, 45] * 100, "spend": [5.0, 20.0, 50.0] * 100})
+    >>> data = dp.Dataset(people, unit=dp.Rows(), budget=dp.PureDP(1), ledger="people.ledger", identity="people")
+    >>> adults = data.where(dp.col("age") >= 18).count(epsilon=0.5)
+    >>> isinstance(adults.value, int)
+    True
     """
     return Column(name)
 
 
 def if_else(condition: Expression, then: Any, otherwise: Any) -> Operation:
-    """`then` where the condition holds, else `otherwise`, also where it is NULL."""
+    """Choose between two values, row by row.
+
+    Parameters
+    ----------
+    condition : Expression
+        A condition, such as `dp.col("age") >= 18`.
+    then : Any
+        The value where the condition holds: a public value or an expression.
+    otherwise : Any
+        The value where it does not hold, or is NULL.
+
+    Returns
+    -------
+    Operation
+        The chosen value, as an expression.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> print(dp.if_else(dp.col("age") >= 18, "adult", "minor"))
+    if_else((age >= 18), 'adult', 'minor')
+    """
     return Operation("if_else", (condition, literal(then), literal(otherwise)))
 
 
 def literal(value: Any) -> Expression:
-    """A public value as an expression."""
+    """Convert a public value to an expression; an expression stays as it is."""
     if isinstance(value, Expression):
         return value
-    value = plain(value)  # what the ledger says of it is then what the engine gets
+    value = plain(value)  # so that ledger and engine get the same value
     if isinstance(value, Decimal):
         value = int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, datetime) or not isinstance(value, bool | int | float | str | date):
@@ -223,7 +403,18 @@ def literal(value: Any) -> Expression:
 
 
 def columns_of(expression: Expression) -> set[str]:
-    """The names of the columns that an expression mentions."""
+    """List the columns that an expression mentions.
+
+    Parameters
+    ----------
+    expression : Expression
+        The expression.
+
+    Returns
+    -------
+    set of str
+        The names of the columns.
+    """
     if isinstance(expression, Operation):
         return set().union(*map(columns_of, expression.parts))
     return {expression.name} if isinstance(expression, Column) else set()
