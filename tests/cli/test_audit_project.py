@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from dither.audit.project import examination
-from dither.engine import group_statistics, noisy_groups
+from dither.engine import noisy_groups
 from dither.engine.groups import counted
 from dither.engine.noisy_groups import Drawing
 from dither.engine.quantiles import RankNoise
+from dither.mechanisms import additive
 from dither.noise import DiscreteLaplace, add_integers, entropy
 from dither.plots import style
 from dither.tables import group_totals, lattice
@@ -257,9 +258,7 @@ def large_tables_fail(patch: pytest.MonkeyPatch) -> None:
 
 def noise_halved(patch: pytest.MonkeyPatch) -> None:
     """Where no tape sees it: the law that is said is the right one."""
-    patch.setattr(
-        group_statistics, "add_integers", lambda values, law: add_integers(values, DiscreteLaplace(law.scale / 2))
-    )
+    patch.setattr(additive, "add_integers", lambda values, law: add_integers(values, DiscreteLaplace(law.scale / 2)))
 
 
 def all_groups_shown(patch: pytest.MonkeyPatch) -> None:

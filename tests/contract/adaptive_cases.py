@@ -36,7 +36,7 @@ _BAD_VALUES: list[Any] = [
     None,
 ]
 _BATCH = additive_batch(
-    lambda mechanism: SimpleNamespace(law=mechanism.noise._integers.law, step=Fraction(1, _ROWS << 30)),  # type: ignore[arg-type,return-value]
+    lambda mechanism: SimpleNamespace(law=mechanism.noise.for_integers.law, step=Fraction(1, _ROWS << 30)),  # type: ignore[arg-type,return-value]
     lambda mechanism: mechanism.release(_HALF).value - 0.5,
 )
 

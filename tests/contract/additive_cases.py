@@ -89,7 +89,7 @@ def _real_gaussian() -> Gaussian:
 
 def _drawn_sigma(mechanism: Gaussian) -> float:
     """σ of the law that real numbers get, in units of the value."""
-    drawn = mechanism._reals
+    drawn = mechanism.for_reals
     return math.sqrt(drawn.law.variance) * float(drawn.step)  # type: ignore[attr-defined]
 
 
@@ -255,7 +255,7 @@ _ADDITIVE = [
         slack=1.0,
         epsilons=(0.0, 0.5, 0.99),
         largest_loss=lambda: largest_loss(_stairs, 200),
-        errors=additive_batch(lambda mechanism: mechanism._integers, lambda mechanism: mechanism.release(0).value),
+        errors=additive_batch(lambda mechanism: mechanism.for_integers, lambda mechanism: mechanism.release(0).value),
         error_law=_on_lattice(_stairs),
         mean_is_exact=False,  # the larger of integers and reals
         quieter=lambda: Staircase(sensitivity=180, epsilon=1),
@@ -271,7 +271,7 @@ _ADDITIVE = [
         slack=math.inf,
         epsilons=(0.0, 0.5, 1.5),
         largest_loss=lambda: largest_loss(_steep_stairs, 200),
-        errors=additive_batch(lambda mechanism: mechanism._reals, lambda mechanism: mechanism.release(0.0).value),
+        errors=additive_batch(lambda mechanism: mechanism.for_reals, lambda mechanism: mechanism.release(0.0).value),
         error_law=_staircase_errors,
         quieter=lambda: Staircase(sensitivity="0.45", epsilon=2),
         louder=lambda: Staircase(sensitivity="0.5", epsilon="1.8"),

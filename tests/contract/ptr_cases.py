@@ -95,7 +95,7 @@ _BUILDS = [
     lambda: ProposeTestRelease(np.median, limit=1, epsilon=1, delta="1e-6"),  # type: ignore[arg-type]
 ]
 _VALUES = [[math.nan], [1.0, math.inf], None, "5", 3.0, [[1.0], [2.0]], ["a"], []]
-_BATCH = additive_batch(lambda mechanism: mechanism._answer._reals, lambda mechanism: mechanism.release(_DATA).value)
+_BATCH = additive_batch(lambda mechanism: mechanism._answer.for_reals, lambda mechanism: mechanism.release(_DATA).value)
 
 CASES: list[Case] = [
     *(

@@ -85,7 +85,7 @@ def test_discovery_is_the_histogram_with_its_exact_delta(unit: Any) -> None:
     assert plan.discovery is not None
     noise = plan.parts[PEOPLE].noise
     assert isinstance(noise, Added)
-    assert noise.noise == plan.discovery.mechanism.event_for(1)
+    assert noise.event == plan.discovery.mechanism.event_for(1)
     assert plan.discovery.delta == Fraction(1, 2 * 10**6)  # the other half finds the values
     assert plan.cost == dp.ApproxDP(1, "1e-6", adjacency=unit.adjacency)
     # Basic composition: ε and δ of the parts add up to what is charged (claim C3).
@@ -146,7 +146,7 @@ def test_many_columns_make_gaussian_noise_the_better_one() -> None:
 def test_what_is_drawn_is_what_the_event_says() -> None:
     noise = plan_of(["n"], dp.Person("u", 3, 2), Price.of("0.5", None, None)).parts["rows"].noise
     assert isinstance(noise, Added)
-    assert noise.law == DiscreteLaplace(Fraction(12))
+    assert noise.noising.law == DiscreteLaplace(Fraction(12))
     assert noise.event == dp.Laplace(sensitivity=6, epsilon="0.5", adjacency=dp.Person("u").adjacency).event_for(1)
 
 

@@ -99,7 +99,7 @@ def unsaid(x: list[float]) -> int:
 
 def narrow(x: list[float]) -> Any:
     """Noise that is 10 % narrower than its event says."""
-    noising = ONE._integers
+    noising = ONE.for_integers
     assert noising is not None
     law, value = DiscreteLaplace("0.9"), len(x)
     return tape.answered(lambda: value + law.sample(), "added", value, event=noising.event, law=law, grid=None)
@@ -304,7 +304,7 @@ def suppressed(draw: Callable[[], Any]) -> None:
 
 def unsaid_value(x: list[float]) -> int:
     """Another value gets the noise than the one that is said to."""
-    noising = ONE._integers
+    noising = ONE.for_integers
     assert noising is not None
     terms = {"event": noising.event, "law": noising.law, "grid": None}
     return tape.answered(lambda: len(x) + noising.law.sample(), "added", 0, **terms)

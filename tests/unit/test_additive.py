@@ -57,8 +57,8 @@ def test_other_numbers_live_on_the_grid(value: Any) -> None:
 
 def _continuous(m: Laplace) -> tuple[Fraction, Fraction]:
     """The scale and the sensitivity that stand in the event of real numbers: with rounding, on no lattice."""
-    steps = m._reals.grid.l1_steps(2, 2)  # type: ignore[union-attr]
-    rounded = (steps + steps % 2) * m._reals.step
+    steps = m.for_reals.grid.l1_steps(2, 2)  # type: ignore[union-attr]
+    rounded = (steps + steps % 2) * m.for_reals.step
     return rounded, rounded
 
 
@@ -99,7 +99,7 @@ def test_a_promise_from_a_budget_is_exact_with_the_rounding(dimension: int) -> N
     event = laplace.release(0.1).event
     assert isinstance(event, LaplaceNoise)
     assert event.sensitivity / event.scale == Fraction(7, 10) == laplace.release(0.1).guarantee.stated_epsilon  # type: ignore[attr-defined]
-    assert event.sensitivity >= Fraction(3, 10) + (dimension - 1) * laplace._reals.step
+    assert event.sensitivity >= Fraction(3, 10) + (dimension - 1) * laplace.for_reals.step
     gaussian = Gaussian(sensitivity="0.3", epsilon="0.7", delta="1e-5", dimension=dimension)
     assert 1e-5 * (1 - 1e-9) < gaussian.release(0.1).guarantee.delta("0.7") <= 1e-5
 
@@ -123,11 +123,11 @@ def test_rho_is_kept_exactly_with_the_rounding(sensitivity: str, dimension: int,
     assert m.guarantee == dp.ZCDP(rho)
     assert dp.ZCDP(rho).implies(m.guarantee)
     assert m.release(0.5).guarantee.implies(m.guarantee)
-    square = m._reals.grid.l2_steps(sensitivity, dimension) ** 2  # type: ignore[union-attr]
-    variance = m._reals.law.variance  # type: ignore[attr-defined]
+    square = m.for_reals.grid.l2_steps(sensitivity, dimension) ** 2  # type: ignore[union-attr]
+    variance = m.for_reals.law.variance  # type: ignore[attr-defined]
     assert 1 - Fraction(1, 10**12) < square / (2 * variance) / Fraction(rho) <= 1
-    if m._integers is not None:
-        assert math.floor(Fraction(sensitivity) ** 2) / (2 * m._integers.law.variance) <= Fraction(rho)  # type: ignore[attr-defined]
+    if m.for_integers is not None:
+        assert math.floor(Fraction(sensitivity) ** 2) / (2 * m.for_integers.law.variance) <= Fraction(rho)  # type: ignore[attr-defined]
 
 
 def test_integers_too_coarse_for_a_profile_cost_rho() -> None:
@@ -164,7 +164,7 @@ def test_continuous_laplace_noise_dominates_that_of_a_grid(scale: str, steps: in
 def test_the_noise_on_the_grid_is_wider_by_the_hair_that_its_event_needs() -> None:
     for epsilon in ("0.01", "1", "30"):
         m = Laplace(sensitivity="0.7", epsilon=epsilon)
-        t, distance = m._reals.law.scale, m._reals.grid.l1_steps("0.7")  # type: ignore[attr-defined, union-attr]
+        t, distance = m.for_reals.law.scale, m.for_reals.grid.l1_steps("0.7")  # type: ignore[attr-defined, union-attr]
         assert distance / t + 1 / (4 * t**2) <= Fraction(epsilon)
         assert distance / t > Fraction(epsilon) * (1 - Fraction(1, 10**20))
 
@@ -230,7 +230,7 @@ def test_error_is_the_exact_quantile(m: Any, beta: float) -> None:
     """On the integers: P[|X| > q] ≤ β, and q − 1 misses it. Sums of probabilities, point by point."""
     weight = (lambda x: np.exp(-x / 7)) if isinstance(m, Laplace) else (lambda x: np.exp(-x * x / 98))
     law = masses(weight, 1000)
-    q = int(m._integers.reach(Fraction(repr(beta))))
+    q = int(m.for_integers.reach(Fraction(repr(beta))))
     tails = [float(law[: 1000 - bound].sum() * 2) for bound in (q, q - 1)]
     assert tails[0] <= beta < tails[1]
     assert m.error(beta) >= q
@@ -257,10 +257,10 @@ def test_expected_error_is_the_sum(scale: str) -> None:
     x = np.abs(np.arange(-reach, reach + 1))
     laplace = Laplace(sensitivity=1, scale=scale)
     law = masses(lambda x: np.exp(-x / np.longdouble(scale)), reach)
-    assert laplace._expected(laplace._integers) == pytest.approx(float((law * x).sum()), rel=1e-12)  # type: ignore[arg-type]
+    assert laplace.expected_error_of(laplace.for_integers) == pytest.approx(float((law * x).sum()), rel=1e-12)  # type: ignore[arg-type]
     gaussian = Gaussian(sensitivity=1, sigma=scale)
     law = masses(lambda x: np.exp(-x * x / (2 * np.longdouble(scale) ** 2)), reach)
-    assert gaussian._expected(gaussian._integers) == pytest.approx(float((law * x).sum()), rel=1e-9)  # type: ignore[arg-type]
+    assert gaussian.expected_error_of(gaussian.for_integers) == pytest.approx(float((law * x).sum()), rel=1e-9)  # type: ignore[arg-type]
 
 
 def test_an_interval_of_a_huge_float_allows_for_how_it_is_shown() -> None:
@@ -276,7 +276,7 @@ def test_an_interval_of_a_huge_float_allows_for_how_it_is_shown() -> None:
 def test_an_interval_near_the_ends_of_64_bits_does_not_wrap(m: Any) -> None:
     ends = [2**63 - 1, -(2**63), 0]
     low, high = Release(np.array(ends), m.event, m.guarantee, m).interval(0.95)
-    reach = int(m._integers.reach(Fraction(1, 20)))
+    reach = int(m.for_integers.reach(Fraction(1, 20)))
     assert reach > 0
     assert [int(x) for x in low] == [end - reach for end in ends]
     assert [int(x) for x in high] == [end + reach for end in ends]
@@ -415,7 +415,7 @@ def test_staircase_noise_is_never_worse_than_laplace_noise(epsilon: str) -> None
 
 @pytest.mark.parametrize(("sensitivity", "epsilon"), [(7, "1"), (1, "2"), (12, "0.3")])
 def test_staircase_noise_that_is_drawn_costs_epsilon(sensitivity: int, epsilon: str) -> None:
-    noising = Staircase(sensitivity=sensitivity, epsilon=epsilon)._integers
+    noising = Staircase(sensitivity=sensitivity, epsilon=epsilon).for_integers
     assert noising is not None
     heights = [float(noising.law.pmf(x)) for x in range(-60, 61)]
     ratios = [heights[x] / heights[x + move] for move in range(1, sensitivity + 1) for x in range(len(heights) - move)]

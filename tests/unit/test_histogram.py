@@ -60,7 +60,7 @@ def test_every_known_bin_gets_integer_noise() -> None:
 
 def law_of(histogram: Histogram) -> Masses:
     """The noise, from its parameter alone."""
-    law: Any = histogram.mechanism._integers.law  # type: ignore[union-attr]
+    law: Any = histogram.mechanism.for_integers.law  # type: ignore[union-attr]
     if histogram.noise == "laplace":
         return masses(lambda x: np.exp(-x / np.longdouble(float(law.scale))), 200)
     return masses(lambda x: np.exp(-x * x / (2 * np.longdouble(float(law.variance)))), 200)

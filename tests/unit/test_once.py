@@ -59,5 +59,5 @@ def test_equal_instances_share_and_others_do_not() -> None:
 )
 def test_mechanisms_share_calibrations_only_if_they_are_equal(other: dp.Laplace) -> None:
     one = dp.Laplace(sensitivity=1, epsilon=1)
-    assert one._reals is dp.Laplace(sensitivity="1", epsilon=1.0)._reals
-    assert one._reals is not other._reals
+    assert one.for_reals is dp.Laplace(sensitivity="1", epsilon=1.0).for_reals
+    assert one.for_reals is not other.for_reals

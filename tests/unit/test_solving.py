@@ -24,8 +24,8 @@ def drawn_law(noise: str, queries: int, epsilon: Fraction, delta: Fraction) -> A
     if noise == "laplace":
         return DiscreteLaplace(Fraction(queries) / epsilon)
     made = Gaussian(sensitivity_squared=queries, epsilon=epsilon, delta=delta, dimension=queries)
-    assert made._integers is not None
-    return made._integers.law
+    assert made.for_integers is not None
+    return made.for_integers.law
 
 
 def chance(noise: str, queries: int, epsilon: Fraction, delta: Fraction, within: float) -> float:

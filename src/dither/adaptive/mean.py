@@ -115,8 +115,8 @@ class QueryMean(Mechanism):
         """What one answer costs."""
         if self.noise is None:
             return ApproxDP(0, 1, adjacency=self.adjacency)
-        assert self.noise._integers is not None
-        return self.noise._integers.guarantee
+        assert self.noise.for_integers is not None
+        return self.noise.for_integers.guarantee
 
     @once
     def event(self) -> Event:
@@ -160,7 +160,7 @@ class QueryMean(Mechanism):
     @property
     def expected_error(self) -> float:
         """E|answer − mean over the sample|, rounded up; cutting to [0, 1] makes it smaller."""
-        noise = Fraction(0) if self.noise is None else Fraction(self.noise._expected(self.noise._integers))  # type: ignore[arg-type]
+        noise = Fraction(0) if self.noise is None else Fraction(self.noise.expected_error_of(self.noise.for_integers))  # type: ignore[arg-type]
         return exactly_above(noise / _parts(self.rows) + ROUNDING)
 
     def _error(self, beta: Fraction) -> float:
@@ -169,8 +169,8 @@ class QueryMean(Mechanism):
     def _reach(self, miss: Fraction) -> Fraction:
         if self.noise is None:
             return ROUNDING
-        assert self.noise._integers is not None
-        return self.noise._integers.reach(miss) / _parts(self.rows) + ROUNDING
+        assert self.noise.for_integers is not None
+        return self.noise.for_integers.reach(miss) / _parts(self.rows) + ROUNDING
 
     def _interval(self, value: float, level: Fraction) -> Interval:
         return within_unit(Fraction(value), self._reach(1 - level))

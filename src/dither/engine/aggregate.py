@@ -97,6 +97,15 @@ class Aggregate(ABC):
         return 1
 
     @property
+    def is_about_population(self) -> bool:
+        """Whether `sampling_error` is known, so that an interval can hold the value of the population."""
+        return False
+
+    def sampling_error(self, parts: Mapping[str, Noisy], miss: float) -> Floats:
+        """How far the value of the rows is from that of the population, except with probability `miss`."""
+        raise ParameterError("population=True is about means. Ask for other columns in another release.")
+
+    @property
     def depends_on_size(self) -> bool:
         """Whether the error is smaller in larger groups."""
         return False

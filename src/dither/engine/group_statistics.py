@@ -22,7 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -33,9 +33,7 @@ from dither.engine.groups import ROOM, Groups, Wholes, counted
 from dither.errors import ParameterError
 from dither.events import Event, GaussianNoise, LaplaceNoise
 from dither.mechanisms import Exponential, Gaussian, Laplace
-from dither.noise import DiscreteGaussian, DiscreteLaplace, add_integers
-from dither.noise.law import SymmetricLaw
-from dither.noise.tape import answered
+from dither.mechanisms.additive import Noising
 from dither.tables import BoundedTable, ExactAggregate, Expression, Measure, filtered
 from dither.unit import Neighbour
 
@@ -51,6 +49,7 @@ __all__ = [
 ]
 
 _SCALES = 64
+_SELDOM = Fraction(1, 20)
 _ROOT_BITS = 64
 
 
@@ -66,11 +65,51 @@ class Noise(ABC):
     def draw(self, exact: Any) -> pa.Array:
         """One entry for each group."""
 
+    @property
+    @abstractmethod
+    def size(self) -> float:
+        """How large it is, for comparing two kinds of noise for one need."""
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether an interval follows from the noise alone: it is added, not used to choose."""
+        return False
+
+    def reach(self, miss: Fraction) -> int:
+        """The smallest bound on |noise| that one number passes with probability `miss` at most; 0 if none is added."""
+        return 0
+
+    def sized(self, unit: Fraction) -> tuple[str, float] | None:
+        """Its law with what measures its size, and the size in this unit; None where nothing is added."""
+        return None
+
+    def selection_error(self, miss: Fraction) -> str:
+        """How far what was chosen is from the best choice, in words, except with probability `miss`."""
+        return ""
+
 
 class Need(ABC):
     """Something that must be known of each group."""
 
     __slots__ = ()
+
+    is_found: ClassVar[bool] = False
+    """Whether values are found in the data, which costs δ."""
+
+    @property
+    def unit(self) -> Fraction | None:
+        """What one step is in the unit of the column; None where noise is told in counts, or is a choice."""
+        return None
+
+    @property
+    def word(self) -> str:
+        """What it is called beside other needs of one aggregate."""
+        return ""
+
+    @property
+    def step(self) -> int:
+        """By how much one row moves it at most."""
+        return 1
 
     @abstractmethod
     def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Noise:
@@ -79,6 +118,10 @@ class Need(ABC):
     @abstractmethod
     def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Noise:
         """Noise that costs ρ of zero-concentrated privacy."""
+
+    def approximate(self, neighbour: Neighbour, epsilon: Fraction, delta: Fraction) -> Noise:
+        """Noise that costs (ε, δ): δ is for what is found in the data, and others leave it."""
+        return self.pure(neighbour, epsilon)
 
     @abstractmethod
     def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
@@ -93,68 +136,82 @@ class Need(ABC):
 class Added(Noise):
     """Noise added to whole numbers: one for each group, or `width` of them."""
 
-    noise: LaplaceNoise | GaussianNoise
-    law: SymmetricLaw
+    noising: Noising
+    """The part of an additive mechanism that is for integers."""
     width: int = 0
 
     @property
     def event(self) -> Event:
-        """The noise; `law` is what it says, on the whole numbers."""
-        return self.noise
+        """What is said of the noise on whole numbers."""
+        return self.noising.event
 
     @classmethod
     def laplace(cls, sensitivity: int, epsilon: Fraction, adjacency: Adjacency, width: int = 0) -> Added:
         """Laplace noise on whole numbers of this ℓ₁ sensitivity."""
-        event = Laplace(sensitivity=sensitivity, epsilon=epsilon, adjacency=adjacency).event_for(1)
-        assert isinstance(event, LaplaceNoise)
-        return cls(event, DiscreteLaplace(event.scale), width)._with_room()
+        return cls._of(Laplace(sensitivity=sensitivity, epsilon=epsilon, adjacency=adjacency), width)
 
     @classmethod
     def gaussian(cls, square: int, moves: int, rho: Fraction, adjacency: Adjacency, width: int = 0) -> Added:
         """Gaussian noise on whole numbers of squared ℓ₂ sensitivity `square`, of which `moves` may move at once."""
-        noise = Gaussian(sensitivity_squared=square, rho=rho, dimension=moves, adjacency=adjacency)
-        event = noise.event_for(1)
-        assert isinstance(event, GaussianNoise)
-        return cls(event, DiscreteGaussian(event.variance), width)._with_room()
+        return cls._of(Gaussian(sensitivity_squared=square, rho=rho, dimension=moves, adjacency=adjacency), width)
 
-    def _with_room(self) -> Added:
+    @classmethod
+    def _of(cls, mechanism: Laplace | Gaussian, width: int) -> Added:
         """Both laws pass 64 scales with a probability below e^-63: then the answer is clipped, and still private."""
-        square = self.noise.scale**2 if isinstance(self.noise, LaplaceNoise) else self.noise.variance
-        if square * _SCALES**2 >= ROOM**2:
+        noising = mechanism.for_integers
+        assert noising is not None  # the sensitivity is a whole number
+        made = cls(noising, width)
+        if made._square * _SCALES**2 >= ROOM**2:
             raise ParameterError("noise for this price would pass 2^62. Pay more, or bound the contributions tighter.")
-        return self
+        return made
 
     def draw(self, exact: Wholes) -> pa.Array:
         """Clipping to ±2^62 before and after cannot raise the sensitivity, and keeps the sum inside 64 bits."""
-        clipped = np.clip(exact, -ROOM, ROOM)
-        drawn = answered(
-            lambda: add_integers(clipped, self.law), "added", clipped, event=self.noise, law=self.law, grid=None
-        )
-        noisy = np.clip(drawn, -2 * ROOM, 2 * ROOM - 1)
+        noisy = np.clip(self.noising.add(np.clip(exact, -ROOM, ROOM)), -2 * ROOM, 2 * ROOM - 1)
         flat = pa.array(noisy.astype(np.int64, copy=False).ravel())
         return pa.FixedSizeListArray.from_arrays(flat, self.width) if self.width else flat
 
+    @property
+    def size(self) -> float:
+        return float(self.reach(_SELDOM))
+
+    @property
+    def has_interval(self) -> bool:
+        return True
+
     def reach(self, miss: Fraction) -> int:
-        """The smallest bound on |noise| that one number passes with probability `miss` at most."""
-        return int(self.law.quantile(1 - miss / 2))
+        return int(self.noising.reach(miss))
+
+    @property
+    def _is_laplace(self) -> bool:
+        return isinstance(self.event, LaplaceNoise)
+
+    @property
+    def _square(self) -> Fraction:
+        """The square of the scale, or the variance."""
+        event = self.event
+        assert isinstance(event, LaplaceNoise | GaussianNoise)
+        return event.scale**2 if isinstance(event, LaplaceNoise) else event.variance
 
     @property
     def variance(self) -> float:
         """Of one number: σ², or about 2b² for Laplace noise of scale b. For weights, not for bounds."""
-        return float(2 * self.noise.scale**2 if isinstance(self.noise, LaplaceNoise) else self.noise.variance)
+        return float(self._square * (2 if self._is_laplace else 1))
+
+    def sized(self, unit: Fraction) -> tuple[str, float]:
+        return self._kind, self._scale * float(unit)
 
     @property
-    def kind(self) -> str:
-        """Its law, and what measures its size."""
-        return "Laplace, scale" if isinstance(self.noise, LaplaceNoise) else "Gaussian, sigma"
+    def _kind(self) -> str:
+        return "Laplace, scale" if self._is_laplace else "Gaussian, sigma"
 
     @property
-    def size(self) -> float:
+    def _scale(self) -> float:
         """The scale, or the standard deviation, for people."""
-        return float(self.noise.scale) if isinstance(self.noise, LaplaceNoise) else math.sqrt(self.noise.variance)
+        return math.sqrt(self._square)
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.size:,.4g}"
+        return f"{self._kind} {self._scale:,.4g}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,6 +219,18 @@ class Whole(Need):
     """A measure of the bounded table."""
 
     measure: Measure
+
+    @property
+    def unit(self) -> Fraction:
+        return self.measure.unit
+
+    @property
+    def word(self) -> str:
+        return self.measure.word
+
+    @property
+    def step(self) -> int:
+        return self.measure.most(1)
 
     def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Added:
         most = self.measure.most(neighbour.rows)

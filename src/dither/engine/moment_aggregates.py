@@ -100,6 +100,10 @@ class Mean(OfColumn):
         value, low, high = (_placed(self.lattice, way) for way in _ratio(total, number, self.lattice.width))
         return Answer(value, low, high)
 
+    @property
+    def is_about_population(self) -> bool:
+        return True
+
     def sampling_error(self, parts: Mapping[str, Noisy], miss: float) -> Floats:
         """(high − low)·√(ln(2/miss)/2n) for the smallest plausible n (Hoeffding 1963, Theorem 2).
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from dither.engine.group_statistics import Need, Noise, Tally, one_selection, se
 from dither.engine.groups import Groups, Wholes, counted
 from dither.errors import ParameterError
 from dither.events import Event, Repeated
+from dither.exact import rounded
 from dither.mechanisms import Histogram, TopK
 from dither.noise.tape import answered, each
 from dither.tables import BoundedTable, ExactAggregate, Expression, People
@@ -75,6 +77,13 @@ class BestNoise(Noise):
         winners = np.array([mechanism.release(scores).value for scores in each(exact)], dtype=np.int64).ravel()
         return pa.FixedSizeListArray.from_arrays(self.need.values.take(pa.array(winners)), self.need.number)
 
+    @property
+    def size(self) -> float:
+        return 1 / float(self.epsilon)
+
+    def selection_error(self, miss: Fraction) -> str:
+        return f"{rounded(self.mechanism.error(miss), 4)} rows below the best"
+
     def __str__(self) -> str:
         return f"exponential mechanism, epsilon {float(self.epsilon):.4g}"
 
@@ -82,6 +91,8 @@ class BestNoise(Noise):
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundValues(Need):
     """The `number` most common values that enough people have."""
+
+    is_found: ClassVar[bool] = True
 
     of: Expression
     number: int
@@ -159,6 +170,10 @@ class FoundNoise(Noise):
         # Equal noisy counts by the values themselves: the order of the engine would show.
         pairs = sorted((-int(noisy[at]), values[at].as_py()) for at in enough)
         return [(-negative, value) for negative, value in pairs]
+
+    @property
+    def size(self) -> float:
+        return float(self.histogram.threshold or 0)
 
     def __str__(self) -> str:
         return f"discovery, from {self.histogram.threshold} people on"

@@ -1,13 +1,13 @@
 """Exact groups in, noisy groups out.
 
-The result has the keys and one column for each part, under its number: everything else is made of that. Where groups
+The result has the keys and one column for each part (`Plan.columns`): everything else is made of that. Where groups
 are public, all of them are there. Where they are found, batches of the main question are noised as they come and only
 groups with enough people are kept; what else is asked is asked of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,24 +20,17 @@ from dither.engine.plan import Plan
 from dither.noise.tape import answered, at_once
 from dither.tables import BoundedTable, ExactAggregate
 
-__all__ = ["Drawing", "part_column", "questions"]
+__all__ = ["Drawing", "questions"]
 
 
-def part_column(index: int) -> str:
-    """The column of a part."""
-    return f"dither noisy {index}"
+def questions(needs: Mapping[str, Need], table: BoundedTable, fresh_salt: Callable[[], int]) -> list[ExactAggregate]:
+    """One for all measures, if there are any, and one for each other need; each has a salt of its own.
 
-
-def questions(needs: Iterable[Need], table: BoundedTable, fresh_salt: Callable[[], int]) -> list[ExactAggregate]:
-    """One for all measures, if there are any, and one for each other need; each has a salt of its own."""
-    measures, others = {}, []
-    for at, need in enumerate(needs):
-        if isinstance(need, Whole):
-            measures[part_column(at)] = need.measure
-        else:
-            others.append(need)
+    The needs come by the column that their numbers are to stand in.
+    """
+    measures = {column: need.measure for column, need in needs.items() if isinstance(need, Whole)}
     pooled = [table.totals(measures, fresh_salt())] if measures else []
-    return pooled + [need.ask(table, fresh_salt()) for need in others]
+    return pooled + [need.ask(table, fresh_salt()) for need in needs.values() if not isinstance(need, Whole)]
 
 
 @dataclass(frozen=True)
@@ -50,10 +43,6 @@ class Drawing:
     """The groups, where they are public."""
 
     @property
-    def _names(self) -> dict[str, str]:
-        return {key: part_column(index) for index, key in enumerate(self.plan.parts)}
-
-    @property
     def _wholes(self) -> list[str]:
         """The parts that one question answers together."""
         return [key for key, part in self.plan.parts.items() if isinstance(part.need, Whole)]
@@ -64,7 +53,8 @@ class Drawing:
 
     def questions(self, table: BoundedTable, fresh_salt: Callable[[], int]) -> list[ExactAggregate]:
         """What is asked of the engine."""
-        return questions([part.need for part in self.plan.parts.values()], table, fresh_salt)
+        columns = self.plan.columns
+        return questions({columns[key]: part.need for key, part in self.plan.parts.items()}, table, fresh_salt)
 
     def draw(self, answers: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
         """The noisy parts of each group."""
@@ -78,8 +68,8 @@ class Drawing:
             table = _table(groups.keys, columns)
         for key, batches in zip(self._others, rest, strict=True):
             part = self.plan.parts[key]
-            table = _table(table, {self._names[key]: part.noise.draw(part.need.collect(batches, groups))})
-        return table.select([*self.keys, *self._names.values()])
+            table = _table(table, {self.plan.columns[key]: part.noise.draw(part.need.collect(batches, groups))})
+        return table.select([*self.keys, *self.plan.columns.values()])
 
     def _found(self, batches: Iterable[pa.RecordBatch]) -> pa.Table:
         """Groups with enough people. Every group of a batch gets noise before any is left out."""
@@ -89,8 +79,8 @@ class Drawing:
             "groups",
             found,
             keys=tuple(self.keys),
-            people=self._names[PEOPLE],
-            noises={self._names[key]: self.plan.parts[key].noise for key in self._wholes},
+            people=self.plan.columns[PEOPLE],
+            noises={self.plan.columns[key]: self.plan.parts[key].noise for key in self._wholes},
             histogram=self.plan.discovery,
         )
         # In the order of the keys: that of the engine may depend on groups that are not shown.
@@ -98,22 +88,21 @@ class Drawing:
 
     def _shown(self, batch: pa.RecordBatch) -> pa.Table:
         assert self.plan.discovery is not None
-        noisy = {self._names[key]: self._noised(key, batch) for key in self._wholes}
+        noisy = {self.plan.columns[key]: self._noised(key, batch) for key in self._wholes}
         table = _table(pa.Table.from_batches([batch]).select(list(self.keys)), noisy)
-        return table.filter(np.asarray(noisy[self._names[PEOPLE]]) >= self.plan.discovery.threshold)
+        return table.filter(np.asarray(noisy[self.plan.columns[PEOPLE]]) >= self.plan.discovery.threshold)
 
     def _noised(self, key: str, batch: pa.RecordBatch) -> pa.Array:
-        return self.plan.parts[key].noise.draw(counted(batch.column(self._names[key])))
+        return self.plan.parts[key].noise.draw(counted(batch.column(self.plan.columns[key])))
 
     def _known(self, groups: Groups, batches: Iterable[pa.RecordBatch]) -> dict[str, pa.Array]:
         """Public groups: those that the engine does not know are 0."""
-        exact = {name: np.zeros(len(groups), dtype=np.int64) for name in (self._names[key] for key in self._wholes)}
+        columns = self.plan.columns
+        exact = {key: np.zeros(len(groups), dtype=np.int64) for key in self._wholes}
         for places, batch in groups.found(batches):
-            for name, values in exact.items():
-                values[places] = counted(batch.column(name))
-        return {
-            name: self.plan.parts[key].noise.draw(exact[name]) for key, name in self._names.items() if name in exact
-        }
+            for key, values in exact.items():
+                values[places] = counted(batch.column(columns[key]))
+        return {columns[key]: self.plan.parts[key].noise.draw(values) for key, values in exact.items()}
 
 
 def _table(keys: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:

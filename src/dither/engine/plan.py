@@ -8,7 +8,7 @@ and then everything else is pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -17,11 +17,8 @@ import numpy as np
 
 from dither.accounting import compose
 from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Noisy
-from dither.engine.group_statistics import Added, Need, Noise, Whole
-from dither.engine.moment_aggregates import Mean
-from dither.engine.most_common import BestNoise, FoundValues
+from dither.engine.group_statistics import Need, Noise, Whole
 from dither.engine.price import Price, Terms
-from dither.engine.quantiles import RankNoise
 from dither.errors import ParameterError
 from dither.events import Composed, Event
 from dither.exact import Number, check, in_words, rational, rounded
@@ -33,7 +30,7 @@ from dither.tables import People
 from dither.unit import Neighbour
 from dither.views import views
 
-__all__ = ["Part", "Plan", "planned"]
+__all__ = ["Part", "Plan", "noisy_columns", "planned"]
 
 _TRIES = 10
 _STEPS = 4
@@ -42,6 +39,14 @@ _DIGITS = 4
 _NO_DELTA = (
     "groups and values that are found in the data need delta=..., or make them public: keys=[...], candidates=[...]."
 )
+
+
+def noisy_columns(needs: Iterable[str]) -> dict[str, str]:
+    """The column in which the numbers of each need stand, by the key of the need.
+
+    They are numbered, as keys may be longer than the names that an engine takes.
+    """
+    return {key: f"dither noisy {at}" for at, key in enumerate(needs)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,11 @@ class Plan:
     """Whether intervals are to hold the value of the population that the rows were drawn from."""
 
     @property
+    def columns(self) -> dict[str, str]:
+        """The column of each part in the table of noisy numbers."""
+        return noisy_columns(self.parts)
+
+    @property
     def event(self) -> Event:
         """All noise of the release, in one sentence."""
         events = [part.noise.event for name, part in self.parts.items() if self.discovery is None or name != PEOPLE]
@@ -82,17 +92,13 @@ class Plan:
         For a population half of that is for the noise, half for the sampling.
         """
         miss = (1 - level) / (2 if self.population else 1)
-        noisy = {key: Noisy(values[key], self._reach(key, miss / len(aggregate.needs))) for key in aggregate.needs}
+        each = miss / len(aggregate.needs)
+        noisy = {key: Noisy(values[key], self.parts[key].noise.reach(each)) for key in aggregate.needs}
         answer = aggregate.answer(noisy)
         if not self.population:
             return answer
-        assert isinstance(aggregate, Mean)
         error = aggregate.sampling_error(noisy, float(miss))
         return Answer(answer.value, answer.low - error, answer.high + error)
-
-    def _reach(self, key: str, miss: Fraction) -> int:
-        noise = self.parts[key].noise
-        return noise.reach(miss) if isinstance(noise, Added) else 0
 
     def error(self, name: str, rows: int | None = None) -> float | None:
         """Half the width of the interval of a column in a group of so many rows; None if it has no such interval.
@@ -103,7 +109,7 @@ class Plan:
         aggregate = self.aggregates.get(name)
         if aggregate is None:
             raise ParameterError(f"the plan has no column {name!r}. Its columns: {', '.join(self.aggregates)}.")
-        if not all(isinstance(self.parts[key].noise, Added) for key in aggregate.needs):
+        if not all(self.parts[key].noise.has_interval for key in aggregate.needs):
             return None
         if rows is None:
             if aggregate.depends_on_size:
@@ -149,11 +155,11 @@ class Plan:
         sizes: dict[str, list[str]] = {}
         for key in aggregate.needs:
             part = self.parts[key]
-            if not isinstance(part.noise, Added) or not isinstance(part.need, Whole):
+            sized = None if part.need.unit is None else part.noise.sized(part.need.unit)
+            if sized is None:
                 return str(part.noise)  # of counts, or of a choice; they stand alone
-            size = rounded(part.noise.size * float(part.need.measure.unit), _DIGITS)
-            called = f"{size} ({part.need.measure.word})" if len(aggregate.needs) > 1 else size
-            sizes.setdefault(part.noise.kind, []).append(called)
+            kind, size = sized[0], rounded(sized[1], _DIGITS)
+            sizes.setdefault(kind, []).append(f"{size} ({part.need.word})" if len(aggregate.needs) > 1 else size)
         return " | ".join(f"{kind} {', '.join(of)}" for kind, of in sizes.items())
 
     def _said_error(self, name: str) -> str:
@@ -161,18 +167,10 @@ class Plan:
         known = [(rows, rounded(error, _DIGITS)) for rows, error in errors if error is not None]
         if not known:
             (key,) = self.aggregates[name].needs
-            return self._chosen_error(self.parts[key].noise)
+            return self.parts[key].noise.selection_error(1 - self.level)
         if not self.aggregates[name].depends_on_size:
             return f"±{known[0][1]}"
         return ", ".join(f"±{error} of {rows:,} rows" for rows, error in known)
-
-    def _chosen_error(self, noise: Noise) -> str:
-        """How far what was chosen is from the best choice."""
-        if isinstance(noise, RankNoise):
-            return f"±{noise.rank_error(1 - self.level):,} rows in rank"
-        if isinstance(noise, BestNoise):
-            return f"{rounded(noise.mechanism.error(1 - self.level), _DIGITS)} rows below the best"
-        return ""
 
 
 def planned(
@@ -200,7 +198,7 @@ def _check_population(aggregates: Mapping[str, Aggregate], neighbour: Neighbour)
     if neighbour.rows > 1:
         raise ParameterError("population=True takes the rows of a group as independent: max_rows_per_group must be 1.")
     for name, aggregate in aggregates.items():
-        if not isinstance(aggregate, Mean):
+        if not aggregate.is_about_population:
             raise ParameterError(
                 f"population=True is about means, and {name!r} is none. Ask for it in another release."
             )
@@ -236,7 +234,7 @@ class _Split:
     @property
     def discoveries(self) -> int:
         """How many things are found in the data."""
-        return self.found + sum(isinstance(need, FoundValues) for need in self.needs.values())
+        return self.found + sum(need.is_found for need in self.needs.values())
 
     def chosen(self, noise: str | None) -> tuple[dict[str, Part], Histogram | None, str]:
         """The parts, what finds the groups, and the kind of noise: the one asked for, or the better one."""
@@ -279,7 +277,7 @@ class _Split:
             if self.found and key == PEOPLE:
                 discovery = self._discovery(epsilon * share, each_delta)
                 parts[key] = Part(need, need.pure(self.neighbour, epsilon * share), share)
-            elif isinstance(need, FoundValues):
+            elif need.is_found:
                 assert each_delta is not None
                 parts[key] = Part(need, need.approximate(self.neighbour, epsilon * share, each_delta), share)
             else:
@@ -323,13 +321,4 @@ class _Split:
 
 def _size(parts: Mapping[str, Part]) -> float:
     """How large the noise is, for comparing two plans of the same needs."""
-    sizes = []
-    for part in parts.values():
-        noise = part.noise
-        if isinstance(noise, Added):
-            sizes.append(
-                noise.reach(Fraction(1, 20)) / (part.need.measure.most(1) if isinstance(part.need, Whole) else 1)
-            )
-        elif isinstance(noise, RankNoise | BestNoise):
-            sizes.append(1 / float(noise.epsilon))
-    return sum(sizes)
+    return sum(part.noise.size / part.need.step for part in parts.values())

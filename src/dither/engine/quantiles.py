@@ -280,6 +280,13 @@ class RankNoise(Noise):
             scale *= Fraction(quantile_sensitivity(q, ADD_REMOVE), q.denominator)
         return levels * math.ceil(scale * Fraction(math.log(2 * self.need.bins) - math.log(each) + 1e-9))
 
+    @property
+    def size(self) -> float:
+        return 1 / float(self.epsilon)
+
+    def selection_error(self, miss: Fraction) -> str:
+        return f"±{self.rank_error(miss):,} rows in rank"
+
     def __str__(self) -> str:
         return f"exponential mechanism, epsilon {float(self.epsilon):.4g}"
 

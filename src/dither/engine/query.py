@@ -15,7 +15,7 @@ from dither.engine.group_statistics import Need
 from dither.engine.groups import check_values, crossed, fingerprint, public_keys
 from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.noisy_groups import Drawing, questions
-from dither.engine.plan import Plan, planned
+from dither.engine.plan import Plan, noisy_columns, planned
 from dither.engine.price import NoiseKind, Terms
 from dither.engine.question_text import charged_text, in_quotes
 from dither.engine.shortcuts import Shortcuts, Single
@@ -345,7 +345,8 @@ class Question:
         for aggregate in self.aggregates.values():
             self.query._mentions(getattr(aggregate, "of", None))
             needs |= aggregate.needs
-        questions(needs.values(), self._bounded, lambda: 0)
+        columns = noisy_columns(needs)
+        questions({columns[key]: need for key, need in needs.items()}, self._bounded, lambda: 0)
 
     @once
     def _bounded(self) -> BoundedTable:

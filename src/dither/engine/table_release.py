@@ -13,7 +13,6 @@ import pyarrow as pa
 from dither.engine.aggregate import Answer
 from dither.engine.group_statistics import Added
 from dither.engine.moment_aggregates import Count
-from dither.engine.noisy_groups import part_column
 from dither.engine.plan import Plan
 from dither.engine.question_text import question_and_unit
 from dither.errors import MissingPackage, ParameterError
@@ -54,7 +53,7 @@ class TableRelease(Release):
         return replace(made, value=made._table(plan.level))
 
     def _answers(self, level: Fraction) -> dict[str, Answer]:
-        values = {key: _numbers(self.parts.column(part_column(at))) for at, key in enumerate(self.plan.parts)}
+        values = {key: _numbers(self.parts.column(column)) for key, column in self.plan.columns.items()}
         return {name: self.plan.answer(aggregate, values, level) for name, aggregate in self.plan.aggregates.items()}
 
     def _table(self, level: Fraction) -> pa.Table:
@@ -67,7 +66,7 @@ class TableRelease(Release):
 
     @property
     def _keys(self) -> list[str]:
-        hidden = [part_column(at) for at in range(len(self.plan.parts))]
+        hidden = set(self.plan.columns.values())
         return [name for name in self.parts.column_names if name not in hidden]
 
     def interval(self, level: Number = 0.95) -> Interval:

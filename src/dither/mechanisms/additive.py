@@ -70,13 +70,13 @@ class Additive(Mechanism):
 
     @property
     @abstractmethod
-    def _integers(self) -> Noising | None:
-        """What integers get; None where they are refused."""
+    def for_integers(self) -> Noising | None:
+        """The noise that integers get, with its event and guarantee; None where integers are refused."""
 
     @property
     @abstractmethod
-    def _reals(self) -> Noising:
-        """What real numbers get."""
+    def for_reals(self) -> Noising:
+        """The noise that real numbers get, with its event and guarantee."""
 
     @abstractmethod
     def _mean_magnitude(self, law: Any) -> Ball:
@@ -84,7 +84,7 @@ class Additive(Mechanism):
 
     @property
     def _noisings(self) -> tuple[Noising, ...]:
-        return (self._reals,) if self._integers is None else (self._integers, self._reals)
+        return (self.for_reals,) if self.for_integers is None else (self.for_integers, self.for_reals)
 
     def release(self, value: Any) -> Release:
         """Add noise to the exact value.
@@ -111,7 +111,7 @@ class Additive(Mechanism):
             If the array has more coordinates than the noise was calibrated for.
         """
         clean = numeric(value)
-        noising = self._noising(clean)
+        noising = self.noising_for(clean)
         return Release(noising.add(clean), noising.event, noising.guarantee, self)
 
     def event_for(self, value: Any) -> Event:
@@ -129,23 +129,40 @@ class Additive(Mechanism):
         Event
             The event for values of this type.
         """
-        return self._noising(numeric(value)).event
+        return self.noising_for(numeric(value)).event
 
-    def _noising(self, clean: int | float | Fraction | Decimal | NDArray[Any]) -> Noising:
-        if _is_whole(clean):
-            if self._integers is None:
+    def noising_for(self, value: Any) -> Noising:
+        """State the noise that `release(value)` adds; nothing is drawn.
+
+        Parameters
+        ----------
+        value : int, float, Fraction, Decimal or array
+            A checked value (`numeric`); only its type and size matter.
+
+        Returns
+        -------
+        Noising
+            `for_integers` or `for_reals`.
+
+        Raises
+        ------
+        ParameterError
+            If the noise was not made for values of this type or size.
+        """
+        if _is_whole(value):
+            if self.for_integers is None:
                 raise ParameterError(
                     "integers cannot change by less than 1, and the sensitivity is below 1. "
                     "Give the sensitivity of the integers, or release a float."
                 )
-            self._check_integers(_size(clean))
-            return self._integers
-        if _size(clean) > self.dimension:
+            self._check_integers(_size(value))
+            return self.for_integers
+        if _size(value) > self.dimension:
             raise ParameterError(
                 f"the value has more real coordinates than dimension={self.dimension}, and each is rounded at a cost. "
                 "Give their number: dimension=..."
             )
-        return self._reals
+        return self.for_reals
 
     def _check_integers(self, size: int) -> None:
         """Refuse integer arrays of a size that the noise was not made for; by default there is none."""
@@ -153,9 +170,21 @@ class Additive(Mechanism):
     @property
     def expected_error(self) -> float:
         """The mean absolute error of one coordinate, rounded up: the larger one of integers and reals."""
-        return max(self._expected(noising) for noising in self._noisings)
+        return max(self.expected_error_of(noising) for noising in self._noisings)
 
-    def _expected(self, noising: Noising) -> float:
+    def expected_error_of(self, noising: Noising) -> float:
+        """Compute the mean absolute error of one coordinate on one lattice.
+
+        Parameters
+        ----------
+        noising : Noising
+            `for_integers` or `for_reals`.
+
+        Returns
+        -------
+        float
+            The mean absolute error, rounded up.
+        """
         half = Fraction(0) if noising.grid is None else noising.step / 2
         return above(lambda: self._mean_magnitude(noising.law) * ball(noising.step) + ball(half))
 
@@ -192,7 +221,7 @@ class Additive(Mechanism):
     def _interval(self, value: Any, level: Fraction) -> Interval:
         """Noise is symmetric, so the bounds lie at equal distances; a float was rounded when it was shown."""
         whole = _is_whole(value)
-        noising = self._integers if whole and self._integers is not None else self._reals
+        noising = self.for_integers if whole and self.for_integers is not None else self.for_reals
         reach = noising.reach(1 - level)
         if isinstance(value, np.ndarray):
             return _array_interval(value, reach, whole)

@@ -58,7 +58,7 @@ class Discovery:
     @lru_cache(maxsize=256)
     def of(cls, mechanism: Laplace | Gaussian, epsilon: Fraction, delta: Fraction, max_bins: int) -> Discovery:
         """The smallest threshold for this noise and budget: doubled until it is enough, then halved."""
-        noising = mechanism._integers
+        noising = mechanism.for_integers
         assert noising is not None
         square = mechanism.sensitivity_squared if isinstance(mechanism, Gaussian) else mechanism.sensitivity
 

@@ -207,8 +207,8 @@ class Gaussian(Additive):
             return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
         if self.rho is not None:
             return ZCDP(self.rho, adjacency=self.adjacency)
-        if self._integers is None:
-            return self._reals.guarantee
+        if self.for_integers is None:
+            return self.for_reals.guarantee
         return ProfileOf(
             ChoicePair(*(_pair(noising.guarantee) for noising in self._noisings)), adjacency=self.adjacency
         )
@@ -222,8 +222,8 @@ class Gaussian(Additive):
         `event_for(value)` states one of the two.
         """
         integers = self._on_integers
-        if self._integers is not None and integers is not None and integers.is_composed_exactly:
-            return Either(self._integers.event, self._reals.event)
+        if self.for_integers is not None and integers is not None and integers.is_composed_exactly:
+            return Either(self.for_integers.event, self.for_reals.event)
         squares = [noising.mu_squared for noising in self._parts]
         if None in squares:
             return Stated("ZCDP", (self._largest_rho,), self.adjacency)
@@ -246,7 +246,7 @@ class Gaussian(Additive):
         return (self._on_grid,) if self._on_integers is None else (self._on_integers, self._on_grid)
 
     @once
-    def _integers(self) -> Noising | None:
+    def for_integers(self) -> Noising | None:
         if self._on_integers is None:
             return None
         part = self._on_integers
@@ -254,7 +254,7 @@ class Gaussian(Additive):
         return Noising(DiscreteGaussian(part.variance), None, event, part.guarantee(self.adjacency))
 
     @once
-    def _reals(self) -> Noising:
+    def for_reals(self) -> Noising:
         part = self._on_grid
         assert part.mu_squared is not None
         event = self._continuous(part.mu_squared)

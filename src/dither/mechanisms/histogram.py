@@ -192,7 +192,7 @@ class Histogram(Mechanism):
 
     @property
     def _noising(self) -> Noising:
-        found = self.mechanism._integers
+        found = self.mechanism.for_integers
         assert found is not None
         return found
 
@@ -256,7 +256,7 @@ class Histogram(Mechanism):
     @property
     def expected_error(self) -> float:
         """The mean absolute noise on one bin, rounded up. Bins below the threshold are not shown at all."""
-        return self.mechanism._expected(self._noising)
+        return self.mechanism.expected_error_of(self._noising)
 
     def _error(self, beta: Fraction) -> float:
         return exactly_above(self._noising.reach(beta))

@@ -59,8 +59,8 @@ class Laplace(Additive):
     Nissim and Smith 2006; Ghosh, Roughgarden and Sundararajan 2009 on ℤ).
 
     From `epsilon` the guarantee is met exactly: b = ⌊Δ⌋/ε on the integers, which change by whole numbers; on the grid
-    of real numbers, in steps, b = K/ε + 1/(4K) with K = ⌈Δ/step⌉ + d − 1 (see `_reals`). From `scale`, `guarantee` is
-    the larger of ⌊Δ⌋/b and K·step/b.
+    of real numbers, in steps, b = K/ε + 1/(4K) with K = ⌈Δ/step⌉ + d − 1 (see `for_reals`). From `scale`, `guarantee`
+    is the larger of ⌊Δ⌋/b and K·step/b.
 
     Examples
     --------
@@ -119,8 +119,8 @@ class Laplace(Additive):
         # curve, at ε′ = ε(1 − 2j/m). It is convex, so chords between fewer of these points lie higher: m steps
         # dominate every multiple of m. (Δ = 1 on ℤ is randomized response, the worst of all.) m = ⌊Δ⌋, or a divisor
         # if that is large.
-        if self._integers is None:
-            return self._reals.event
+        if self.for_integers is None:
+            return self.for_reals.event
         whole = Fraction(math.floor(self.sensitivity))
         return LaplaceNoise(whole / self._loss, whole, whole / self._common, self.adjacency)
 
@@ -138,7 +138,7 @@ class Laplace(Additive):
         return max(promise.stated_epsilon for promise in promises if isinstance(promise, PureDP))
 
     @shared
-    def _integers(self) -> Noising | None:
+    def for_integers(self) -> Noising | None:
         steps = math.floor(self.sensitivity)
         if not steps:
             return None
@@ -147,7 +147,7 @@ class Laplace(Additive):
         return Noising(DiscreteLaplace(scale), None, event, PureDP(steps / scale, adjacency=self.adjacency))
 
     @shared
-    def _reals(self) -> Noising:
+    def for_reals(self) -> Noising:
         """Noise of scale t on the grid, in steps. Its event is continuous noise, which dominates it.
 
         The best tests are {x ≤ m}: δ(ε) is the largest of 1 − a^{m+1}/(1+a) − e^ε a^{K−m}/(1+a), a = e^{−1/t}. Over all

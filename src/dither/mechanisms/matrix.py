@@ -183,7 +183,7 @@ class MatrixMechanism(Mechanism):
 
     @property
     def _noising(self) -> Noising:
-        found = self.mechanism._integers
+        found = self.mechanism.for_integers
         assert found is not None, "whole numbers move by 1 or more"
         return found
 
@@ -237,7 +237,7 @@ class MatrixMechanism(Mechanism):
         For sums of Laplace noise it is bounded by the root of the mean square.
         """
         if self.noise == "laplace" and self._strategy.is_direct:
-            return self.mechanism._expected(self._noising) * float(self._lengths.mean())
+            return self.mechanism.expected_error_of(self._noising) * float(self._lengths.mean())
         if self.noise == "laplace":
             return math.sqrt(self._variance) * float(self._lengths.mean()) * _OUTWARDS
         one = math.sqrt(2 * self._variance / math.pi) + self._rounding

@@ -181,7 +181,7 @@ class ProposeTestRelease(Mechanism):
             mechanism: Laplace | Gaussian = Laplace(sensitivity=1, epsilon=share, adjacency=self.adjacency)
         else:
             mechanism = Gaussian(sensitivity=1, rho=1 / (2 * share), adjacency=self.adjacency)
-        noising = mechanism._integers
+        noising = mechanism.for_integers
         assert noising is not None, "a distance moves by 1"
         return noising
 
@@ -246,7 +246,7 @@ class ProposeTestRelease(Mechanism):
         answer = exact if isinstance(exact, int | Fraction) else float(exact)
         if not math.isfinite(answer):
             raise NotANumberError("the statistic must be finite. Give data on which it is.")
-        reals = self._answer._reals
+        reals = self._answer.for_reals
         noisy: float = answered(lambda: reals.add(answer), "tested", (distance, answer), mechanism=self)
         return noisy
 
@@ -301,11 +301,11 @@ class ProposeTestRelease(Mechanism):
     @property
     def expected_error(self) -> float:
         """The mean absolute error of the answer, if there is one; rounded up."""
-        return self._answer._expected(self._answer._reals)
+        return self._answer.expected_error_of(self._answer.for_reals)
 
     def _error(self, beta: Fraction) -> float:
         """For the answer, if there is one: its noise does not depend on the test."""
-        return exactly_above(self._answer._reals.reach(beta))
+        return exactly_above(self._answer.for_reals.reach(beta))
 
     def _interval(self, value: Any, level: Fraction) -> Interval:
         """Around an answer, as for the noise alone; everything, where there is none."""

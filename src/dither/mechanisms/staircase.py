@@ -91,12 +91,12 @@ class Staircase(Additive):
         return StaircaseNoise(self.epsilon, worst, self.sensitivity, self.adjacency)
 
     @once
-    def _integers(self) -> Noising | None:
+    def for_integers(self) -> Noising | None:
         steps = math.floor(self.sensitivity)
         return self._noising_of(steps, None) if steps else None
 
     @once
-    def _reals(self) -> Noising:
+    def for_reals(self) -> Noising:
         """The noise is about Δ e^{−ε/2} wide: its grid is made for Δ 2^{−⌈ε⌉}."""
         grid = Grid.for_scale(self.sensitivity / (1 << math.ceil(self.epsilon)))
         return self._noising_of(grid.l1_steps(self.sensitivity), grid)

@@ -280,7 +280,7 @@ def _aggregates(names: Sequence[str], column: str) -> dict[str, Any]:
 
 def _rehearsed(question: Question) -> None:
     """Refuse what a release would refuse before its charge."""
-    for exact in questions_of(needs_of(question.aggregates).values(), question._bounded, lambda: 0):
+    for exact in questions_of(needs_of(question.aggregates), question._bounded, lambda: 0):
         exact._rehearse()
 
 

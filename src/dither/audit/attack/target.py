@@ -106,7 +106,7 @@ def _releases(mechanism: Mechanism) -> Callable[[Any, int], Any]:
     def many(data: Any, runs: int) -> Any:
         if isinstance(mechanism, Additive) and type(mechanism).release is Additive.release:
             clean = numeric(data)
-            noising = mechanism._noising(clean)
+            noising = mechanism.noising_for(clean)
             return noising.add(np.tile(np.asarray(clean), (runs, 1)))
         return [mechanism.release(data).value for _ in range(runs)]
 

@@ -97,7 +97,7 @@ def _planned(queries: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -
     for option in solve(queries, accuracy="0.1", confidence=1 - beta, epsilon=epsilon, delta=delta).options:
         law: Law = DiscreteLaplace(queries / epsilon)
         if option.noise == "gaussian":
-            made = Gaussian(sensitivity_squared=queries, epsilon=epsilon, delta=delta, dimension=queries)._integers
+            made = Gaussian(sensitivity_squared=queries, epsilon=epsilon, delta=delta, dimension=queries).for_integers
             assert made is not None
             law = made.law
         at: dict[str, object] = {"noise": option.noise, "k": queries, "β": beta}

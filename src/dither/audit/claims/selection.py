@@ -84,7 +84,7 @@ def _geometric_instance(epsilon: Fraction, sensitivity: int, alpha: Fraction) ->
     at: dict[str, object] = {"ε": epsilon, "Δ": sensitivity}
     mechanism = Laplace(sensitivity=sensitivity, epsilon=epsilon)
     yield equal("α that the geometric mechanism uses", alpha, mechanism.scale, **at)
-    drawn = mechanism._integers
+    drawn = mechanism.for_integers
     assert drawn is not None
     law = DiscreteLaplace(alpha)
     circle = _circle(_HALF, sensitivity, scale=alpha)
@@ -116,7 +116,7 @@ def _laplace_instance(epsilon: Fraction, sensitivity: int, alpha: Fraction) -> I
             yield at_most("density on a grid of α/t", density(k * step), found, t=t, **at)
             least = density(k * step) * ball(1 - Fraction(1, 12 * t**2))
             yield at_most("least density on a grid of α/t", found, least, t=t, **at)
-    drawn = Laplace(sensitivity=sensitivity, epsilon=epsilon)._reals
+    drawn = Laplace(sensitivity=sensitivity, epsilon=epsilon).for_reals
     for y in (Fraction(0), Fraction(1), Fraction(5, 2)):
         found = drawn.law.pmf(int(y / drawn.step)) / ball(drawn.step)
         yield equal("density on ℝ", density(y), found, y=y, **at)

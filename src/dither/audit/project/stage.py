@@ -29,7 +29,7 @@ from dither.engine import Dataset, Plan, Query, Question, TableRelease
 from dither.engine.group_statistics import Need, Whole
 from dither.engine.groups import Groups
 from dither.engine.most_common import Best, FoundValues
-from dither.engine.noisy_groups import Drawing, part_column
+from dither.engine.noisy_groups import Drawing
 from dither.events import Event
 from dither.guarantees import PureDP
 from dither.ledger import Entry, Ledger
@@ -166,8 +166,8 @@ class Stage:
         for batch in parts.select(keys).combine_chunks().to_batches() if keys else ():
             place = groups.places(batch)
         columns = [
-            _numbers(parts.column(part_column(at)), part.need) * _unit(part.need)
-            for at, part in enumerate(self.plan.parts.values())
+            _numbers(parts.column(self.plan.columns[key]), part.need) * _unit(part.need)
+            for key, part in self.plan.parts.items()
         ]
         if not self.labels:
             self.labels += self._named([each.shape[1] for each in columns])

@@ -212,7 +212,7 @@ def _tested(first: Call, second: Call) -> list[Event]:
     neighbours of each other, so the value moves by no more than the limit between them.
     """
     mechanism = first.terms["mechanism"]
-    reals = mechanism._answer._reals
+    reals = mechanism._answer.for_reals
     (near, left), (far, right) = first.values, second.values
     moved = abs(reals.grid.round(left) - reals.grid.round(right)) * reals.grid.step
     allowed = reals.grid.l1_steps(mechanism.limit) * reals.grid.step
@@ -279,7 +279,9 @@ def _groups(first: Call, second: Call) -> list[Event]:
     events: list[Event] = []
     for at, name in enumerate(names):
         noise = terms["noises"][name]
-        found = added({"event": noise.noise, "law": noise.law, "grid": None}, [move[at] for move in moves], pair)
+        found = added(
+            {"event": noise.event, "law": noise.noising.law, "grid": None}, [move[at] for move in moves], pair
+        )
         if name == people:
             found = [terms["histogram"].event] if found else []
         events += found
