@@ -24,7 +24,7 @@ from typing import Self, TypeVar
 from dither.accounting.dominate import Spending, parts_of_all
 from dither.adjacency import Adjacency, common
 from dither.errors import OverBudget
-from dither.exact import Number, ball, check, in_words, precision, rational, upper
+from dither.exact import Number, ball, check, in_words, precision, rational, set_fields, upper
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP
 from dither.pairs.choice import ChoicePair
 from dither.pairs.lattice import DiscreteGaussianPair
@@ -444,5 +444,4 @@ def _joined(before: BasicOdometer | ZCDPFilter | RenyiFilter, thing: Spending) -
 
 
 def _exact_fields(noun: object, *names: str) -> None:
-    for name in names:
-        object.__setattr__(noun, name, rational(getattr(noun, name), name))
+    set_fields(noun, **{name: rational(getattr(noun, name), name) for name in names})

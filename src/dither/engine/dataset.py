@@ -9,7 +9,7 @@ from typing import Any
 
 from dither.engine.query import Origin, Query
 from dither.errors import LedgerError, ParameterError
-from dither.exact import in_words
+from dither.exact import in_words, set_fields
 from dither.ledger import Account, Failures, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.release import Door
@@ -63,7 +63,7 @@ class Dataset(Query):
             stated = (book.account(opened.identity).budget if budget is None else budget)._under(unit.adjacency)
             book.open_account(opened.identity, stated, parts=opened.parts, failures_allowed=failures_allowed)
             super().__init__(Origin(opened, unit, Door(book, opened.identity)), opened.table)
-            object.__setattr__(self, "_ours", ours.pop_all())
+            set_fields(self, _ours=ours.pop_all())
 
     def close(self) -> None:
         """Close the connections that were opened here: to the ledger, to files, frames and databases named by text.

@@ -11,7 +11,7 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, check_monotone,
 from dither.errors import ParameterError
 from dither.events.leaves import EventBase, GaussianNoise, LaplaceNoise, Leaf, check_count
 from dither.events.rules import check_sampled
-from dither.exact import Number, check, in_words
+from dither.exact import Number, check, in_words, set_fields
 
 __all__ = [
     "MAX_DEPTH",
@@ -266,7 +266,7 @@ class Composed(Composite):
     events: tuple[Event, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "events", tuple(self.events))
+        set_fields(self, events=tuple(self.events))
         if not self.events:
             raise ParameterError("events must not be empty. Give at least one event.")
         self._check_parts()

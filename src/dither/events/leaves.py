@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
 from dither.events.rules import LEAVES, check_adjacency
-from dither.exact import Number, check, in_words, rational
+from dither.exact import Number, check, in_words, rational, set_fields
 
 __all__ = [
     "EventBase",
@@ -42,7 +42,7 @@ class EventBase:
         for name in names:
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, _short(value, name))
+                set_fields(self, **{name: _short(value, name)})
 
     def _one_of(self, name: str, *allowed: str) -> None:
         if getattr(self, name) not in allowed:
@@ -613,7 +613,7 @@ class Stated(EventBase):
         self._one_of("measure", *_MEASURES)
         self._exact()
         values = tuple(_short(value, f"{self.measure} value") for value in self.values)
-        object.__setattr__(self, "values", values)
+        set_fields(self, values=values)
         check.nonnegative(**dict.fromkeys(("smallest value",), min(values, default=Fraction(0))))
         wanted = _MEASURES[self.measure]
         if not values or (len(values) != len(wanted) if self.measure != "RenyiDP" else len(values) % 2):

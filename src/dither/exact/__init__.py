@@ -10,6 +10,7 @@ Nothing in this room knows about privacy. Everything above it relies on three pr
 from dither.exact import check
 from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
+from dither.exact.frozen import set_fields
 from dither.exact.numbers import Number, rational, whole
 from dither.exact.once import once, shared
 from dither.exact.plain import plain, plain_entries
@@ -30,6 +31,7 @@ __all__ = [
     "precision",
     "rational",
     "rounded",
+    "set_fields",
     "shared",
     "uniform_is_below",
     "upper",

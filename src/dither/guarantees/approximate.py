@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Self
 
 from dither.adjacency import Adjacency, checked
-from dither.exact import Ball, Number, ball, check, rational
+from dither.exact import Ball, Number, ball, check, rational, set_fields
 from dither.exact.certified import above, at_most, below, exactly_below, named
 from dither.guarantees.guarantee import Guarantee
 
@@ -133,8 +133,7 @@ class PureDP(_WorstIsKnown):
     def __init__(self, epsilon: Number, *, adjacency: Adjacency | None = None) -> None:
         exact = rational(epsilon, "epsilon")
         check.nonnegative(epsilon=exact)
-        object.__setattr__(self, "stated_epsilon", exact)
-        object.__setattr__(self, "adjacency", checked(adjacency))
+        set_fields(self, stated_epsilon=exact, adjacency=checked(adjacency))
 
     @property
     def _loss(self) -> Fraction:
@@ -198,9 +197,7 @@ class ApproxDP(_WorstIsKnown):
         loss, failure = rational(epsilon, "epsilon"), rational(delta, "delta")
         check.nonnegative(epsilon=loss)
         check.probability(delta=failure)
-        object.__setattr__(self, "stated_epsilon", loss)
-        object.__setattr__(self, "stated_delta", failure)
-        object.__setattr__(self, "adjacency", checked(adjacency))
+        set_fields(self, stated_epsilon=loss, stated_delta=failure, adjacency=checked(adjacency))
 
     @property
     def _loss(self) -> Fraction:
@@ -258,8 +255,7 @@ class TVStable(_WorstIsKnown):
     def __init__(self, tv: Number, *, adjacency: Adjacency | None = None) -> None:
         exact = rational(tv, "tv")
         check.probability(tv=exact)
-        object.__setattr__(self, "stated_tv", exact)
-        object.__setattr__(self, "adjacency", checked(adjacency))
+        set_fields(self, stated_tv=exact, adjacency=checked(adjacency))
 
     @property
     def _failure(self) -> Fraction:

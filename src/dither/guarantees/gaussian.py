@@ -17,7 +17,7 @@ from math import isqrt
 from typing import Self
 
 from dither.adjacency import Adjacency, checked
-from dither.exact import Ball, Number, ball, check, in_words, precision, rational
+from dither.exact import Ball, Number, ball, check, in_words, precision, rational, set_fields
 from dither.exact.certified import (
     above,
     at_most,
@@ -70,8 +70,7 @@ class GaussianDP(Guarantee):
     def __init__(self, mu: Number, *, adjacency: Adjacency | None = None) -> None:
         exact = rational(mu, "mu")
         check.nonnegative(mu=exact)
-        object.__setattr__(self, "mu_squared", exact**2)
-        object.__setattr__(self, "adjacency", checked(adjacency))
+        set_fields(self, mu_squared=exact**2, adjacency=checked(adjacency))
 
     @classmethod
     def from_square(cls, mu_squared: Number, *, adjacency: Adjacency | None = None) -> Self:
@@ -92,7 +91,7 @@ class GaussianDP(Guarantee):
         exact = rational(mu_squared, "mu_squared")
         check.nonnegative(mu_squared=exact)
         made = cls(0, adjacency=adjacency)
-        object.__setattr__(made, "mu_squared", exact)
+        set_fields(made, mu_squared=exact)
         return made
 
     def _profile(self, epsilon: Fraction) -> Ball:

@@ -20,7 +20,7 @@ import numpy as np
 
 from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, Real, ball, check, in_words, rational
+from dither.exact import Ball, Number, Real, ball, check, in_words, rational, set_fields
 from dither.exact.certified import above, at_most, exactly_above, exactly_below
 from dither.guarantees import tangent, testing
 from dither.guarantees.approximate import PureDP
@@ -143,8 +143,7 @@ class ZCDP(_Moments):
     def __init__(self, rho: Number, *, adjacency: Adjacency | None = None) -> None:
         exact = rational(rho, "rho")
         check.nonnegative(rho=exact)
-        object.__setattr__(self, "rho", exact)
-        object.__setattr__(self, "adjacency", checked(adjacency))
+        set_fields(self, rho=exact, adjacency=checked(adjacency))
 
     def _log_moment(self, m: Fraction) -> Ball:
         return ball(m * (m + 1) * self.rho)
@@ -273,9 +272,12 @@ class RenyiDP(_Moments):
             if not order > 1:
                 raise ParameterError(f"each order must be greater than 1, got order={order}.")
         m = np.array([float(order - 1) for order, _ in points])
-        object.__setattr__(self, "points", points)
-        object.__setattr__(self, "_floats", (m, m * np.array([float(value) for _, value in points])))
-        object.__setattr__(self, "adjacency", checked(adjacency))
+        set_fields(
+            self,
+            points=points,
+            _floats=(m, m * np.array([float(value) for _, value in points])),
+            adjacency=checked(adjacency),
+        )
 
     def _divergence(self, order: Fraction) -> Fraction | None:
         """The best bound at `order`: divergences do not fall with the order, so any higher one will do."""

@@ -11,7 +11,7 @@ from typing import Any
 from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Either, Event, GaussianNoise, Stated
-from dither.exact import Ball, Number, ball, check, in_words, once, rational, shared
+from dither.exact import Ball, Number, ball, check, in_words, once, rational, set_fields, shared
 from dither.exact.certified import above, sqrt
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee
 from dither.mechanisms.additive import Additive, Noising, described, exactly_one, failure
@@ -137,14 +137,17 @@ class Gaussian(Additive):
         exact = rational({"epsilon": epsilon, "rho": rho, "sigma": sigma}[way], way)
         check.positive(**{way: exact})
         _check_way(way, delta, calibration)
-        object.__setattr__(self, "sensitivity_squared", square)
-        object.__setattr__(self, "epsilon", exact if way == "epsilon" else None)
-        object.__setattr__(self, "delta", failure(delta, n, allow_large_delta))
-        object.__setattr__(self, "rho", exact if way == "rho" else None)
-        object.__setattr__(self, "calibration", calibration)
-        object.__setattr__(self, "dimension", int(dimension))
-        object.__setattr__(self, "adjacency", checked(adjacency))
-        object.__setattr__(self, "variance", self._nominal(way, exact))
+        set_fields(
+            self,
+            sensitivity_squared=square,
+            epsilon=exact if way == "epsilon" else None,
+            delta=failure(delta, n, allow_large_delta),
+            rho=exact if way == "rho" else None,
+            calibration=calibration,
+            dimension=int(dimension),
+            adjacency=checked(adjacency),
+        )
+        set_fields(self, variance=self._nominal(way, exact))
         if self.sensitivity_squared > _LARGEST_MU_SQUARED * self.variance:
             raise ParameterError(
                 "the noise must be at least a part in 10^7 of the sensitivity: less hides nothing. Give a larger "

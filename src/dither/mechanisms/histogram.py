@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.events import Event, Stated
-from dither.exact import Number, check, once, rational
+from dither.exact import Number, check, once, rational, set_fields
 from dither.exact.certified import exactly_above
 from dither.guarantees import ApproxDP, Guarantee
 from dither.mechanisms.additive import Noising, described, failure, moved, numeric
@@ -109,13 +109,10 @@ class Histogram(Mechanism):
             raise ParameterError(f"noise must be laplace or gaussian, got noise={noise!r}.")
         if not isinstance(adjacency, Adjacency):
             raise ParameterError("adjacency must say who is protected, such as dither.adjacency.REPLACE_ONE.")
-        object.__setattr__(self, "epsilon", rational(epsilon, "epsilon"))
+        set_fields(self, epsilon=rational(epsilon, "epsilon"))
         check.positive(epsilon=self.epsilon)
-        object.__setattr__(self, "bins", _checked_bins(bins))
-        object.__setattr__(self, "noise", noise)
-        object.__setattr__(self, "max_bins", int(max_bins))
-        object.__setattr__(self, "adjacency", adjacency)
-        object.__setattr__(self, "delta", self._checked_delta(delta, n, allow_large_delta))
+        set_fields(self, bins=_checked_bins(bins), noise=noise, max_bins=int(max_bins), adjacency=adjacency)
+        set_fields(self, delta=self._checked_delta(delta, n, allow_large_delta))
         self.event  # noqa: B018  (built now, so that what cannot be kept is refused here)
 
     def _checked_delta(self, delta: Number | None, n: int | None, allow_large: bool) -> Fraction | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dither.adjacency import Adjacency, checked
 from dither.events import Event, LaplaceNoise
-from dither.exact import Ball, Number, ball, check, rational, shared
+from dither.exact import Ball, Number, ball, check, rational, set_fields, shared
 from dither.guarantees import PureDP
 from dither.mechanisms.additive import Additive, Noising, described, exactly_one
 from dither.noise import DiscreteLaplace, Grid
@@ -94,11 +94,14 @@ class Laplace(Additive):
         way = exactly_one("the noise", epsilon=epsilon, scale=scale)
         amount = rational(epsilon if way == "epsilon" else scale, way)
         check.positive(**{way: amount})
-        object.__setattr__(self, "sensitivity", distance)
-        object.__setattr__(self, "epsilon", amount if way == "epsilon" else None)
-        object.__setattr__(self, "scale", distance / amount if way == "epsilon" else amount)
-        object.__setattr__(self, "dimension", int(dimension))
-        object.__setattr__(self, "adjacency", checked(adjacency))
+        set_fields(
+            self,
+            sensitivity=distance,
+            epsilon=amount if way == "epsilon" else None,
+            scale=distance / amount if way == "epsilon" else amount,
+            dimension=int(dimension),
+            adjacency=checked(adjacency),
+        )
         self.event  # noqa: B018  (built now, so that a scale that no lattice holds is refused here)
 
     def __repr__(self) -> str:

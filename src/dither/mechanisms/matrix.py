@@ -17,7 +17,7 @@ from scipy.special import log_ndtr, ndtri
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.events import Event
-from dither.exact import Number, check, once, rational
+from dither.exact import Number, check, once, rational, set_fields
 from dither.exact.certified import exactly_below
 from dither.exact.search import farthest
 from dither.guarantees import Guarantee
@@ -113,15 +113,11 @@ class MatrixMechanism(Mechanism):
         check.positive(epsilon=exact)
         share = failure(delta, None, None)
         is_replaced(adjacency)
-        object.__setattr__(self, "workload", workload)
-        object.__setattr__(self, "epsilon", exact)
-        object.__setattr__(self, "delta", share)
-        object.__setattr__(self, "adjacency", adjacency)
+        set_fields(self, workload=workload, epsilon=exact, delta=share, adjacency=adjacency)
         if strategy == "best":
             best = _predictions(workload, exact, share, adjacency, noise)[0]
             strategy, noise = best.strategy, best.noise
-        object.__setattr__(self, "noise", _noises(share, noise)[-1])
-        object.__setattr__(self, "strategy", strategy)
+        set_fields(self, noise=_noises(share, noise)[-1], strategy=strategy)
         self.event  # noqa: B018  (built now, so that what cannot be kept is refused here)
 
     def __repr__(self) -> str:

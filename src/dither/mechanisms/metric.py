@@ -13,7 +13,7 @@ import numpy as np
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Event, Selection, Stated
-from dither.exact import Ball, Number, ball, check, once, precision, rational
+from dither.exact import Ball, Number, ball, check, once, precision, rational, set_fields
 from dither.exact.certified import above, exactly_above
 from dither.guarantees import Guarantee, PureDP
 from dither.mechanisms.mechanism import Mechanism
@@ -94,15 +94,12 @@ class MetricExponential(Mechanism):
         scale: Number | None = None,
         adjacency: Adjacency | None = None,
     ) -> None:
-        set_ = object.__setattr__
-        set_(self, "points", tuple(points))
+        set_fields(self, points=tuple(points))
         if not 1 <= len(self.points) <= _LARGEST_SPACE or len(set(self.points)) != len(self.points):
             raise ParameterError(f"points must be distinct, from 1 to {_LARGEST_SPACE}; got {len(self.points)} points.")
-        set_(self, "distances", _matrix(self.points, distance))
-        set_(self, "sensitivity", rational(sensitivity, "sensitivity"))
+        set_fields(self, distances=_matrix(self.points, distance), sensitivity=rational(sensitivity, "sensitivity"))
         check.positive(sensitivity=self.sensitivity)
-        set_(self, "scale", calibrated(self.sensitivity, epsilon, scale, factor=self.factor))
-        set_(self, "adjacency", adjacency)
+        set_fields(self, scale=calibrated(self.sensitivity, epsilon, scale, factor=self.factor), adjacency=adjacency)
         Race("gumbel", self.scale)
         _ = self.event
 

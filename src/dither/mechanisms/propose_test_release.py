@@ -11,7 +11,7 @@ from typing import Any
 from dither.adjacency import Adjacency, checked
 from dither.errors import NotANumberError, ParameterError
 from dither.events import GaussianNoise, LaplaceNoise, TestAndRelease
-from dither.exact import Number, check, in_words, once, plain, rational
+from dither.exact import Number, check, in_words, once, plain, rational, set_fields
 from dither.exact.certified import below, exactly_above
 from dither.guarantees import ApproxDP
 from dither.mechanisms.additive import Noising, described, failure
@@ -146,9 +146,7 @@ class ProposeTestRelease(Mechanism):
                 f"got noise={noise!r} and threshold={threshold!r}."
             )
         values = {**exact, "statistic": statistic, "delta": miss, "noise": noise, "threshold": threshold}
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "adjacency", checked(statistic.adjacency))
+        set_fields(self, **values, adjacency=checked(statistic.adjacency))
         if not keeps(self._pair, self.epsilon, self.delta):
             raise ParameterError(
                 f"the {threshold} threshold misses (epsilon, delta) on a lattice at epsilon={self.epsilon}, "

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Event, RandomizedAnswer
-from dither.exact import Ball, Number, ball, check, once, precision, rational
+from dither.exact import Ball, Number, ball, check, once, precision, rational, set_fields
 from dither.exact.certified import at_most, exactly_above, exactly_below
 from dither.exact.search import farthest
 from dither.guarantees import Guarantee
@@ -111,16 +111,15 @@ class RandomizedResponse(Mechanism):
         keep: Number | None = None,
         adjacency: Adjacency | None = None,
     ) -> None:
-        set_ = object.__setattr__
-        set_(self, "answers", tuple(answers))
+        set_fields(self, answers=tuple(answers))
         if len(self.answers) < 2 or len(set(self.answers)) != len(self.answers):
             raise ParameterError(f"answers must be two or more, all different; got {len(self.answers)} answers.")
         if (epsilon is None) == (keep is None):
             raise ParameterError("exactly one of epsilon and keep must be given. Say epsilon=... or keep=...")
-        set_(self, "keep", rational(keep, "keep") if epsilon is None else _keep(len(self.answers), epsilon))
+        set_fields(self, keep=rational(keep, "keep") if epsilon is None else _keep(len(self.answers), epsilon))
         check.between(0, 1, keep=self.keep)
-        set_(self, "adjacency", adjacency)  # which the event checks
-        set_(self, "_budget", None if epsilon is None else rational(epsilon, "epsilon"))
+        # which the event checks
+        set_fields(self, adjacency=adjacency, _budget=None if epsilon is None else rational(epsilon, "epsilon"))
         _ = self.event
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
 from dither.events import Event, Repeated, Selection
-from dither.exact import Ball, Number, ball, check, once, rational
+from dither.exact import Ball, Number, ball, check, once, rational, set_fields
 from dither.exact.certified import above
 from dither.guarantees import Guarantee, PureDP
 from dither.mechanisms.additive import described
@@ -62,14 +62,16 @@ class _Selecting(Mechanism):
         candidates: int | None = None,
         adjacency: Adjacency | None = None,
     ) -> None:
-        set_ = object.__setattr__
-        set_(self, "sensitivity", rational(sensitivity, "sensitivity"))
+        set_fields(self, sensitivity=rational(sensitivity, "sensitivity"))
         check.positive(sensitivity=self.sensitivity)
         check_monotone(monotone, adjacency)
-        set_(self, "monotone", monotone)
-        set_(self, "scale", calibrated(self.sensitivity, epsilon, scale, factor=1 if monotone is True else 2))
-        set_(self, "candidates", candidates)
-        set_(self, "adjacency", adjacency)
+        set_fields(self, monotone=monotone)
+        set_fields(
+            self,
+            scale=calibrated(self.sensitivity, epsilon, scale, factor=1 if monotone is True else 2),
+            candidates=candidates,
+            adjacency=adjacency,
+        )
         Race("gumbel", self.scale)  # refuses what cannot be raced
         _ = self.event  # refuses what no event can state
 
@@ -411,7 +413,7 @@ class NoisyMax(_Selecting):
     ) -> None:
         if noise not in NOISES:
             raise ParameterError(f"noise must be one of {', '.join(NOISES)}; got noise={noise!r}.")
-        object.__setattr__(self, "noise", noise)
+        set_fields(self, noise=noise)
         super().__init__(
             sensitivity=sensitivity,
             epsilon=epsilon,
@@ -492,13 +494,12 @@ class TopK(Mechanism):
         check.positive(epsilon=total)
         if candidates is not None:
             check.count(count, candidates=candidates)
-        object.__setattr__(self, "count", count)
+        set_fields(self, count=count)
         each = NoisyMax(
             sensitivity=sensitivity, epsilon=total / count, noise=noise, monotone=monotone, candidates=candidates,
             adjacency=adjacency,
         )  # fmt: skip
-        object.__setattr__(self, "each", each)
-        object.__setattr__(self, "adjacency", adjacency)
+        set_fields(self, each=each, adjacency=adjacency)
 
     def __repr__(self) -> str:
         noise = self.each.noise if self.each.noise != "gumbel" else None

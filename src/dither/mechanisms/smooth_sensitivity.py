@@ -11,7 +11,7 @@ from typing import Any
 from dither.adjacency import Adjacency, checked
 from dither.errors import NotANumberError, ParameterError
 from dither.events import SmoothNoise
-from dither.exact import Ball, Number, ball, check, in_words, once, plain, precision, rational
+from dither.exact import Ball, Number, ball, check, in_words, once, plain, precision, rational, set_fields
 from dither.exact.certified import above, exactly_above, exactly_below
 from dither.guarantees import ApproxDP, PureDP
 from dither.mechanisms.additive import failure
@@ -115,14 +115,16 @@ class SmoothSensitivity(Mechanism):
             )
         if noise not in _NOISES:
             raise ParameterError(f"noise must be one of {', '.join(_NOISES)}; got {noise!r}.")
-        set_ = object.__setattr__
-        set_(self, "statistic", statistic)
-        set_(self, "epsilon", rational(epsilon, "epsilon"))
-        set_(self, "delta", None if _is_zero(delta) else failure(delta, n, allow_large_delta))
-        set_(self, "noise", noise)
-        set_(self, "exponent", _exponent(noise, exponent))
-        set_(self, "beta", None if beta is None else rational(beta, "beta"))
-        set_(self, "adjacency", checked(statistic.adjacency))
+        set_fields(
+            self,
+            statistic=statistic,
+            epsilon=rational(epsilon, "epsilon"),
+            delta=None if _is_zero(delta) else failure(delta, n, allow_large_delta),
+            noise=noise,
+            exponent=_exponent(noise, exponent),
+            beta=None if beta is None else rational(beta, "beta"),
+            adjacency=checked(statistic.adjacency),
+        )
         check.positive(epsilon=self.epsilon)
         check.at_least(SMALLEST_EPSILON, epsilon=self.epsilon)
         self._check_choices()

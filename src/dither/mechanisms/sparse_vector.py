@@ -14,7 +14,7 @@ import numpy as np
 from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
 from dither.events import Composed, Event, LaplaceNoise, Repeated, SparseVectorRun
-from dither.exact import Ball, Number, ball, check, once, rational
+from dither.exact import Ball, Number, ball, check, once, rational, set_fields
 from dither.exact.certified import above, exactly_above
 from dither.guarantees import Guarantee, PureDP
 from dither.mechanisms.additive import described
@@ -121,8 +121,7 @@ class SparseVector(Mechanism):
             "answer_epsilon": answer,
             "adjacency": adjacency,
         }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
         _ = self.event
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.events import Event, StaircaseNoise
-from dither.exact import Ball, Number, check, once, rational
+from dither.exact import Ball, Number, check, once, rational, set_fields
 from dither.guarantees import PureDP
 from dither.mechanisms.additive import Additive, Noising, described
 from dither.noise import Grid
@@ -59,9 +59,12 @@ class Staircase(Additive):
     adjacency: Adjacency | None
 
     def __init__(self, *, sensitivity: Number, epsilon: Number, adjacency: Adjacency | None = None) -> None:
-        object.__setattr__(self, "sensitivity", rational(sensitivity, "sensitivity"))
-        object.__setattr__(self, "epsilon", rational(epsilon, "epsilon"))
-        object.__setattr__(self, "adjacency", checked(adjacency))
+        set_fields(
+            self,
+            sensitivity=rational(sensitivity, "sensitivity"),
+            epsilon=rational(epsilon, "epsilon"),
+            adjacency=checked(adjacency),
+        )
         check.positive(sensitivity=self.sensitivity, epsilon=self.epsilon)
         if self.epsilon > _LARGEST_EPSILON:
             raise ParameterError(f"epsilon must be at most {_LARGEST_EPSILON}, got epsilon={self.epsilon}.")

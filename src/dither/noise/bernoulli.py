@@ -10,7 +10,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from dither.exact import Ball, Number, ball, check, lower, precision, rational, uniform_is_below, upper
+from dither.exact import Ball, Number, ball, check, lower, precision, rational, set_fields, uniform_is_below, upper
 from dither.noise.entropy import BitSource
 from dither.noise.law import WORKING_BITS, Integers, Law
 
@@ -77,7 +77,7 @@ class Bernoulli(Coin):
     probability: Fraction
 
     def __init__(self, probability: Number) -> None:
-        object.__setattr__(self, "probability", rational(probability, "probability"))
+        set_fields(self, probability=rational(probability, "probability"))
         check.probability(probability=self.probability)
 
     def chance(self) -> Ball:
@@ -92,7 +92,7 @@ class BernoulliExp(Coin):
     exponent: Fraction
 
     def __init__(self, exponent: Number) -> None:
-        object.__setattr__(self, "exponent", rational(exponent, "exponent"))
+        set_fields(self, exponent=rational(exponent, "exponent"))
         check.nonnegative(exponent=self.exponent)
 
     def chance(self) -> Ball:

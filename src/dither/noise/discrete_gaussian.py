@@ -9,7 +9,7 @@ from math import isqrt, sqrt
 from flint import arb_series, ctx
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, check, rational
+from dither.exact import Ball, Number, ball, check, rational, set_fields
 from dither.exact.sums import tail_sum
 from dither.noise.blocks import Floats, exp_minus
 from dither.noise.law import lattice_scale
@@ -37,14 +37,14 @@ class DiscreteGaussian(TwoSidedLaw):
     _inverse_sigma: float = field(repr=False, compare=False)
 
     def __init__(self, variance: Number) -> None:
-        object.__setattr__(self, "variance", rational(variance, "variance"))
+        set_fields(self, variance=rational(variance, "variance"))
         check.positive(variance=self.variance)
         if not _SMALLEST_VARIANCE <= self.variance <= _LARGEST_VARIANCE:
             raise ParameterError(
                 "variance must lie between 2^-100 and 2^1000: σ from 2^-50 to 2^500 lattice steps. "
                 "Use a lattice whose steps are closer to σ."
             )
-        object.__setattr__(self, "_inverse_sigma", 1 / sqrt(self.variance))
+        set_fields(self, _inverse_sigma=1 / sqrt(self.variance))
 
     @classmethod
     def from_sigma(cls, sigma: Number) -> DiscreteGaussian:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dither.exact import Ball, Number, ball
+from dither.exact import Ball, Number, ball, set_fields
 from dither.noise.blocks import Arm, Floats, exp_minus
 from dither.noise.law import lattice_scale
 from dither.noise.rejection import RejectionLaw
@@ -22,8 +22,8 @@ class ExponentialDecay:
     _rate: float = field(repr=False, compare=False)
 
     def __init__(self, scale: Number) -> None:
-        object.__setattr__(self, "scale", lattice_scale(scale))
-        object.__setattr__(self, "_rate", float(1 / self.scale))
+        set_fields(self, scale=lattice_scale(scale))
+        set_fields(self, _rate=float(1 / self.scale))
 
     def weight(self, i: int) -> Ball:
         """g(i) = e^{−i/t}."""

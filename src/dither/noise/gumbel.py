@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball
+from dither.exact import Ball, Number, ball, set_fields
 from dither.noise.bernoulli import BernoulliExp, Coin
 from dither.noise.blocks import Arm, Floats
 from dither.noise.entropy import BitSource
@@ -34,7 +34,7 @@ class Gumbel(RejectionLaw):
     scale: Fraction
 
     def __init__(self, scale: Number) -> None:
-        object.__setattr__(self, "scale", lattice_scale(scale))
+        set_fields(self, scale=lattice_scale(scale))
         if self.scale < _SMALLEST_SCALE:
             raise ParameterError("scale must be at least 2^-100 lattice steps. Use a finer lattice.")
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dither.errors import NotANumberError, ParameterError
-from dither.exact import Number, check, plain, rational, whole
+from dither.exact import Number, check, plain, rational, set_fields, whole
 from dither.noise.law import Integers, Law, integer_array
 
 __all__ = ["Grid", "Values", "add_integers"]
@@ -42,7 +42,7 @@ class Grid:
     exponent: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "exponent", whole(self.exponent, "exponent"))
+        set_fields(self, exponent=whole(self.exponent, "exponent"))
         check.at_least(-_LARGEST_EXPONENT, exponent=self.exponent)
         if self.exponent > _LARGEST_EXPONENT:
             raise ParameterError(f"exponent must be at most {_LARGEST_EXPONENT}, got exponent={self.exponent}.")

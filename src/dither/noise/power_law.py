@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, once, precision, rational
+from dither.exact import Ball, Number, once, precision, rational, set_fields
 from dither.exact.powers import PowerDecay, PowerLawDecay
 from dither.exact.sums import tail_sum
 from dither.noise.blocks import Floats
@@ -113,5 +113,4 @@ class PowerLaw(PowerLawDecay, PowerDecayLaw):
     gamma: Fraction
 
     def __init__(self, scale: Number, gamma: Number) -> None:
-        object.__setattr__(self, "scale", lattice_scale(scale))
-        object.__setattr__(self, "gamma", tail_exponent(gamma, "gamma", least=1))
+        set_fields(self, scale=lattice_scale(scale), gamma=tail_exponent(gamma, "gamma", least=1))

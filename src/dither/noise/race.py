@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dither.errors import NotANumberError, ParameterError
-from dither.exact import Ball, ball, check, once, plain, precision, rational
+from dither.exact import Ball, ball, check, once, plain, precision, rational, set_fields
 from dither.noise import entropy
 from dither.noise.entropy import BitSource
 
@@ -208,7 +208,7 @@ class Race:
     def __post_init__(self) -> None:
         if self.noise not in NOISES:
             raise ParameterError(f"noise must be one of {', '.join(NOISES)}; got noise={self.noise!r}.")
-        object.__setattr__(self, "scale", rational(self.scale, "scale"))
+        set_fields(self, scale=rational(self.scale, "scale"))
         check.positive(scale=self.scale)
         if not _SMALLEST_SCALE <= self.scale <= _LARGEST_SCALE:
             raise ParameterError("scale must lie between 2^-900 and 2^900. Measure the scores in another unit.")

@@ -9,7 +9,7 @@ from operator import index
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, check, is_below, once, precision, rational
+from dither.exact import Ball, Number, ball, check, is_below, once, precision, rational, set_fields
 from dither.exact.search import first_integer
 from dither.noise.bernoulli import Coin
 from dither.noise.entropy import BitSource
@@ -44,9 +44,7 @@ class DiscreteStaircase(SymmetricLaw):
         check.count(sensitivity=sensitivity, step=step)
         if not step <= sensitivity:
             raise ParameterError(f"step must be at most the sensitivity {sensitivity}, got step={step}.")
-        object.__setattr__(self, "sensitivity", index(sensitivity))
-        object.__setattr__(self, "epsilon", rational(epsilon, "epsilon"))
-        object.__setattr__(self, "step", index(step))
+        set_fields(self, sensitivity=index(sensitivity), epsilon=rational(epsilon, "epsilon"), step=index(step))
         check.positive(epsilon=self.epsilon)
         lattice_scale(1 / self.epsilon, "1/epsilon")
 

@@ -11,7 +11,7 @@ import numpy as np
 from flint import ctx
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, ball, check, once, precision, whole
+from dither.exact import Ball, Number, ball, check, once, precision, set_fields, whole
 from dither.noise.blocks import Floats
 from dither.noise.law import lattice_scale
 from dither.noise.power_law import whole_power
@@ -44,8 +44,7 @@ class Steepest(TwoSidedLaw):
     index: int
 
     def __init__(self, scale: Number, index: int) -> None:
-        object.__setattr__(self, "scale", lattice_scale(scale))
-        object.__setattr__(self, "index", whole(index, "index"))
+        set_fields(self, scale=lattice_scale(scale), index=whole(index, "index"))
         check.at_least(2, index=self.index)
         if self.index > LARGEST_INDEX:
             raise ParameterError(f"index must be at most {LARGEST_INDEX}, got index={self.index}. Use DiscreteLaplace.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.exact import Number
+from dither.exact import Number, set_fields
 from dither.exact.powers import StudentTDecay
 from dither.noise.law import lattice_scale
 from dither.noise.power_law import PowerDecayLaw, tail_exponent
@@ -29,5 +29,4 @@ class StudentT(StudentTDecay, PowerDecayLaw):
     degrees: Fraction
 
     def __init__(self, scale: Number, degrees: Number) -> None:
-        object.__setattr__(self, "scale", lattice_scale(scale))
-        object.__setattr__(self, "degrees", tail_exponent(degrees, "degrees", least=0))
+        set_fields(self, scale=lattice_scale(scale), degrees=tail_exponent(degrees, "degrees", least=0))

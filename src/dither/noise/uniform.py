@@ -8,7 +8,7 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from dither.exact import Ball, ball, check
+from dither.exact import Ball, ball, check, set_fields
 from dither.noise.entropy import BitSource
 from dither.noise.law import Integers, Law, integer_array
 
@@ -26,7 +26,8 @@ class UniformBelow(Law):
 
     def __init__(self, bound: SupportsIndex) -> None:
         check.count(bound=bound)
-        object.__setattr__(self, "bound", index(bound))  # a NumPy integer would wrap
+        # a NumPy integer would wrap
+        set_fields(self, bound=index(bound))
 
     def _pmf(self, x: int) -> Ball:
         """P[X = x]."""

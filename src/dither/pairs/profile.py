@@ -12,7 +12,7 @@ import numpy as np
 
 from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
-from dither.exact import Ball, ball
+from dither.exact import Ball, ball, set_fields
 from dither.exact.certified import below
 from dither.guarantees.guarantee import Guarantee
 from dither.pairs.pair import Pair
@@ -51,8 +51,7 @@ class ProfileOf(Guarantee):
     def __init__(self, pair: Pair, *, adjacency: Adjacency | None = None) -> None:
         if not isinstance(pair, Pair):
             raise ParameterError(f"pair must be a pair of distributions, got the type {type(pair).__name__}.")
-        object.__setattr__(self, "pair", pair)
-        object.__setattr__(self, "adjacency", checked(adjacency))
+        set_fields(self, pair=pair, adjacency=checked(adjacency))
 
     def _directions(self) -> tuple[Pair, ...]:
         return (self.pair,) if self.pair.is_symmetric else (self.pair, self.pair.swapped())

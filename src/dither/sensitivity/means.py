@@ -10,7 +10,7 @@ from typing import Any
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
-from dither.exact import Number, rational
+from dither.exact import Number, rational, set_fields
 from dither.sensitivity.added_means import AddRemoveMean
 from dither.sensitivity.records import (
     Bounds,
@@ -40,8 +40,8 @@ class _MeanOfTheMiddle(ABC):
     adjacency: Adjacency = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "trim", _checked_trim(self.trim))
-        object.__setattr__(self, "bounds", _finite_bounds(self.bounds))
+        set_fields(self, trim=_checked_trim(self.trim))
+        set_fields(self, bounds=_finite_bounds(self.bounds))
         of_records(self.adjacency)
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 
 from dither.adjacency import REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
-from dither.exact import Number, check, rational
+from dither.exact import Number, check, rational, set_fields
 from dither.sensitivity.added import AddRemoveRank
 from dither.sensitivity.records import Bounds, checked_bounds, of_records, padded, width_above
 from dither.sensitivity.replaced import ReplacedRun
@@ -43,7 +43,7 @@ class OrderStatistic(ABC):
     adjacency: Adjacency
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", checked_bounds(self.bounds))
+        set_fields(self, bounds=checked_bounds(self.bounds))
         of_records(self.adjacency)
 
     @abstractmethod
@@ -168,7 +168,7 @@ class Quantile(OrderStatistic):
     adjacency: Adjacency = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probability", rational(self.probability, "probability"))
+        set_fields(self, probability=rational(self.probability, "probability"))
         check.probability(probability=self.probability)
         super(Quantile, self).__post_init__()
 
