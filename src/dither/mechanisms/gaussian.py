@@ -250,6 +250,7 @@ class Gaussian(Additive):
 
     @once
     def for_integers(self) -> Noising | None:
+        """The noise that integers get, with its event and guarantee; None if integers are refused."""
         if self._on_integers is None:
             return None
         part = self._on_integers
@@ -258,6 +259,7 @@ class Gaussian(Additive):
 
     @once
     def for_reals(self) -> Noising:
+        """The noise that real numbers get, on a grid, with its event and guarantee."""
         part = self._on_grid
         assert part.mu_squared is not None
         event = self._continuous(part.mu_squared)

@@ -142,6 +142,7 @@ class Laplace(Additive):
 
     @shared
     def for_integers(self) -> Noising | None:
+        """The noise that integers get, with its event and guarantee; None if integers are refused."""
         steps = math.floor(self.sensitivity)
         if not steps:
             return None

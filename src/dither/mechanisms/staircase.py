@@ -95,6 +95,7 @@ class Staircase(Additive):
 
     @once
     def for_integers(self) -> Noising | None:
+        """The noise that integers get, with its event and guarantee; None if integers are refused."""
         steps = math.floor(self.sensitivity)
         return self._noising_of(steps, None) if steps else None
 
