@@ -22,6 +22,7 @@ MOST_SEARCHED: Final = 4
 """How many of them may be known by bounds only, or be one of two things: these take a search each."""
 _REFINED: Final = 32
 _NEARLY: Final = Fraction(101, 100)
+_NEARLY_SEARCHED: Final = Fraction(2)
 
 _Figures = TypeVar("_Figures")
 
@@ -36,30 +37,44 @@ def keeps_pair(event: Event, epsilon: Fraction, delta: Fraction) -> bool:
     """Whether the event certainly is (ε, δ)-DP; False may be a proof that is missing.
 
     Sums of largest losses and of infinite masses hold (claim C3). So does δ(ε) of the composition, which is rounded up:
-    in one pass of bounded work, and, where that comes within a hundredth of δ for few releases, refined.
+    in one pass of bounded work, and, where that comes close to δ for few releases, refined. So does ε(δ) of it, which
+    is rounded up as well: δ(·) falls, so that ε(δ) ≤ ε says δ(ε) ≤ δ(ε(δ)) ≤ δ. The two are found in different ways:
+    for releases that are known by bounds only, ε(δ) may hold where δ(ε) is a few hundredths too large.
     """
     sums = summed(pure_cost, event)
     if sums is not None and sums[0] <= epsilon and sums[1] <= delta:
         return True
     whole = compose([event])
     if not is_in_reach(whole):
-        raise ParameterError(
-            f"{MOST_DIFFERENT} different releases are composed at most, {MOST_SEARCHED} of them known by bounds only "
-            f"(smooth noise, tested releases, one of two), and this event has {len(whole.groups)}. "
-            "State what their largest losses, or their rho, add up to."
-        )
+        raise ParameterError(_out_of_reach(whole))
     found = read_above(whole.upper_delta(epsilon))
-    if found <= delta or found > delta * _NEARLY or len(whole.groups) > _REFINED:
+    nearly = _NEARLY_SEARCHED if _searched(whole) else _NEARLY
+    if found <= delta or found > delta * nearly or len(whole.groups) > _REFINED:
         return found <= delta
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WideBracket)  # however wide, the upper end holds
-        return read_above(whole.delta(epsilon)) <= delta
+        return read_above(whole.delta(epsilon)) <= delta or whole.epsilon(delta) <= epsilon
+
+
+def _out_of_reach(whole: Composition) -> str:
+    most, counted, of = MOST_DIFFERENT, len(whole.groups), ""
+    if counted <= most:
+        of = " that are known by bounds only (smooth noise, tested releases, one of two)"
+        most, counted = MOST_SEARCHED, _searched(whole)
+    return (
+        f"to check a cost, {most} different releases{of} are composed at most, and this event has {counted}; equal "
+        "ones count once. Charge it in parts, or state what the costs of the single releases add up to."
+    )
 
 
 def is_in_reach(whole: Composition) -> bool:
     """Whether there are few enough different releases to compose them for a stranger."""
-    searched = sum(isinstance(group.pair, ChoicePair) or not group.pair.is_exact for group in whole.groups)
-    return len(whole.groups) <= MOST_DIFFERENT and searched <= MOST_SEARCHED
+    return len(whole.groups) <= MOST_DIFFERENT and _searched(whole) <= MOST_SEARCHED
+
+
+def _searched(whole: Composition) -> int:
+    """How many different releases are known by bounds only, or are one of two things."""
+    return sum(isinstance(group.pair, ChoicePair) or not group.pair.is_exact for group in whole.groups)
 
 
 def summed(cost: Callable[[Event], _Figures], event: Event) -> _Figures | None:
