@@ -145,6 +145,19 @@ def test_an_array_of_long_numbers_is_read_as_a_list_of_them() -> None:
     assert np.array_equal(as_rows(long[1:]), [[4, 5]])
 
 
+@pytest.mark.parametrize("number", [2**53 + 2, -(2**60), 2**62 + 2**20, 2**63, -(2**63)])
+@pytest.mark.parametrize("beside", [0.5, -1, 2**63, float("nan"), float("inf"), 1e300, 1j, None, 2**100])
+def test_how_a_long_number_is_read_does_not_depend_on_the_other_answers(number: int, beside: Any) -> None:
+    """NumPy makes floats, or objects, of all answers for one of them: a private mechanism would be called broken."""
+    alone = [x for x in as_rows(np.array([number]))[0].tolist() if not math.isnan(x)]
+    assert len(alone) > 1
+    for batch in ([number, beside], [beside, number]):
+        at = batch.index(number)
+        for found in (as_rows(np.array(batch)), as_rows(np.array([[each, 7] for each in batch]))):
+            row = [x for x in found[at].tolist() if not math.isnan(x)]
+            assert row in (alone, [*alone, 7.0])
+
+
 def test_types_that_are_printed_alike_are_one() -> None:
     for one, other in ((3, np.int64(3)), (3.0, np.float64(3)), (True, np.True_), (2.5, np.float32(2.5))):
         assert _read(one) == _read(other)

@@ -8,10 +8,11 @@ An answer becomes its numbers in order; a list is preceded by its length, and wh
 no answer) becomes the number of its name. Tables, series and what can be gone through once are read as lists, objects
 that say nothing of themselves as their attributes. Missing entries are NaN.
 
-What this would lose is added. A whole number that no float holds is followed by its binary digits, 48 at a time, and a
-longer text by its length, its letters and its words (`texts`). At the end stands a name for how the numbers would be
-printed, 3 or 3.0 or True, and for the order of keys, unless all of it follows from the numbers. (A type of NumPy is
-that of Python which is printed alike; of an array nothing is said, as its type depends on all answers in it.)
+What this would lose is added. A whole number beyond 2^53 is followed by its binary digits, 48 at a time, whether it
+comes as an integer or as a float: in an array it is a float if any other answer is one. A longer text is followed by
+its length, its letters and its words (`texts`). At the end stands a name for how the numbers would be printed, 3 or 3.0
+or True, and for the order of keys, unless all of it follows from the numbers. (A type of NumPy is that of Python which
+is printed alike; of an array nothing is said, as its type depends on all answers in it.)
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def as_rows(answers: Any) -> Rows:
     if is_array and answers.dtype.kind in "biuf" and not _are_long(answers):
         flat: Rows = answers.reshape(len(answers), -1)[:, :_MOST_ENTRIES].astype(np.float64)
         return fitted(flat, max(flat.shape[1], 1))
-    if is_array and (answers.ndim > 1 or answers.dtype.kind in "iu"):
+    if is_array and (answers.ndim > 1 or answers.dtype.kind in "iuf"):
         answers = [tuple(row.ravel()[:_MOST_ENTRIES].tolist()) for row in answers.reshape(len(answers), -1)]
     rows = [_numbers(answer)[:_MOST_ENTRIES] if is_array else _row(answer) for answer in answers]
     width = max((len(row) for row in rows), default=1) or 1
@@ -76,8 +77,12 @@ def fitted(rows: Rows, width: int) -> Rows:
 
 
 def _are_long(numbers: NDArray[Any]) -> bool:
-    """Whether some whole numbers of an array are beyond what a float holds."""
-    return numbers.dtype.kind in "iu" and bool(numbers.size) and max(-int(numbers.min()), int(numbers.max())) > _EXACT
+    """Whether some numbers of an array are whole ones beyond 2^53; all floats of that magnitude are whole."""
+    if numbers.dtype.kind == "b" or not numbers.size:
+        return False
+    if numbers.dtype.kind == "f":
+        return bool((np.isfinite(numbers) & (np.abs(numbers) > _EXACT)).any())
+    return max(-int(numbers.min()), int(numbers.max())) > _EXACT
 
 
 def _row(answer: Any) -> list[float]:
@@ -97,7 +102,8 @@ def _numbers(answer: Any, left_out: list[str] | None = None, depth: int = 0) -> 
         left_out.append(_printed(answer, number))
         return [number, *_digits(answer)]
     if isinstance(answer, Complex):
-        return [_float(part) for part in ((answer.real, answer.imag) if answer.imag != 0 else (answer.real,))]
+        shown = (answer.real, answer.imag) if answer.imag != 0 else (answer.real,)
+        return [number for part in shown for number in (_float(part), *_digits(part))]
     if isinstance(answer, str | bytes):
         # np.str_("a") is "a".
         text = str(answer) if isinstance(answer, str) else bytes(answer)
@@ -145,9 +151,11 @@ def _printed(answer: Any, number: float) -> str:
 
 
 def _digits(answer: Any) -> list[float]:
-    """The binary digits of a whole number that is beyond what a float holds, the lowest 48 first."""
-    if not isinstance(answer, Integral) or abs(whole := int(answer)) <= _EXACT:
+    """The binary digits of a whole number beyond 2^53, the lowest 48 first. They depend on its value alone."""
+    is_whole = isinstance(answer, Integral) or (isinstance(answer, float | np.floating) and np.isfinite(answer))
+    if not is_whole or not abs(answer) > _EXACT:
         return []
+    whole = int(answer)
     limbs = min(-(-whole.bit_length() // _LIMB), _MOST_LIMBS)
     return [float(whole >> _LIMB * limb & (1 << _LIMB) - 1) for limb in range(limbs)]
 
