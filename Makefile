@@ -3,11 +3,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PYTHONS ?= python3.12 python3.13
+QUICK ?= tests/architecture tests/unit tests/engine src
 TOPICS ?= noise accounting mechanisms accuracy groupby adaptive audit
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs claims browser test check bench nightly
+.PHONY: help setup demo docs claims browser test check bench versions nightly
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -50,6 +52,14 @@ check: setup ## formatting, lint, types, import order, then `make test`
 
 bench: setup ## measure ours and the peers side by side, topic by topic
 	@for topic in $(TOPICS); do $(BIN)/python -m bench $$topic || exit 1; done
+
+versions: ## the quick tests on other interpreters, each in a throw-away environment: PYTHONS="python3.12 python3.13"
+	@for python in $(PYTHONS); do \
+		folder=$$(mktemp -d) && $$python -m venv $$folder && \
+		$$folder/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' && \
+		$$folder/bin/python -m pytest -q -m "not nightly and not slow" -p no:cacheprovider $(QUICK) || exit 1; \
+		rm -r $$folder; \
+	done
 
 nightly: setup browser ## the long tests and a wider random search, for NIGHT_HOURS=2; run again, it goes on where it stopped
 	@$(BIN)/python -m tests.nightly
