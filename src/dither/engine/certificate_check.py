@@ -1,6 +1,6 @@
-"""Is a certificate true? Its cost is computed again, and the ledger is asked whether it says the same.
+"""Is a certificate true? Its cost is computed again, and compared with the charge in the ledger.
 
-Without a ledger it is certain that the certificate is well formed, that its parts agree, and that what it says was done
+Without a ledger it is certain that the certificate is well formed, that its parts agree, and that what it records
 costs no more than it states: an upper bound on the cost of the event is at most the stated guarantee, so a promise that
 is too small is never accepted. That it *was* done, for which question and in which account, only the ledger knows.
 Each field is compared with its own part of the entry: `dither.engine.question_text` takes question and unit apart.
@@ -14,13 +14,13 @@ of them may be known by bounds only.
 | `dither_certificate`, the set of fields | exactly as written by this format | the same |
 | `version` | a label of the right form | the same: no entry holds it |
 | `mechanism` | a label; it decides which fields there are | "table" |
-| `unit` | begins with who is protected, as in the event | that of the entry |
-| `event` | a sentence that accounting can read | the one that was charged |
+| `unit` | begins with the privacy unit, as in the event | that of the entry |
+| `event` | an event that accounting can read | the one that was charged |
 | `guarantee` | not below the cost of the event | what was charged |
 | `split` (of `dp.stats`) | adds up to the stated ε | the same |
 | `question`, `account` | text | those of the entry |
 | `ledger_entry` | text | number and hash of a charge, in a chain that verifies |
-| `ledger` | absent, or "in memory": then no ledger outlives the process | as the entry says |
+| `ledger` | absent, or "in memory": then no ledger outlives the process | as in the entry |
 | `digest` | of all other fields | the same |
 """
 
@@ -74,16 +74,24 @@ _PROFILE: Final = {"kind": "ProfileOf", "of": "event"}
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A certificate that was found true."""
+    """A certificate that was found true; `check_certificate` returns it.
+
+    Parameters
+    ----------
+    event : Event
+        What was done.
+    guarantee : PureDP, ApproxDP, ZCDP, GaussianDP or None
+        What was stated; None stands for the privacy profile of the event itself.
+    entry : Entry, optional
+        The charge in the ledger, if a ledger was given.
+    entries : int, default 0
+        How many entries of the ledger were verified.
+    """
 
     event: Event
-    """What was done."""
     guarantee: Promise | None
-    """What was promised; None stands for the profile of the event itself."""
     entry: Entry | None = None
-    """The charge in the ledger, if one was at hand."""
     entries: int = 0
-    """How many entries of the ledger were verified."""
 
     @property
     def cost(self) -> Composition:
@@ -92,9 +100,9 @@ class Checked:
 
     @property
     def epsilons(self) -> dict[Fraction, float]:
-        """ε of what was done, computed again, at the δ that is stated; if none is, at 0, 1e-9 and 1e-6.
+        """The ε of what was done, computed again, at the δ that is stated; if none is, at 0, 1e-9 and 1e-6.
 
-        Never below the truth: the smallest of what the composition says, of the sum of all largest losses where δ
+        Never below the truth: the smallest of what the composition gives, of the sum of all largest losses where δ
         covers the sum of all δ, and of what is stated, which was shown to hold. A δ at which no ε is certain is left
         out.
 
@@ -121,7 +129,33 @@ def _deltas(guarantee: Promise | None) -> tuple[Fraction, ...]:
 
 
 def read_certificate(text: str) -> dict[str, Any]:
-    """The certificate in a text, read strictly: no key twice, no bare decimals, no NaN."""
+    """Read a certificate from JSON text.
+
+    It is read strictly: a key twice, bare decimals and NaN are refused. `check_certificate` then checks what it states.
+
+    Parameters
+    ----------
+    text : str
+        The JSON text, at most 2,000,000 characters.
+
+    Returns
+    -------
+    dict of str to Any
+        The fields of the certificate.
+
+    Raises
+    ------
+    CertificateError
+        If the text is no JSON object of this kind.
+
+    Examples
+    --------
+    >>> import json
+    >>> import dither as dp
+    >>> written = json.dumps(dp.Laplace(sensitivity=1, epsilon=0.5).release(20).certificate())
+    >>> read_certificate(written)["mechanism"]
+    'Laplace'
+    """
     if len(text) > MOST_CHARACTERS:
         raise CertificateError("text", f"a certificate has at most {MOST_CHARACTERS:,} characters.")
     try:
@@ -131,14 +165,36 @@ def read_certificate(text: str) -> dict[str, Any]:
 
 
 def check_certificate(certificate: Mapping[str, Any], ledger: Ledger | None = None) -> Checked:
-    """What the certificate shows, or `CertificateError` with the part that is wrong.
+    """Check that a certificate is true: its cost is computed again, and the ledger is asked for the charge.
 
+    Without a ledger it is certain that the certificate is well formed, that its parts agree, and that what it states
+    was done costs no more than it states. That it was done, only the ledger knows.
+
+    Parameters
+    ----------
+    certificate : mapping of str to Any
+        What `release.certificate()` returned, or `read_certificate` read.
+    ledger : Ledger, optional
+        The ledger that was charged, for a release of a dataset. It is verified as a whole.
+
+    Returns
+    -------
+    Checked
+        What was done, what was stated, and the charge in the ledger.
+
+    Raises
+    ------
+    CertificateError
+        If something is wrong; `.part` names the field, and the message the reason.
+
+    Examples
+    --------
     >>> import dither as dp
     >>> certificate = dp.Laplace(sensitivity=1, epsilon=0.5).release(20).certificate()
-    >>> check_certificate(certificate).guarantee
+    >>> dp.check_certificate(certificate).guarantee
     PureDP(epsilon=0.5)
     >>> certificate["guarantee"]["epsilon"] = "1/4"
-    >>> check_certificate(certificate)
+    >>> dp.check_certificate(certificate)
     Traceback (most recent call last):
     dither.errors.CertificateError: digest: it is not that of the other fields: one of them was changed.
     """
@@ -195,7 +251,7 @@ def _fields_of(content: dict[str, Any]) -> set[str]:
 
 
 def _event(says: Any) -> Event:
-    """The event, spelled as dither spells it."""
+    """Read the event, which must be spelled as dither spells it."""
     try:
         event = from_json(json.dumps(says))
     except DitherError as error:
@@ -208,7 +264,7 @@ def _event(says: Any) -> Event:
 def _check_unit(content: dict[str, Any], event: Event) -> None:
     unit, protected = content["unit"], name(event.adjacency)
     if unit != protected and not (content["mechanism"] == "table" and unit.startswith(f"{protected}, ")):
-        raise CertificateError("unit", f"the event protects '{protected}', and the certificate says otherwise.")
+        raise CertificateError("unit", f"the event protects '{protected}', and the certificate states another unit.")
 
 
 def _guarantee(says: Any, event: Event) -> Promise | None:
@@ -241,7 +297,7 @@ def _adjacency(says: dict[str, Any]) -> Adjacency | None:
     try:
         return Adjacency(**says["adjacency"])
     except (TypeError, ParameterError):
-        raise CertificateError("guarantee", "its adjacency does not say who is protected.") from None
+        raise CertificateError("guarantee", "its adjacency does not state the privacy unit.") from None
 
 
 def _covers(guarantee: Promise, event: Event) -> bool:
@@ -270,7 +326,7 @@ def _is_dominated(noise: GaussianNoise, mu_squared: Fraction) -> bool:
 
 def _check_split(split: Any, guarantee: Promise | None) -> None:
     if not isinstance(split, dict) or not all(isinstance(part, str) for part in split.values()):
-        raise CertificateError("split", "must name steps, and say the epsilon of each as text.")
+        raise CertificateError("split", "must name steps, with the epsilon of each as text.")
     try:
         parts = [rational(part, step) for step, part in split.items()]
     except ParameterError:
@@ -281,7 +337,7 @@ def _check_split(split: Any, guarantee: Promise | None) -> None:
 
 
 def _confirmed(content: dict[str, Any], checked: Checked, ledger: Ledger) -> Checked:
-    """The same, with the entry of a ledger that verifies and says the same."""
+    """Find the entry in a ledger that verifies, and compare every field with it."""
     if "ledger_entry" not in content:
         raise CertificateError("ledger", "this certificate names no entry, so no ledger can confirm it. Leave it out.")
     entry, entries = _found(content["ledger_entry"], ledger)
@@ -299,7 +355,7 @@ def _confirmed(content: dict[str, Any], checked: Checked, ledger: Ledger) -> Che
     }
     for part, is_same in agrees.items():
         if not is_same:
-            raise CertificateError(part, f"entry {entry.number} of the ledger says something else.")
+            raise CertificateError(part, f"entry {entry.number} of the ledger holds something else.")
     return replace(checked, entry=entry, entries=entries)
 
 

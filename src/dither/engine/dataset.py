@@ -1,4 +1,4 @@
-"""A dataset: a source, whom it protects, and a budget that a ledger keeps."""
+"""A dataset: a source, its privacy unit, and a budget that a ledger keeps."""
 
 from __future__ import annotations
 
@@ -22,15 +22,79 @@ _log = logging.getLogger("dither.engine")
 
 
 class Dataset(Query):
-    """Data behind one door. `close` it when done, or use it in a `with` block.
+    """A table with a privacy budget: every question is charged to a ledger before it is answered.
 
-    `source`: the path or glob of CSV or Parquet files or a list of them, a frame of pandas, Polars or Arrow, an Ibis
-    table, a database URL with `table`, or a Spark session with `table`. `unit`: whom it protects. `budget`: what may be
-    spent in all, a `PureDP`, `ApproxDP` or `ZCDP`; it is given once, and may be left out where the ledger has it.
-    `failures_allowed`: how many questions may fail after their charge, or be in flight at once, before the owner has to
-    look and resume (`dither ledger ... --resume`); it is given once, like the budget, and is 3 if nothing is said.
-    `ledger`: where it is written down what was spent, a path or a database URL; ":memory:" is for tests and notebooks.
-    `identity`: the name under which the budget is kept; frames in memory need one, others have one of their own.
+    Select rows with `where`, `with_columns`, `join` and `per_person`, group them with `group_by`, and state with `agg`
+    what to ask of each group. That makes a question: `.plan(epsilon=...)` shows its expected error and costs nothing;
+    `.release(epsilon=...)` charges the budget and returns a table with intervals. For one number over all rows, call
+    `count`, `sum`, `mean`, `median` and so on directly.
+
+    `close` the dataset when done, or use it in a `with` block.
+
+    Parameters
+    ----------
+    source : Any
+        The data: the path or glob of CSV or Parquet files, or a list of them; a frame of pandas, Polars or Arrow; an
+        Ibis table; a database URL such as "postgresql://..." with `table`; or a Spark session with `table`.
+    unit : Rows or Person
+        The privacy unit: `dp.Rows()` if each row is another person; else `dp.Person("user_id", max_groups=3)`, which
+        protects all rows of a person and bounds their contribution.
+    budget : PureDP, ApproxDP or ZCDP, optional
+        The privacy budget: what all releases together may cost. It is given once and kept in the ledger; leave it out
+        when the ledger has it.
+    failures_allowed : int, optional
+        How many questions may fail after their charge, or be in flight at once, before the owner has to resume the
+        dataset with `dither ledger ... --resume`. It is given once, with the budget; 3 by default.
+    ledger : str, os.PathLike or Ledger
+        Where charges are recorded: the path of a file, which is made if there is none; "postgresql://..." for a ledger
+        that several machines share; or ":memory:" for tests and notebooks, which is gone with the process.
+    table : str, optional
+        The name of the table, for a database URL or a Spark session.
+    identity : str, optional
+        The name under which the ledger keeps the budget. Frames in memory and Ibis tables need one; files and tables
+        have one of their own.
+
+    Raises
+    ------
+    ParameterError
+        If the source, the unit or the budget is not one of these.
+    LedgerConflict
+        If the ledger has another budget for this data, or has a part of it under another name.
+    LedgerError
+        If the budget is left out and the ledger does not have it, or the ledger cannot be used.
+    EngineError
+        If the data cannot be opened.
+
+    Notes
+    -----
+    The costs of all releases add up, which is valid even if a question depends on earlier answers. Answers are noisy
+    but for public facts: the columns with their types, and keys and bounds that you give.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"user": range(1000), "city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500})
+    >>> data = dp.Dataset(
+    ...     visits,  # or "visits.csv"; then identity is not needed
+    ...     unit=dp.Person("user"),
+    ...     budget=dp.PureDP(1),
+    ...     ledger="visits.ledger",
+    ...     identity="visits",
+    ... )
+    >>> question = data.group_by("city", keys=["Lyon", "Paris"]).agg(
+    ...     people=dp.count_people(), spend=dp.mean("spend", bounds=(0, 200))
+    ... )
+    >>> question.plan(epsilon=0.5).error("people")  # with probability 0.95, before anything is spent
+    18.0
+    >>> release = question.release(epsilon=0.5)
+    >>> release.to_arrow().column_names
+    ['city', 'people', 'people_low', 'people_high', 'spend', 'spend_low', 'spend_high']
+    >>> data.where(dp.col("spend") > 30).count(epsilon=0.25).guarantee
+    PureDP(epsilon=0.25, adjacency='add or remove one person (by user)')
+    >>> data.remaining["epsilon"]
+    Fraction(1, 4)
+    >>> data.close()
     """
 
     _ours: ExitStack
@@ -47,7 +111,7 @@ class Dataset(Query):
         identity: str | None = None,
     ) -> None:
         if not isinstance(unit, Rows | Person):
-            raise ParameterError("unit must say who is protected: dp.Rows() or dp.Person('user_id').")
+            raise ParameterError("unit must be the privacy unit: dp.Rows() or dp.Person('user_id').")
         if budget is not None:
             amounts(budget)
         with ExitStack() as ours:  # what is opened here is closed, now if the dataset is refused
@@ -59,7 +123,7 @@ class Dataset(Query):
             book = ledger if isinstance(ledger, Ledger) else _book(ledger, create=budget is not None)
             if book is not ledger:
                 ours.callback(book.close)
-            # The budget that the ledger has is said of its own unit: under another one it is refused, as any other is.
+            # The budget that the ledger has is for its own unit: under another one it is refused, as any other is.
             stated = (book.account(opened.identity).budget if budget is None else budget)._under(unit.adjacency)
             book.open_account(opened.identity, stated, parts=opened.parts, failures_allowed=failures_allowed)
             super().__init__(Origin(opened, unit, Door(book, opened.identity)), opened.table)
@@ -80,7 +144,7 @@ class Dataset(Query):
         self.close()
 
     def __repr__(self) -> str:
-        """The name of the source, whom it protects, and what the ledger says: nothing of its rows."""
+        """The name of the source, its privacy unit, and what the ledger holds: nothing of its rows."""
         said = [repr(self.origin.door.account), f"unit={self.origin.unit}"]
         with suppress(LedgerError):  # it was moved away: a name is still a name
             account = self._account
@@ -90,22 +154,22 @@ class Dataset(Query):
 
     @property
     def budget(self) -> Budget:
-        """What may be spent in all, as the ledger has it."""
+        """The privacy budget, as the ledger has it."""
         return self._account.budget
 
     @property
     def spent(self) -> Amounts:
-        """What was charged so far, exactly."""
+        """What was charged so far, exactly: {"epsilon": ..., "delta": ...}, or {"rho": ...}."""
         return self._account.spent
 
     @property
     def remaining(self) -> Amounts:
-        """What is left, exactly."""
+        """What is left of the budget, exactly, in the form of `spent`."""
         return self._account.remaining
 
     @property
     def failures(self) -> Failures:
-        """How many questions failed after their charge, or have no outcome, of how many that may."""
+        """How many questions failed after their charge, or have no outcome, and how many may."""
         return self._account.failures
 
     @property
@@ -121,4 +185,4 @@ def _book(ledger: str | os.PathLike[str], *, create: bool) -> Ledger:
         if create:
             raise
         failure = str(error)
-    raise LedgerError(f"{failure} A dataset that is new says what may be spent in all: budget=dp.PureDP(1).")
+    raise LedgerError(f"{failure} A new dataset needs a budget, such as budget=dp.PureDP(1).")

@@ -60,18 +60,49 @@ class Part:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a release will do: nothing here depends on data. `print` shows it as a table."""
+    """What a release will do and how large its errors will be; nothing in it depends on data.
+
+    `Question.plan` makes it, and `print` shows it as a table.
+
+    Parameters
+    ----------
+    aggregates : mapping of str to Aggregate
+        What is asked, by the name of its column.
+    parts : mapping of str to Part
+        The exact numbers that are needed, each with its noise and its share of the price.
+    discovery : Histogram or None
+        The mechanism that decides which groups are shown, where they are found in the data.
+    cost : PureDP, ApproxDP or ZCDP
+        What a release is charged.
+    neighbour : Neighbour
+        How far a neighbouring table may be, and which tables are neighbours.
+    level : Fraction
+        The confidence level of the intervals.
+    population : bool, default False
+        Whether the intervals contain the mean of the population from which the rows were drawn.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500})
+    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> plan = data.group_by("city", keys=["Lyon", "Paris"]).agg(visits=dp.count()).plan(epsilon=0.5)
+    >>> print(plan)
+    column  noise             share   error (95 %)
+    visits  Laplace, scale 2  100.0%  ±6
+    costs PureDP(epsilon=0.5, adjacency='add or remove one record')
+    >>> plan.error("visits")
+    6.0
+    """
 
     aggregates: Mapping[str, Aggregate]
     parts: Mapping[str, Part] = field(repr=False)
     discovery: Histogram | None
-    """What decides which groups are shown, where they are found in the data."""
     cost: Budget
     neighbour: Neighbour
-    """Who is protected."""
     level: Fraction
     population: bool = False
-    """Whether intervals are to hold the value of the population that the rows were drawn from."""
 
     @property
     def columns(self) -> dict[str, str]:
@@ -80,16 +111,29 @@ class Plan:
 
     @property
     def event(self) -> Event:
-        """All noise of the release, in one sentence."""
+        """All noise of the release, as one event; `dp.compose([plan.event])` computes its cost."""
         events = [part.noise.event for name, part in self.parts.items() if self.discovery is None or name != PEOPLE]
         if self.discovery is not None:
             events.append(self.discovery.event)
         return events[0] if len(events) == 1 else Composed(tuple(events))
 
     def answer(self, aggregate: Aggregate, values: Mapping[str, Any], level: Fraction) -> Answer:
-        """A column from its noisy parts, with an interval of this `level`: its parts share what may be missed.
+        """Compute a column of the answer from its noisy parts.
 
-        For a population half of that is for the noise, half for the sampling.
+        Parameters
+        ----------
+        aggregate : Aggregate
+            What the column is.
+        values : mapping of str to array
+            The noisy parts, one value per group.
+        level : Fraction
+            The confidence level of the interval. The parts share what may be missed; for a population, half of it is
+            for the noise and half for the sampling.
+
+        Returns
+        -------
+        Answer
+            The value per group, with the ends of its interval where it has one.
         """
         miss = (1 - level) / (2 if self.population else 1)
         each = miss / len(aggregate.needs)
@@ -101,10 +145,25 @@ class Plan:
         return Answer(answer.value, answer.low - error, answer.high + error)
 
     def error(self, name: str, rows: int | None = None) -> float | None:
-        """Half the width of the interval of a column in a group of so many rows; None if it has no such interval.
+        """Compute half the width of the interval of a column.
 
-        For means and variances, of values that are spread evenly over their bounds. Other errors do not depend on
-        `rows`, and then it may be left out.
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+        rows : int, optional
+            The number of rows of a group, on which the error of means and variances depends; their values are taken as
+            spread evenly over the bounds. Other errors do not depend on it.
+
+        Returns
+        -------
+        float or None
+            The error, in the unit of the column; None if it has no such interval.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such column, or `rows` is needed and missing.
         """
         aggregate = self.aggregates.get(name)
         if aggregate is None:
@@ -113,16 +172,20 @@ class Plan:
             return None
         if rows is None:
             if aggregate.depends_on_size:
-                raise ParameterError(
-                    f"the error of {name} depends on how many rows a group has. Say for how many: rows=1000."
-                )
+                raise ParameterError(f"the error of {name} depends on how many rows a group has. Give them: rows=1000.")
             rows = 1
         supposed = {key: np.array([value]) for key, value in aggregate.supposed(rows).items()}
         answer = self.answer(aggregate, supposed, self.level)
         return float((answer.high[0] - answer.low[0]) / 2)
 
     def lines(self) -> list[tuple[str, str, str, str]]:
-        """For each column of the answer: its name, its noise, its share of the price, and its error, in words."""
+        """Describe each column of the answer in words.
+
+        Returns
+        -------
+        list of tuple of str
+            For each column its name, its noise, its share of the price, and its error.
+        """
         found = []
         for name, aggregate in self.aggregates.items():
             share = sum((self.parts[key].share for key in aggregate.needs), Fraction(0))
@@ -133,7 +196,13 @@ class Plan:
         return found
 
     def plot(self) -> Any:
-        """The error of each column against the rows of a group, as a matplotlib Figure. Nothing is spent."""
+        """Draw the error of each column against the rows of a group; nothing is spent.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; `figure.savefig("errors.png")` stores it.
+        """
         return views.plots.error_by_rows(self)
 
     def _repr_html_(self) -> str:

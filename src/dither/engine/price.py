@@ -1,11 +1,12 @@
-"""What a release may cost, and how its caller says it."""
+"""What a release may cost, and how its caller states it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from inspect import cleandoc
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
@@ -13,9 +14,33 @@ from dither.exact import Number, check, rational
 from dither.guarantees import ZCDP, ApproxDP, PureDP
 from dither.ledger.budget import Budget
 
-__all__ = ["NoiseKind", "Price", "Terms"]
+__all__ = ["NoiseKind", "Price", "Terms", "priced", "with_price"]
 
 NoiseKind: TypeAlias = Literal["laplace", "gaussian"]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_PRICE: Final = """
+epsilon : Number, optional
+    The privacy loss ε > 0 that the release costs. Give `epsilon`, or `epsilon` and `delta`, or `rho`.
+delta : Number, optional
+    The δ that goes with ε. Groups and values that are found in the data need it; where it is not needed, it allows
+    Gaussian noise.
+rho : Number, optional
+    The cost ρ in zero-concentrated differential privacy, instead of `epsilon` and `delta`; the noise is Gaussian.
+noise : {"laplace", "gaussian"}, optional
+    The kind of noise. By default the one with the smaller error.
+weights : mapping of str to Number, optional
+    How the columns of the answer share the price, by their names; 1 each unless given.
+level : Number, default 0.95
+    The confidence level of the intervals. They contain the exact value of the bounded table.
+population : bool, default False
+    Whether the intervals are to contain the mean of the population from which the rows were drawn independently; for
+    means only.
+"""
+_KEY: Final = """
+key : str, optional
+    An idempotency key: under the same key, the same question is charged once and has the same answer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +77,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the caller of a release says beside the question; `Question.release` says what each means."""
+    """What the caller of a release gives beside the question; `Question.release` describes each."""
 
     epsilon: Number | None
     delta: Number | None
@@ -67,3 +92,16 @@ class Terms:
     def price(self) -> Price:
         """What the release may cost, exactly."""
         return Price.of(self.epsilon, self.delta, self.rho)
+
+
+def priced(text: str, function: Callable[..., Any]) -> str:
+    """Describe the parameters of the price in the place of `{price}`: they are written once, here."""
+    key = _KEY if "key" in function.__annotations__ else ""
+    return text.replace("{price}", (_PRICE.rstrip() + key).strip())
+
+
+def with_price(function: _Function) -> _Function:
+    """Describe the parameters of the price in the docstring of a method."""
+    if function.__doc__ is not None:  # there are none under python -OO
+        function.__doc__ = priced(cleandoc(function.__doc__), function)
+    return function

@@ -16,7 +16,7 @@ from dither.engine.groups import check_values, crossed, fingerprint, public_keys
 from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.noisy_groups import Drawing, questions
 from dither.engine.plan import Plan, noisy_columns, planned
-from dither.engine.price import NoiseKind, Terms
+from dither.engine.price import NoiseKind, Terms, with_price
 from dither.engine.question_text import charged_text, in_quotes
 from dither.engine.shortcuts import Shortcuts, Single
 from dither.engine.table_release import TableRelease
@@ -54,7 +54,7 @@ _MANY_GROUPS = 100
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where rows come from, whom they protect, and the way out: no public name leads to the rows past the door."""
+    """Where rows come from, their privacy unit, and the release path: no public name leads to the rows past it."""
 
     _source: Source
     unit: TableUnit
@@ -63,7 +63,21 @@ class Origin:
 
 @dataclass(frozen=True)
 class Query(Shortcuts):
-    """Rows of a dataset, filtered, extended and grouped."""
+    """Rows of a dataset, filtered, extended and grouped; a `Dataset` is the query of all its rows.
+
+    Methods return new queries, and nothing is asked until `release`. It is not built by hand.
+
+    Parameters
+    ----------
+    origin : Origin
+        The source, the privacy unit and the ledger.
+    keys : mapping of str to Expression
+        The columns of the groups, by the names that they have in the answer.
+    public_keys : pyarrow.Table or None
+        The groups, if they are public.
+    words : tuple of str
+        What was asked so far, as the ledger will record it.
+    """
 
     origin: Origin = field(repr=False)
     _table: Any = field(repr=False)
@@ -73,7 +87,6 @@ class Query(Shortcuts):
     _key_table: Any = field(default=None, repr=False)
     """The public keys, in the engine."""
     words: tuple[str, ...] = ()
-    """What was asked so far, for the ledger."""
 
     def __repr__(self) -> str:
         """What was asked so far. Of the source its name alone."""
@@ -81,7 +94,7 @@ class Query(Shortcuts):
 
     @property
     def columns(self) -> dict[str, str]:
-        """The names of the columns and their kinds, which are public: whole, real, text, truth or date.
+        """The names of the columns and their kinds: whole, real, text, truth or date. They are public.
 
         In a CSV file all are texts, read as numbers or days where these are needed. A column of another type is named
         by that type, and cannot be used.
@@ -106,10 +119,36 @@ class Query(Shortcuts):
 
     def _rows(self, verb: str) -> None:
         if self.keys:
-            raise ParameterError(f"{verb} is about rows, and this query has groups already. Say it before group_by.")
+            raise ParameterError(f"{verb} is about rows, and this query has groups already. Call it before group_by.")
 
     def where(self, *conditions: Expression) -> Query:
-        """Only the rows for which all conditions hold; a condition on a missing value does not."""
+        """Keep only the rows for which all conditions hold.
+
+        Parameters
+        ----------
+        *conditions : Expression
+            Conditions such as `dp.col("age") >= 18`. One on a missing value does not hold.
+
+        Returns
+        -------
+        Query
+            The rows that are left.
+
+        Raises
+        ------
+        ParameterError
+            If there are groups already, or a column does not exist or is of the wrong type.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> people = pa.table({"age": [17, 30, 45] * 100, "city": ["Paris", "Lyon", "Paris"] * 100})
+        >>> data = dp.Dataset(people, unit=dp.Rows(), budget=dp.PureDP(1), ledger="people.ledger", identity="people")
+        >>> adults = data.where(dp.col("age") >= 18, dp.col("city") == "Paris")
+        >>> adults.count(epsilon=0.5).guarantee
+        PureDP(epsilon=0.5, adjacency='add or remove one record')
+        """
         self._rows("where")
         table = self._table
         for condition in conditions:
@@ -120,12 +159,38 @@ class Query(Shortcuts):
         return self._with(*(f"where {each}" for each in conditions), _table=table)
 
     def with_columns(self, **columns: Expression) -> Query:
-        """The rows with new columns, each computed from its own row. The column of persons cannot be replaced."""
+        """Add columns, each computed from its own row.
+
+        Parameters
+        ----------
+        **columns : Expression
+            The new columns by name, such as `total=dp.col("price") * dp.col("amount")`. The column of the privacy unit
+            cannot be replaced.
+
+        Returns
+        -------
+        Query
+            The rows with these columns.
+
+        Raises
+        ------
+        ParameterError
+            If there are groups already, or an expression does not fit the columns.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> sales = pa.table({"price": [2.0, 5.0] * 100, "amount": [3, 1] * 100})
+        >>> data = dp.Dataset(sales, unit=dp.Rows(), budget=dp.PureDP(1), ledger="sales.ledger", identity="sales")
+        >>> data.with_columns(total=dp.col("price") * dp.col("amount")).columns
+        {'price': 'real', 'amount': 'whole', 'total': 'real'}
+        """
         self._rows("with_columns")
         unit = self.origin.unit
         for name, expression in columns.items():
             if isinstance(unit, Person) and name == unit.column:
-                raise ParameterError(f"the column {name!r} tells persons apart and cannot be replaced.")
+                raise ParameterError(f"the column {name!r} identifies persons and cannot be replaced.")
             if not isinstance(expression, Expression):
                 raise ParameterError(f"with_columns takes expressions such as dp.col('price') * 2; {name!r} is none.")
             not_reserved(name)
@@ -134,10 +199,35 @@ class Query(Shortcuts):
         return self._with(*words, _table=with_values(self._table, columns))
 
     def join(self, public: Any, on: str) -> Query:
-        """The rows with the columns of a public table, found by the column `on`; NULL where it has no such row.
+        """Add the columns of a public table, found by one column.
 
-        `public` is a table of pandas, Polars or Arrow in which every value of `on` stands once, so that a row stays
-        one row. It must really be public: it is not protected.
+        Parameters
+        ----------
+        public : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            A table in which every value of `on` stands once, so that a row stays one row. It must be public: it is not
+            protected.
+        on : str
+            The column that both have. Rows whose value is not in the public table get NULL.
+
+        Returns
+        -------
+        Query
+            The rows with these columns.
+
+        Raises
+        ------
+        ParameterError
+            If there are groups already, or `on` is missing or not unique in the public table.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"city": ["Paris", "Lyon"] * 100})
+        >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+        >>> rivers = pa.table({"city": ["Paris", "Lyon"], "river": ["Seine", "Rhône"]})
+        >>> data.join(rivers, on="city").columns
+        {'city': 'text', 'river': 'text'}
         """
         self._rows("join")
         self._mentions(on)
@@ -146,12 +236,37 @@ class Query(Shortcuts):
         return self._with(f"join the public table {fingerprint(known)} on {in_quotes(on)}", _table=table)
 
     def per_person(self, **columns: Aggregate) -> Query:
-        """One row per person, with what these aggregates give within the person: no noise, nothing is released.
+        """Make one row of each person, with aggregates within the person.
 
-        `count`, `sum`, `mean`, `min` and `max` may be asked, and are exact here. From then on a person is one row in
-        one group.
+        No noise is added and nothing is released. From then on a person is one row in one group; their other columns
+        are gone, as they may have had several values.
 
-        A person's other columns are gone, as they may have had several values.
+        Parameters
+        ----------
+        **columns : Aggregate
+            The new columns by name: `dp.count()`, `dp.sum`, `dp.mean`, `dp.min` or `dp.max`, which are exact here.
+
+        Returns
+        -------
+        Query
+            One row per person.
+
+        Raises
+        ------
+        ParameterError
+            If the privacy unit is not `dp.Person`, there are groups already, or an aggregate is another one.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"user": [1, 1, 2, 3] * 25, "spend": [5.0, 9.0, 20.0, 1.0] * 25})
+        >>> data = dp.Dataset(
+        ...     visits, unit=dp.Person("user"), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits"
+        ... )
+        >>> each = data.per_person(visits=dp.count(), spend=dp.sum("spend", bounds=(0, 100)))
+        >>> each.mean("visits", bounds=(0, 100), epsilon=0.5).guarantee
+        PureDP(epsilon=0.5, adjacency='add or remove one person (by user)')
         """
         self._rows("per_person")
         unit = self.origin.unit
@@ -167,12 +282,45 @@ class Query(Shortcuts):
         return self._with(f"per person {words}", origin=origin, _table=table)
 
     def group_by(self, *columns: str | Bins | Sequence[str | Bins], keys: Any = None) -> Query:
-        """One answer per combination of values of `columns`: names, or public bins such as dp.bins("age", [0, 18, 99]).
+        """Group the rows by the values of columns.
 
-        `keys` are the groups, if they are public: a list of values (or of tuples, for several columns), a dictionary
-        of lists (all combinations), or a table with these columns. All of them are in the answer, also those without
-        rows. Without keys, groups are found in the data, and only those with enough people are shown. Bins are public
-        already: keys speak of the columns that are not binned.
+        Parameters
+        ----------
+        *columns : str or Bins
+            Names of columns, or public bins such as `dp.bins("age", [0, 18, 65, 120])`.
+        keys : list, dict or table, optional
+            The key set, if the groups are public: a list of values (of tuples, for several columns), a dictionary of
+            lists (all combinations), or a table with these columns. All keys are in the answer, also those without
+            rows. Without them, groups are found privately (partition selection): only those with enough people are
+            shown, and the release needs a `delta`. Bins are public already: give keys for the other columns only.
+
+        Returns
+        -------
+        Query
+            The groups; go on with `agg`.
+
+        Raises
+        ------
+        ParameterError
+            If there are groups already, a column does not exist, or keys do not fit the columns.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> people = pa.table({"age": [17, 30, 70] * 200, "city": ["Paris", "Lyon", "Paris"] * 200})
+        >>> data = dp.Dataset(
+        ...     people, unit=dp.Rows(), budget=dp.ApproxDP(2, 1e-6), ledger="people.ledger", identity="people"
+        ... )
+        >>> public = data.group_by("city", keys=["Lyon", "Nice", "Paris"]).agg(people=dp.count())
+        >>> public.release(epsilon=0.5).to_arrow()["city"].to_pylist()
+        ['Lyon', 'Nice', 'Paris']
+        >>> found = data.group_by("city").agg(people=dp.count())
+        >>> sorted(found.release(epsilon=1, delta=1e-7).to_arrow()["city"].to_pylist())
+        ['Lyon', 'Paris']
+        >>> binned = data.group_by(dp.bins("age", [0, 18, 65, 120])).agg(people=dp.count())
+        >>> binned.release(epsilon=0.5).to_arrow().num_rows
+        3
         """
         self._rows("group_by")
         by: tuple[Any, ...] = columns
@@ -209,7 +357,34 @@ class Query(Shortcuts):
         return self._with(said, _table=table, keys=ordered, public_keys=public, _key_table=uploaded)
 
     def agg(self, **aggregates: Aggregate) -> Question:
-        """What to ask of each group."""
+        """State what to ask of each group, or of all rows if there are no groups.
+
+        Parameters
+        ----------
+        **aggregates : Aggregate
+            The columns of the answer by name, such as `visits=dp.count()` or `spend=dp.mean("spend", bounds=(0, 200))`.
+
+        Returns
+        -------
+        Question
+            The question: `.plan(epsilon=...)` shows its expected error, `.release(epsilon=...)` answers it.
+
+        Raises
+        ------
+        ParameterError
+            If there is no aggregate, a column does not exist or is of the wrong type, or two columns of the answer
+            would have the same name.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"spend": [20.0, 50.0] * 500})
+        >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+        >>> question = data.agg(visits=dp.count(), spend=dp.mean("spend", bounds=(0, 200)))
+        >>> question.release(epsilon=0.5).to_arrow().num_rows
+        1
+        """
         if not aggregates:
             raise ParameterError("agg takes one or more aggregates, such as visits=dp.count().")
         for name, aggregate in aggregates.items():
@@ -234,11 +409,37 @@ class Query(Shortcuts):
 
 @dataclass(frozen=True)
 class Question:
-    """A query with its aggregates: plan it, then release it."""
+    """A query with its aggregates: plan it, then release it.
+
+    `Query.agg` makes it.
+
+    Parameters
+    ----------
+    query : Query
+        The rows and their groups.
+    aggregates : mapping of str to Aggregate
+        What is asked of each group, by the name of its column.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500})
+    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> question = data.group_by("city", keys=["Lyon", "Paris"]).agg(visits=dp.count())
+    >>> print(question.plan(epsilon=0.5))
+    column  noise             share   error (95 %)
+    visits  Laplace, scale 2  100.0%  ±6
+    costs PureDP(epsilon=0.5, adjacency='add or remove one record')
+    >>> release = question.release(epsilon=0.5)
+    >>> release.to_arrow().column_names
+    ['city', 'visits', 'visits_low', 'visits_high']
+    """
 
     query: Query
     aggregates: Mapping[str, Aggregate]
 
+    @with_price
     def plan(
         self,
         *,
@@ -250,17 +451,34 @@ class Question:
         level: Number = 0.95,
         population: bool = False,
     ) -> Plan:
-        """Say what a release at this price would do; `print` it. Nothing is spent and no data is touched.
+        """Show what a release would do, before anything is spent; no data is read.
 
-        The parameters are those of `release`.
+        Parameters
+        ----------
+        {price}
 
         Returns
         -------
         Plan
-            The noise, the share of the price and the expected error of each column.
+            The noise, the share of the price and the expected error of each column; `print` shows them as a table.
+
+        Raises
+        ------
+        ParameterError
+            If the price is not given in one of these ways, or does not fit the question.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500})
+        >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+        >>> data.agg(visits=dp.count()).plan(epsilon=0.5).error("visits")
+        6.0
         """
         return self._plan(Terms(epsilon, delta, rho, noise, weights, level, population))
 
+    @with_price
     def release(
         self,
         *,
@@ -277,34 +495,35 @@ class Question:
 
         Parameters
         ----------
-        epsilon : Number, optional
-            The privacy loss ε that the release may cost.
-        delta : Number, optional
-            The δ that goes with ε: for groups and values that are found in the data, and for Gaussian noise.
-        rho : Number, optional
-            The cost in zero-concentrated differential privacy, instead of ε and δ.
-        noise : {"laplace", "gaussian"}, optional
-            The kind of noise; by default the one with the smaller error.
-        weights : mapping of str to Number, optional
-            How columns share the price, by their names; 1 each unless given.
-        level : Number, default 0.95
-            The level of the intervals. They hold the exact value of the bounded table.
-        population : bool, default False
-            Whether the intervals are to hold the mean of the population that the rows were drawn from independently.
-        key : str, optional
-            Under a key, the same question is answered by the same bytes, and charged once.
+        {price}
 
         Returns
         -------
         TableRelease
-            The answers. They may be shown to anyone.
+            The answers, which may be published: `.to_pandas()`, `.to_polars()`, `.to_arrow()`, `.plot()`,
+            `.certificate()`.
 
         Raises
         ------
         ParameterError
-            If the price is not given in one of the ways, or does not fit the question.
+            If the price is not given in one of these ways, or does not fit the question.
         OverBudget
-            If the budget does not cover it; then nothing is charged.
+            If less is left of the budget; nothing is charged.
+        TooManyFailures
+            If too many questions of the dataset failed; nothing is charged.
+        LedgerConflict
+            If `key` was used for another question; nothing is charged.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500})
+        >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+        >>> question = data.group_by("city", keys=["Lyon", "Paris"]).agg(visits=dp.count())
+        >>> release = question.release(epsilon=0.5)
+        >>> release.to_pandas().columns.tolist()
+        ['city', 'visits', 'visits_low', 'visits_high']
         """
         return self._release(Terms(epsilon, delta, rho, noise, weights, level, population, key))
 
@@ -325,12 +544,12 @@ class Question:
 
     @property
     def words(self) -> str:
-        """The question and who is protected, for the ledger and the certificate."""
+        """The question and the privacy unit, as the ledger and the certificate record them."""
         return charged_text("; ".join((*self.query.words, _asked(self.aggregates))), str(self.neighbour))
 
     @property
     def neighbour(self) -> Neighbour:
-        """How far a neighbouring table may be."""
+        """How far a neighbouring table may be: groups and rows."""
         return Neighbour.of(self._unit, grouped=bool(self.query.keys))
 
     @property
@@ -340,7 +559,7 @@ class Question:
         return unit if public is None else unit.among(public.num_rows)
 
     def check(self) -> None:
-        """Refuse columns that do not exist or are of the wrong type. No data is touched."""
+        """Refuse columns that do not exist or are of the wrong type; no data is read."""
         needs: dict[str, Need] = {}
         for aggregate in self.aggregates.values():
             self.query._mentions(getattr(aggregate, "of", None))
@@ -373,8 +592,8 @@ def _within_person(name: str, aggregate: Any) -> tuple[str, Expression | None, L
 def _by(column: str | Bins) -> str:
     if isinstance(column, str):
         return in_quotes(column)
-    is_told = isinstance(column.of, Column) and column.of.name == column.name
-    return str(column) if is_told else f"{column} as {in_quotes(column.name)}"
+    has_own_name = isinstance(column.of, Column) and column.of.name == column.name
+    return str(column) if has_own_name else f"{column} as {in_quotes(column.name)}"
 
 
 def _asked(aggregates: Mapping[str, Aggregate]) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from inspect import cleandoc
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
 from dither.engine import distribution_aggregates as distribution
 from dither.engine import moment_aggregates as moments
-from dither.engine.aggregate import Aggregate, Bounds
-from dither.engine.price import NoiseKind, Terms
+from dither.engine.aggregate import AGGREGATES, Aggregate, Bounds
+from dither.engine.price import NoiseKind, Terms, priced
 from dither.engine.table_release import TableRelease
 from dither.errors import ParameterError
 from dither.exact import Number
@@ -22,37 +24,142 @@ from dither.tables import Expression
 __all__ = ["Shortcuts", "Single"]
 
 _NAME = "value"
+_Function = TypeVar("_Function", bound=Callable[..., "Single"])
+
+_HELP: Final = """{summary}
+
+It is `agg` and `release` for one aggregate of all rows; the aggregate of the same name in `dp` says more.
+
+Parameters
+----------
+{parameters}
+
+Returns
+-------
+Single
+    The answer in `.value`, bounds in `.interval(0.95)` where it has them, the cost in `.guarantee`.
+
+Raises
+------
+ParameterError
+    If the price is not given in one of these ways, a column does not fit, or the query has groups.
+OverBudget
+    If less is left of the budget; nothing is charged.
+
+Examples
+--------
+>>> import dither as dp
+>>> import pyarrow as pa
+>>> visits = pa.table({{"city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500}})
+>>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+{example}
+"""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Single(TableRelease):
-    """A private answer about all rows: `value` is the number itself, or the list of numbers or names."""
+    """A private answer about all rows: `value` is the number itself, or the list of numbers or names.
+
+    `data.count(epsilon=0.1)` and the other shortcuts return it; it is not built by hand. It may be published.
+
+    Parameters
+    ----------
+    value : Any
+        The noisy answer.
+    event : Event
+        What was done, in exact numbers.
+    guarantee : PureDP, ApproxDP or ZCDP
+        What was charged.
+    mechanism : Any
+        The noise of the first part.
+    parts : pyarrow.Table
+        The noisy numbers of which the answer is made.
+    plan : Plan
+        The plan that was carried out.
+    entry : Entry
+        The charge in the ledger.
+    row : pyarrow.Table
+        The answer as a table of one row: `value`, and where there is an interval `value_low` and `value_high`.
+    noise_removed : bool
+        Whether this is an exact answer, made in a test by `dither.testing`: then it is not private.
+    """
 
     row: pa.Table = field(repr=False)
-    """The same as a table of one row: `value`, and where there is an interval `value_low` and `value_high`."""
 
     @classmethod
     def from_table(cls, table: TableRelease) -> Single:
-        """Of a table with one row and one aggregate."""
+        """Take the answer out of a table with one row and one aggregate.
+
+        Parameters
+        ----------
+        table : TableRelease
+            The table.
+
+        Returns
+        -------
+        Single
+            The same release.
+        """
         carried = ("event", "guarantee", "mechanism", "parts", "plan", "entry", "noise_removed")
         fields = {name: getattr(table, name) for name in carried}
         return cls(_only(table.value.column(_NAME)), **fields, row=table.value)
 
     def to_arrow(self) -> pa.Table:
-        """As an Arrow table of one row."""
+        """Convert to an Arrow table of one row.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns `value`, `value_low` and `value_high`; the last two where there is an interval.
+        """
         return self.row
 
     def interval(self, level: Number = 0.95) -> Interval:
-        """Bounds that hold the exact answer with probability `level` or more over the noise, for each number."""
+        """Compute bounds that contain the exact answer with probability `level` or more over the noise.
+
+        Parameters
+        ----------
+        level : Number, default 0.95
+            The confidence level, strictly between 0 and 1.
+
+        Returns
+        -------
+        tuple
+            Lower and upper bound: two numbers, or two lists.
+
+        Raises
+        ------
+        ParameterError
+            If the answer has no interval, as a selected value has none unless `interval_level` was given.
+        """
         low, high = TableRelease.interval(self, level)
         return _only(low.column(_NAME)), _only(high.column(_NAME))
 
     def non_negative(self) -> Single:
-        """The same answer, raised to 0 if it is a count or a sum that cannot be negative."""
+        """Raise a count or a sum that cannot be negative to 0; this costs nothing.
+
+        Returns
+        -------
+        Single
+            The same release with another value.
+        """
         return Single.from_table(TableRelease.of(self.parts, self.plan, self.entry).non_negative())
 
     def consistent(self, name: str, total: Release) -> TableRelease:
-        """Refused: one number has nothing to add up."""
+        """Raise `ParameterError`: one number has no groups that could add up.
+
+        Parameters
+        ----------
+        name : str
+            The name of a column.
+        total : Release
+            A count of all rows.
+
+        Returns
+        -------
+        TableRelease
+            Never.
+        """
         raise ParameterError("the counts of groups are made consistent, and this is one number. Use group_by(...).")
 
 
@@ -61,13 +168,25 @@ def _only(column: Any) -> Any:
     return value
 
 
+def _shortcut(function: _Function) -> _Function:
+    """Write the help of a shortcut: its own summary and example, the parameters of its aggregate, and the price."""
+    if function.__doc__ is not None:  # there are none under python -OO
+        summary, _, example = cleandoc(function.__doc__).partition("\n\n")
+        described = cleandoc(AGGREGATES[function.__name__].__doc__ or "")
+        own = re.search(r"^Parameters\n-+\n(.*?\n)\n", described, re.DOTALL | re.MULTILINE)
+        parameters = (own[1] if own else "") + "{price}"
+        function.__doc__ = priced(_HELP.format(summary=summary, parameters=parameters, example=example), function)
+    return function
+
+
 class Shortcuts(ABC):
-    """Questions about all rows. The price is given as for `release`: epsilon=..., with delta=..., or rho=..."""
+    """Questions about all rows, answered by one number or list; the price is given as for `release`."""
 
     @abstractmethod
     def _all_rows(self, aggregate: Aggregate, terms: Terms) -> Single:
-        """The answer to one aggregate without groups."""
+        """Answer one aggregate without groups."""
 
+    @_shortcut
     def count(
         self,
         *,
@@ -80,9 +199,14 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """How many rows there are."""
+        """Count the rows.
+
+        >>> isinstance(data.count(epsilon=0.5).value, int)
+        True
+        """
         return self._all_rows(moments.count(), Terms(epsilon, delta, rho, noise, weights, level, population, key))
 
+    @_shortcut
     def count_people(
         self,
         *,
@@ -95,11 +219,16 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """How many persons there are."""
+        """Count the people; the rows, if the privacy unit is `dp.Rows()`.
+
+        >>> isinstance(data.count_people(epsilon=0.5).value, int)
+        True
+        """
         return self._all_rows(
             moments.count_people(), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
+    @_shortcut
     def count_distinct(
         self,
         of: str | Expression,
@@ -113,11 +242,16 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """How many different values a column has."""
+        """Count the different values of a column.
+
+        >>> isinstance(data.count_distinct("city", epsilon=0.5).value, int)
+        True
+        """
         return self._all_rows(
             distribution.count_distinct(of), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
+    @_shortcut
     def sum(
         self,
         of: str | Expression,
@@ -132,11 +266,18 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """The sum of a column whose values are clamped to `bounds`."""
+        """Sum up a column, with values clamped to `bounds`.
+
+        >>> release = data.sum("spend", bounds=(0, 200), epsilon=0.5)
+        >>> low, high = release.interval(0.95)
+        >>> low < release.value < high
+        True
+        """
         return self._all_rows(
             moments.sum(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
+    @_shortcut
     def mean(
         self,
         of: str | Expression,
@@ -151,11 +292,18 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """The mean of a column whose values are clamped to `bounds`."""
+        """Average a column, with values clamped to `bounds`.
+
+        >>> release = data.mean("spend", bounds=(0, 200), epsilon=0.5)
+        >>> low, high = release.interval(0.95)
+        >>> low < release.value < high
+        True
+        """
         return self._all_rows(
             moments.mean(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
+    @_shortcut
     def variance(
         self,
         of: str | Expression,
@@ -170,11 +318,16 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """The variance of a column whose values are clamped to `bounds`."""
+        """Compute the variance of a column, with values clamped to `bounds`.
+
+        >>> data.variance("spend", bounds=(0, 200), epsilon=0.5).value >= 0
+        True
+        """
         return self._all_rows(
             moments.variance(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
+    @_shortcut
     def std(
         self,
         of: str | Expression,
@@ -189,11 +342,16 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """The standard deviation of a column whose values are clamped to `bounds`."""
+        """Compute the standard deviation of a column, with values clamped to `bounds`.
+
+        >>> data.std("spend", bounds=(0, 200), epsilon=0.5).value >= 0
+        True
+        """
         return self._all_rows(
             moments.std(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
+    @_shortcut
     def median(
         self,
         of: str | Expression,
@@ -209,12 +367,17 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """The middle of a column."""
+        """Find the median of a column.
+
+        >>> 0 <= data.median("spend", bounds=(0, 200), epsilon=0.5).value <= 200
+        True
+        """
         return self._all_rows(
             distribution.median(of, bounds, interval_level),
             Terms(epsilon, delta, rho, noise, weights, level, population, key),
         )
 
+    @_shortcut
     def quantile(
         self,
         of: str | Expression,
@@ -231,12 +394,17 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """Values below which given parts of the rows lie."""
+        """Find values below which given parts of the rows lie.
+
+        >>> len(data.quantile("spend", [0.25, 0.5, 0.75], bounds=(0, 200), epsilon=0.5).value)
+        3
+        """
         return self._all_rows(
             distribution.quantile(of, probability, bounds, interval_level),
             Terms(epsilon, delta, rho, noise, weights, level, population, key),
         )
 
+    @_shortcut
     def min(
         self,
         of: str | Expression,
@@ -251,11 +419,16 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """A place near the bottom of a column."""
+        """Find a value near the bottom of a column.
+
+        >>> 0 <= data.min("spend", bounds=(0, 200), epsilon=0.5).value <= 200
+        True
+        """
         return self._all_rows(
             distribution.min(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
+    @_shortcut
     def max(
         self,
         of: str | Expression,
@@ -270,11 +443,16 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """A place near the top of a column."""
+        """Find a value near the top of a column.
+
+        >>> 0 <= data.max("spend", bounds=(0, 200), epsilon=0.5).value <= 200
+        True
+        """
         return self._all_rows(
             distribution.max(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
+    @_shortcut
     def histogram(
         self,
         of: str | Expression,
@@ -289,11 +467,16 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """How many rows lie in each of the public bins."""
+        """Count the rows in public bins.
+
+        >>> len(data.histogram("spend", [0, 25, 50, 100], epsilon=0.5).value)
+        3
+        """
         return self._all_rows(
             distribution.histogram(of, edges), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
+    @_shortcut
     def top(
         self,
         of: str | Expression,
@@ -309,7 +492,11 @@ class Shortcuts(ABC):
         population: bool = False,
         key: str | None = None,
     ) -> Single:
-        """The most common values of a column."""
+        """Select the most common values of a column, best first.
+
+        >>> len(data.top("city", 1, candidates=["Lyon", "Nice", "Paris"], epsilon=0.5).value)
+        1
+        """
         return self._all_rows(
             distribution.top(of, number, candidates),
             Terms(epsilon, delta, rho, noise, weights, level, population, key),

@@ -33,21 +33,68 @@ __all__ = ["TableRelease"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableRelease(Release):
-    """Private answers, one row per group: the keys, each value, and its interval in `name_low` and `name_high`.
+    """Private answers as a table, one row per group; all of it may be published.
 
-    It may be shown to anyone. The intervals hold the exact value of the bounded table with probability `level` each,
-    over the noise. Everything is made of `parts`, which are private already: no option here costs anything.
+    `Question.release` returns it. The columns are the keys, each value, and its interval in `name_low` and `name_high`,
+    which contains the exact value of the bounded table with probability `level` over the noise. Methods work on noisy
+    numbers only, so they cost nothing.
+
+    Parameters
+    ----------
+    value : pyarrow.Table
+        The answers.
+    event : Event
+        What was done, in exact numbers.
+    guarantee : PureDP, ApproxDP or ZCDP
+        What was charged.
+    mechanism : Any
+        The noise of the first part.
+    parts : pyarrow.Table
+        The keys and the noisy numbers of which all answers are made.
+    plan : Plan
+        The plan that was carried out.
+    entry : Entry
+        The charge in the ledger.
+    noise_removed : bool
+        Whether these are exact answers, made in a test by `dither.testing`: then they are not private.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500})
+    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> release = data.group_by("city", keys=["Lyon", "Paris"]).agg(visits=dp.count()).release(epsilon=0.5)
+    >>> release.to_arrow().column_names
+    ['city', 'visits', 'visits_low', 'visits_high']
+    >>> release.guarantee
+    PureDP(epsilon=0.5, adjacency='add or remove one record')
+    >>> dp.check_certificate(release.certificate()).guarantee == release.guarantee
+    True
     """
 
     parts: pa.Table = field(repr=False)
-    """The keys and the noisy parts that all answers are made of."""
     plan: Plan = field(repr=False)
     entry: Entry = field(repr=False)
-    """The charge in the ledger."""
 
     @classmethod
     def of(cls, parts: pa.Table, plan: Plan, entry: Entry) -> TableRelease:
-        """The answers, made of noisy parts."""
+        """Compute the answers from noisy parts.
+
+        Parameters
+        ----------
+        parts : pyarrow.Table
+            The keys and the noisy numbers.
+        plan : Plan
+            The plan by which they were drawn.
+        entry : Entry
+            The charge in the ledger.
+
+        Returns
+        -------
+        TableRelease
+            The answers.
+        """
         noise: Any = next(iter(plan.parts.values())).noise
         made = cls(None, plan.event, plan.cost, noise, parts, plan, entry, noise_removed=entry.noise_removed)
         return replace(made, value=made._table(plan.level))
@@ -70,7 +117,23 @@ class TableRelease(Release):
         return [name for name in self.parts.column_names if name not in hidden]
 
     def interval(self, level: Number = 0.95) -> Interval:
-        """Two tables, of the lower and of the upper ends at any level; quantiles have the level they were asked for."""
+        """Compute the ends of all intervals at any level.
+
+        Parameters
+        ----------
+        level : Number, default 0.95
+            The confidence level, strictly between 0 and 1. Quantiles keep the level that they were asked with.
+
+        Returns
+        -------
+        tuple of pyarrow.Table
+            The lower and the upper ends, each a table with the keys and the columns of the answer.
+
+        Raises
+        ------
+        ParameterError
+            If a column has no interval, as a selected value has none unless `interval_level` was given.
+        """
         exact = rational(level, "level")
         check.between(0, 1, level=exact)
         table = self._table(exact)
@@ -85,7 +148,13 @@ class TableRelease(Release):
         return low, high
 
     def non_negative(self) -> TableRelease:
-        """The same answers, with counts and sums that cannot be negative raised to 0, and their intervals too."""
+        """Raise counts and sums that cannot be negative to 0, and their intervals too; this costs nothing.
+
+        Returns
+        -------
+        TableRelease
+            The same release with other values.
+        """
         table = self.value
         for name, aggregate in self.plan.aggregates.items():
             for column in (name, f"{name}_low", f"{name}_high") if aggregate.is_count else ():
@@ -94,11 +163,29 @@ class TableRelease(Release):
         return replace(self, value=table)
 
     def consistent(self, name: str, total: Release) -> TableRelease:
-        """The same answers, with counts that add up to a total: both move, by least squares, as far as they are noisy.
+        """Adjust the counts of groups towards a released total, by least squares; this costs nothing.
 
-        `total` is the count of all these groups together, of another release. With x the k counts of variance v, and
-        T the total of variance w, x moves by (T − Σx)·v/(k·v + w) each. Whole numbers stay whole: the remainders go to
-        the first groups. Intervals stay as they are: they hold the exact values. Nothing here costs anything.
+        Parameters
+        ----------
+        name : str
+            The column of counts.
+        total : Release
+            The count of all these groups together, from another release such as `data.count(epsilon=0.1)`.
+
+        Returns
+        -------
+        TableRelease
+            The same release with other counts; intervals stay, as they contain the exact values.
+
+        Raises
+        ------
+        ParameterError
+            If the column or the total is not a count.
+
+        Notes
+        -----
+        With the k counts x of variance v and the total T of variance w, each x moves by (T − Σx)·v/(k·v + w), so that
+        both move as far as they are noisy. Whole numbers stay whole: the remainder goes to the first groups.
         """
         counts, sums = self._noise_of(name), getattr(total, "_noise_of", None)
         if sums is None or not isinstance(total.value, int):
@@ -122,11 +209,28 @@ class TableRelease(Release):
         return noise
 
     def to_arrow(self) -> pa.Table:
-        """As an Arrow table."""
+        """Convert to an Arrow table.
+
+        Returns
+        -------
+        pyarrow.Table
+            The keys, the values and the ends of their intervals.
+        """
         return self.value
 
     def to_pandas(self) -> pd.DataFrame:
-        """As a pandas frame."""
+        """Convert to a pandas frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The keys, the values and the ends of their intervals.
+
+        Raises
+        ------
+        MissingPackage
+            If pandas is not installed.
+        """
         try:
             frame: pd.DataFrame = self.to_arrow().to_pandas()
             return frame
@@ -134,7 +238,18 @@ class TableRelease(Release):
             raise MissingPackage("frames of pandas need pandas. Install it: pip install pandas.") from None
 
     def to_polars(self) -> pl.DataFrame:
-        """As a Polars frame."""
+        """Convert to a Polars frame.
+
+        Returns
+        -------
+        polars.DataFrame
+            The keys, the values and the ends of their intervals.
+
+        Raises
+        ------
+        MissingPackage
+            If Polars is not installed.
+        """
         try:
             import polars  # an extra
         except ModuleNotFoundError:
@@ -146,20 +261,20 @@ class TableRelease(Release):
     def __repr__(self) -> str:
         """The answers with their intervals, of long ones the first lines, and the cost: all of it is released."""
         table: str = views.html.release_text(self)
-        return "\n".join([table, *self._said()])
+        return "\n".join([table, *self._notes()])
 
     def _repr_html_(self) -> str:
         """For notebooks: the same."""
         paragraph = views.html.paragraph
-        return Release._repr_html_(self) + "".join(map(paragraph, self._said()))
+        return Release._repr_html_(self) + "".join(map(paragraph, self._notes()))
 
-    def _said(self) -> list[str]:
-        """What a reader needs beside the answers. It follows from them and from the plan, so it tells nothing more."""
-        said = [f"costs {self.plan.cost}"]
+    def _notes(self) -> list[str]:
+        """What a reader needs beside the answers; it follows from them and from the plan, and reveals nothing more."""
+        notes = [f"costs {self.plan.cost}"]
         if self.plan.discovery is not None and not self.parts.num_rows:
             least = self.plan.discovery.threshold
-            said.insert(0, f"No group had enough people: one is shown from {least} people on, noise included.")
-        return [NOT_PRIVATE, *said] if self.noise_removed else said
+            notes.insert(0, f"No group had enough people: one is shown from {least} people on, noise included.")
+        return [NOT_PRIVATE, *notes] if self.noise_removed else notes
 
     def _terms(self) -> dict[str, Any]:
         """What a stranger needs to recompute the cost and to find it in the ledger: no data, not even the answer."""

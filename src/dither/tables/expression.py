@@ -323,7 +323,7 @@ class Operation(Expression):
 def col(name: str) -> Column:
     """Refer to a column of the table by its name.
 
-    Build expressions from it with Python's operators, for `where`, `with_columns`, `group_by` and aggregates;
+    Build expressions from it with Python's operators, for `where`, `with_columns`, `dp.bins` and aggregates;
     `Expression` lists them.
 
     Parameters

@@ -97,7 +97,7 @@ def one_row_each(
     for name in asked:
         not_reserved(name)
         if name == person:
-            raise ParameterError(f"the column {name!r} tells persons apart and cannot be replaced.")
+            raise ParameterError(f"the column {name!r} identifies persons and cannot be replaced.")
     needed = {f"dither of {name}": of for name, (_, of, _) in asked.items() if of is not None}
     who = identity_of(table, person)
     rows = with_values(table.filter(who.notnull()), needed)
