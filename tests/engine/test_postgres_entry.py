@@ -16,7 +16,9 @@ import pytest
 import dither as dp
 from dither.errors import ParameterError
 from dither.tables import open_source
-from dither.tables.engines.postgres_types import COLUMN_TYPES, LONGEST_TEXT
+from dither.tables.engines.postgres_types import COLUMN_TYPES
+from dither.tables.engines.sealed_entry import LONGEST_BYTES
+from dither.tables.expression import LONGEST_TEXT
 from tests.postgres import Database, fresh_database
 
 
@@ -191,7 +193,15 @@ def test_enums_and_domains_enter_as_what_is_below_them(database: Database, tmp_p
 
 
 _TEXTS = {
-    "text": ["repeat('x', 1000000)", "repeat('é', 20000)", "E'\\x01\\x7f'", "''", "U&'\\+01F600'"],
+    "text": [
+        "repeat('x', 1000000)",
+        "repeat('x', 16384)",
+        "repeat('x', 16385)",
+        "repeat('é', 20000)",
+        "E'\\x01\\x7f'",
+        "''",
+        "U&'\\+01F600'",
+    ],
     "varchar": ["repeat('x', 1000000)", "' '"],
     "char(10)": ["'a'", "''"],
     '"char"': ["'\\377'", "'\\001'", "''", "'é'"],
@@ -242,13 +252,16 @@ def test_no_value_of_a_person_makes_a_question_fail(database: Database, tmp_path
     with _asked(database, tmp_path, f"who {of}, city text", *rows) as data:
         people = data.group_by("city", keys=["a"]).agg(n=dp.count_people()).release(epsilon=10**6).value
         different = database.value("SELECT count(DISTINCT who) FROM rows")
-        unreadable = {'"char"': 2, "date": 4}.get(of, 0)
+        too_long = {"text": 3, "varchar": 1, "bytea": 1}
+        unreadable = {'"char"': 2, "date": 4, **too_long}.get(of, 0)
         assert people["n"].to_pylist() == [different - unreadable]
 
 
 def test_texts_that_are_too_long_are_missing(database: Database, tmp_path: Path) -> None:
-    texts = [f"repeat('x', {length})" for length in (LONGEST_TEXT, LONGEST_TEXT + 1)]
-    rows = [f"VALUES ({at}, {each}, convert_to({each}, 'UTF8'))" for at, each in enumerate(texts)]
+    rows = [
+        f"VALUES ({at}, repeat('x', {LONGEST_TEXT + at}), convert_to(repeat('x', {LONGEST_BYTES + at}), 'UTF8'))"
+        for at in range(2)
+    ]
     with _asked(database, tmp_path, "who int4, p text, b bytea", *rows) as data:
         for name in ("p", "b"):
             assert data.where(dp.col(name).is_null()).count(epsilon=10**6).value == 1
@@ -294,3 +307,17 @@ def test_the_documentation_lists_the_types() -> None:
     table = page.partition("| type in `pg_catalog` |")[2].partition("\n\n")[0]
     listed = [name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])]
     assert sorted(listed) == sorted(COLUMN_TYPES)
+
+
+def test_points_of_an_ibis_table_stay_outside(database: Database, tmp_path: Path) -> None:
+    """Ibis would ask for them by functions of PostGIS, and the table could not be opened at all."""
+    database.run("DROP TABLE IF EXISTS rows", "CREATE TABLE rows (x int4, p point, a polygon)")
+    database.run("INSERT INTO rows VALUES (1, '(1,2)', NULL)")
+    theirs = ibis.connect(database.url)
+    with dp.Dataset(
+        theirs.table("rows"), unit=dp.Rows(), budget=dp.PureDP(10**9), ledger=tmp_path / "l", identity="rows"
+    ) as data:
+        assert data.group_by("x", keys=[1]).agg(n=dp.count()).release(epsilon=10**6).value["n"].to_pylist() == [1]
+        with pytest.raises(ParameterError, match="column 'p' has the type point"):
+            data.where(dp.col("p").is_null())
+    theirs.disconnect()

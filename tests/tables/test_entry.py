@@ -64,10 +64,31 @@ DUCKDB: dict[str, tuple[str, list[tuple[str, Any]]]] = {
             ("-2.5", -2.5),
         ],
     ),
-    "VARCHAR": ("string", [("''", ""), ("'ä'", "ä"), ("repeat('x', 1000000)", "x" * 1_000_000), ("chr(0)", "\x00")]),
+    "VARCHAR": (
+        "string",
+        [
+            ("''", ""),
+            ("'ä'", "ä"),
+            ("chr(0)", "\x00"),
+            ("repeat('x', 16384)", "x" * 16_384),
+            ("repeat('x', 16385)", None),
+            ("repeat('ä', 8192)", "ä" * 8_192),
+            ("repeat('ä', 8193)", None),
+            ("repeat('x', 1000000)", None),
+        ],
+    ),
     "ENUM('a', 'B')": ("string", [("'a'", "a"), ("'B'", "B")]),
     "UUID": ("string", [("'00000000-0000-0000-0000-000000000000'", "00000000-0000-0000-0000-000000000000")]),
-    "BLOB": ("string", [("'\\xFF\\x00'", "FF00"), ("''", "")]),
+    "BLOB": (
+        "string",
+        [
+            ("'\\xFF\\x00'", "FF00"),
+            ("''", ""),
+            ("encode(repeat('x', 8192))", "78" * 8_192),
+            ("encode(repeat('x', 8193))", None),
+            ("encode(repeat('x', 1000000))", None),
+        ],
+    ),
     "BOOLEAN": ("boolean", [("true", True), ("false", False)]),
     "DATE": (
         "date",

@@ -15,8 +15,10 @@ import pytest
 from dither.errors import EngineError
 from dither.tables import BoundedTable, Column, Lattice, People, RowCount, Sum, Values, col, if_else, with_values
 from dither.tables.engines import Engine
+from dither.tables.engines.engine import BATCH_ROWS
+from dither.tables.expression import LONGEST_TEXT
 from dither.tables.text_parsing import written_day, written_number
-from dither.unit import Person
+from dither.unit import Person, Rows
 from tests.tables.asking import asked, opened, summed
 
 _NAN, _INF, _HUGE = float("nan"), float("inf"), 1.7976931348623157e308
@@ -250,7 +252,7 @@ def test_no_rows_and_no_groups(engine: Engine) -> None:
     bounded = BoundedTable(engine, engine.upload(empty), unit, {"k": Column("k")})
     (batch,) = bounded.totals({"n": RowCount()}, 7)._open()
     assert batch.num_rows == 0
-    assert batch.schema == pa.schema({"k": pa.string(), "n": pa.decimal128(38, 0)})
+    assert batch.schema == pa.schema({"k": pa.large_string(), "n": pa.decimal128(38, 0)})
 
 
 def test_c39_errors_of_the_engine_are_not_repeated(engine: Engine) -> None:
@@ -280,3 +282,21 @@ def test_what_is_named_again_is_not_computed_again(engine: Engine) -> None:
         assert sizes[1] < 3 * sizes[0], "an expression that is one operation longer is planned three times as long"
         assert "OFFSET" not in engine._compiled(with_values(table, {"v": x > 1})), "which may run in parallel"
     assert opened_table(engine, long.aggregate(s=long["v"].sum())) == [{"s": (2.0 - 1) * 1 + 1 + (10.0 - 2) * 2 + 1}]
+
+
+def test_e63_texts_have_a_longest_length_on_every_engine(engine: Engine) -> None:
+    """Of 2^31 bytes in one batch the formats cannot count the places, and failed after the charge."""
+    assert BATCH_ROWS * LONGEST_TEXT <= 1 << 30
+    texts = ["x" * LONGEST_TEXT, "é" * (LONGEST_TEXT // 2), "x" * (LONGEST_TEXT + 1), "é" * LONGEST_TEXT, "x" * 2**20]
+    rows = engine.upload(pa.table({"n": range(len(texts)), "text": texts}))
+    found = [row for batch in engine.fetch(rows) for row in batch.to_pylist()]
+    assert {row["n"]: row["text"] for row in found} == dict(enumerate([*texts[:2], None, None, None]))
+    grouped = BoundedTable(engine, rows, Rows(), {"text": Column("text")}).totals({"n": RowCount()}, 7)
+    batches = list(grouped._open())
+    assert {batch.schema.field("text").type for batch in batches} == {
+        pa.large_string()
+    }  # any number can be put together
+    persons = BoundedTable(engine, rows, Person("text", 1, 1), {})
+    assert [int(row["n"]) for row in opened(persons.totals({"n": RowCount()}, 7))] == [
+        2
+    ]  # the others are nobody's rows

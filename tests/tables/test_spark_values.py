@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,15 @@ _ENTER = {
     "decimal": [f"cast('{digits}' as decimal(38, 0))" for digits in ("1", "9" * 38, "-" + "9" * 38)],
     "string": [
         "'a'",
-        *(f"cast({of} as string)" for of in ("X'636166E9'", "X'FF'", "X'00'", "repeat('x', 1000000)", "''")),
+        *(f"cast({of} as string)" for of in ("X'636166E9'", "X'FF'", "X'00'", "''")),
+        *(f"repeat('x', {length})" for length in (16_384, 16_385, 10**6)),
     ],
-    "binary": ["X'61'", "X'FF'", "X''", "cast(repeat('x', 1000000) as binary)"],
+    "binary": [
+        "X'61'",
+        "X'FF'",
+        "X''",
+        *(f"cast(repeat('x', {length}) as binary)" for length in (8_192, 8_193, 10**6)),
+    ],
     "boolean": ["true", "false"],
     "date": [f"date_add(date'1970-01-01', {days})" for days in (1, 2147483647, -2147483648, -800_000, 3_000_000)],
     "timestamp": [f"timestamp_micros({of})" for of in ("1L", "9223372036854775807L", "-9223372036854775807L - 1L")],
@@ -64,8 +71,10 @@ def test_each_type_is_listed_or_refused(spark: Any) -> None:
 
     assert set(Spark.column_types) == set(_ENTER)
     for name, value in _REFUSED.items():
+        source = _source(spark, value)  # also where Ibis has no word for the type
+        assert source.columns == ["n"]
         with pytest.raises(ParameterError, match=f"column 'c' has the type {name}, which does not enter"):
-            _source(spark, value).check("c")  # at once where Ibis has no word for the type
+            source.check("c")
 
 
 @pytest.mark.parametrize("of", _ENTER)
@@ -88,7 +97,7 @@ def test_e63_no_value_makes_spark_fail(of: str, spark: Any) -> None:
     if of not in ("float", "double"):  # which tell no persons apart
         persons = BoundedTable(source.engine, source.table, Person("c", 1, 1), {})
         (row,) = opened(persons.totals({"n": RowCount()}, 7))
-        outside = len(hostile) if of == "date" else 0  # days of other years are nobody
+        outside = {"date": len(hostile), "string": 2, "binary": 2}.get(of, 0)  # of other years, or too long: nobody
         assert int(row["n"]) == 1 + len(hostile) - outside  # the plain value is one person with two rows
 
 
@@ -97,6 +106,37 @@ def test_e63_a_text_that_is_not_utf8_is_no_key(spark: Any) -> None:
     table = BoundedTable(source.engine, source.table, Rows(), {"c": Column("c")})
     found = {row["c"]: int(row["n"]) for row in opened(table.totals({"n": RowCount()}, 7))}
     assert found == {"a": 1, None: 2}
+
+
+@pytest.fixture
+def limited(spark: Any) -> Iterator[Any]:
+    """What sets how much the driver may collect from one job: each job asks for it anew."""
+    conf, name = spark.sparkContext._jsc.sc().conf(), "spark.driver.maxResultSize"
+    before = conf.get(name, "1g")
+    yield lambda size: conf.set(name, size)
+    conf.set(name, before)
+
+
+def test_e63_groups_beyond_what_the_driver_collects_at_once_come_in_pieces(spark: Any, limited: Any) -> None:
+    """The number of groups, and how long their names are, made Spark fail after the charge."""
+    long = "concat(lpad(cast(id as string), 8, '0'), repeat('x', 16376))"
+    frame = spark.sql(f"SELECT {long} AS c FROM range(2500) UNION ALL SELECT {long} AS c FROM range(7)")
+    source = open_source(frame, identity="rows")
+    limited("16m")
+    table = BoundedTable(source.engine, source.table, Rows(), {"c": Column("c")})
+    found = [(row["c"][:8], int(row["n"])) for row in opened(table.totals({"n": RowCount()}, 7))]
+    assert sorted(found) == [(f"{at:08}", 2 if at < 7 else 1) for at in range(2500)]
+    limited("0")
+    assert len(opened(table.totals({"n": RowCount()}, 7))) == 2500
+
+
+def test_a_session_that_collects_hardly_anything_is_refused(spark: Any, limited: Any) -> None:
+    source = _source(spark, "'a'")
+    limited("15m")
+    with pytest.raises(ParameterError, match="maxResultSize=15m, so nothing was charged"):
+        source.engine.ready()
+    with pytest.raises(ParameterError, match="maxResultSize=15m"):
+        _source(spark, "'a'")
 
 
 def test_two_times_of_one_text_are_two_persons(spark: Any) -> None:

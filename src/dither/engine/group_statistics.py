@@ -294,7 +294,8 @@ class Tally(Need):
         """A row for each group, a column for each value."""
         counts = np.zeros((len(groups), len(self.values)), dtype=np.int64)
         for places, batch in groups.found(batches):
-            column = pc.index_in(batch.column("dither_value"), value_set=self.values).to_numpy()
+            values = batch.column("dither_value")
+            column = pc.index_in(values, value_set=self.values.cast(values.type)).to_numpy()
             counts[places, column] = counted(batch.column("dither_rows"))
         return counts
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 from dither.exact import once
-from dither.tables import arrow_table, content_digest, is_frame
+from dither.tables import arrow_table, content_digest, entered_keys, is_frame
 
 __all__ = [
     "MOST_BYTES",
@@ -31,6 +31,7 @@ __all__ = [
     "crossed",
     "fingerprint",
     "public_keys",
+    "with_plain_texts",
 ]
 
 ROOM: Final = 1 << 62
@@ -41,7 +42,9 @@ MOST_BYTES: Final = 1 << 30
 """How much memory the public keys of a question may take."""
 MOST_VALUES: Final = 2 * 10**7
 """How many values the answer to a question about public groups may hold: groups times values per group."""
+_ARROW: Final = (pa.Array, pa.ChunkedArray)
 _TOGETHER: Final = 1 << 20
+_TOGETHER_BYTES: Final = 1 << 28
 
 Wholes: TypeAlias = NDArray[np.int64]
 
@@ -103,11 +106,12 @@ def _positions(asked: pa.Array, values: pa.Array) -> Wholes:
 
 
 def _merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Larger batches: finding places looks at all groups each time."""
+    """Larger batches: finding places looks at all groups each time. Of long texts, fewer rows are put together."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
-        if sum(each.num_rows for each in waiting) >= _TOGETHER:
+        rows, size = (sum(each) for each in zip(*((one.num_rows, one.nbytes) for one in waiting), strict=True))
+        if rows >= _TOGETHER or size >= _TOGETHER_BYTES:
             yield pa.concat_batches(waiting)
             waiting = []
     if waiting:
@@ -123,22 +127,28 @@ def counted(column: pa.Array) -> Wholes:
     return whole
 
 
-def public_keys(columns: Sequence[str], keys: Any) -> pa.Table:
-    """Public keys as a table with one column for each; duplicates, times and too many are refused."""
+def public_keys(columns: Sequence[str], keys: Any, kinds: Mapping[str, str] | None = None) -> pa.Table:
+    """Public keys as a table with one column for each, of the types that leave an engine.
+
+    Duplicates, times, too many, and keys that no column can have are refused. `kinds` are those of the columns, for
+    keys that are all None.
+    """
+    known = kinds or {}
     if is_frame(keys):
-        return _of_table(columns, arrow_table(keys))
+        return _checked(_of_table(columns, arrow_table(keys)), known)
     if isinstance(keys, Mapping):
         if set(keys) != set(columns):
             raise ParameterError(f"keys must have a list for each of {', '.join(columns)}.")
         listed = {name: _listed(keys[name], f"keys[{name!r}]") for name in columns}
         _has_room(math.prod(map(len, listed.values())))
-        return crossed([_checked(_table_of({name: values})) for name, values in listed.items()])
-    rows: Any = _listed(keys, "keys")
+        return crossed([_checked(_table_of({name: values}), known) for name, values in listed.items()])
+    rows = _listed(keys, "keys")
     if len(columns) == 1:
-        return _checked(_table_of({columns[0]: rows}))
+        return _checked(_table_of({columns[0]: rows}), known)
+    rows = rows.to_pylist() if isinstance(rows, _ARROW) else rows
     if any(not isinstance(row, tuple | list) or len(row) != len(columns) for row in rows):
         raise ParameterError(f"keys must be tuples of {len(columns)} values, one for each of {', '.join(columns)}.")
-    return _checked(_table_of({name: [row[index] for row in rows] for index, name in enumerate(columns)}))
+    return _checked(_table_of({name: [row[index] for row in rows] for index, name in enumerate(columns)}), known)
 
 
 def crossed(tables: Sequence[pa.Table]) -> pa.Table:
@@ -168,6 +178,14 @@ def check_values(groups: int, values: int) -> None:
         )
 
 
+def with_plain_texts(table: pa.Table) -> pa.Table:
+    """The table with texts in the type that they usually have, if they are few enough for it in all."""
+    if table.nbytes > MOST_BYTES:
+        return table
+    types = [pa.string() if pa.types.is_large_string(field.type) else field.type for field in table.schema]
+    return table.cast(pa.schema(dict(zip(table.column_names, types, strict=True))))
+
+
 def _has_room(groups: int, size: int = 0) -> None:
     if not groups <= MOST_GROUPS:
         raise ParameterError(
@@ -180,25 +198,34 @@ def _has_room(groups: int, size: int = 0) -> None:
         )
 
 
-def _table_of(columns: Mapping[str, list[Any]]) -> pa.Table:
-    if any(isinstance(value, datetime) for values in columns.values() for value in values):
+def _table_of(columns: Mapping[str, Any]) -> pa.Table:
+    return pa.table({name: _column(values) for name, values in columns.items()})
+
+
+def _column(values: Any) -> Any:
+    if isinstance(values, _ARROW):
+        return values
+    if any(isinstance(value, datetime) for value in values):
         raise ParameterError("keys must be days (datetime.date), not times.")
     try:
-        return pa.table({name: pa.array(values) for name, values in columns.items()})
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError):
         raise ParameterError("all keys of one column must be of one type.") from None
 
 
-def _listed(values: Any, name: str) -> list[Any]:
-    """The values of a list, an array or a series of pandas, Polars or Arrow; what has no length is refused unread."""
+def _listed(values: Any, name: str) -> Any:
+    """A list of the values of a list, an array or a series of pandas, or a column of Arrow; what has no length is
+    refused unread."""
     if hasattr(values, "__len__"):
         _has_room(len(values))
     if isinstance(values, list | tuple | range):
         return list(values)
     if isinstance(values, np.ndarray):
         return list(values.tolist())
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        return list(values.to_pylist())
+    if isinstance(values, _ARROW):
+        return values
+    if hasattr(values, "to_arrow"):  # a series of Polars
+        return values.to_arrow()
     if hasattr(values, "to_list"):
         missing = values.isna() if hasattr(values, "isna") else itertools.repeat(False)  # pandas has several NULLs
         return [None if is_missing else key for key, is_missing in zip(values.to_list(), missing, strict=False)]
@@ -215,17 +242,14 @@ def _of_table(columns: Sequence[str], table: pa.Table) -> pa.Table:
     missing = [name for name in columns if name not in table.column_names]
     if missing:
         raise ParameterError(f"the table of keys has no column {missing[0]!r}. It has {', '.join(table.column_names)}.")
-    chosen = table.select(list(columns))
-    for name in columns:
-        if pa.types.is_timestamp(chosen.column(name).type):
-            raise ParameterError(f"the keys {name!r} must be days, not times. Cast them to dates.")
-    return _checked(chosen)
+    return table.select(list(columns))
 
 
-def _checked(table: pa.Table) -> pa.Table:
-    if not table.num_rows:
+def _checked(given: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
+    if not given.num_rows:
         raise ParameterError("keys must not be empty.")
+    table = pa.table({name: entered_keys(name, given.column(name), kinds) for name in given.column_names})
     _has_room(table.num_rows, table.nbytes)
     if table.group_by(table.column_names).aggregate([]).num_rows != table.num_rows:
         raise ParameterError("keys must be different from each other.")
-    return table.combine_chunks()
+    return with_plain_texts(table).combine_chunks()

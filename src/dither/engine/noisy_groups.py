@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from dither.engine.aggregate import PEOPLE
 from dither.engine.group_statistics import Need, Whole
-from dither.engine.groups import Groups, counted
+from dither.engine.groups import Groups, counted, with_plain_texts
 from dither.engine.plan import Plan
+from dither.errors import ParameterError
 from dither.noise.tape import answered, at_once
 from dither.tables import BoundedTable, ExactAggregate
 
@@ -56,6 +57,27 @@ class Drawing:
         columns = self.plan.columns
         return questions({columns[key]: part.need for key, part in self.plan.parts.items()}, table, fresh_salt)
 
+    def rehearse(self, exact: Sequence[ExactAggregate]) -> None:
+        """Read answers without rows as those of the engine will be read; refused, free of charge, if that fails."""
+        answers = [each._without_rows() for each in exact]
+        failed = ""
+        try:
+            known = (
+                self.public if self.public is not None else pa.Table.from_batches(answers[:1]).select(list(self.keys))
+            )
+            groups = Groups(known.slice(0, 0))  # types alone decide
+            for batch in answers:
+                groups.places(batch)
+            for key, batch in zip(self._others, answers[len(answers) - len(self._others) :], strict=True):
+                self.plan.parts[key].need.collect(iter([batch]), groups)
+        except Exception as error:
+            failed = type(error).__name__
+        if failed:
+            raise ParameterError(
+                f"the answer to this question could not be read, not even if there were no rows ({failed}), so nothing "
+                "was charged. Give keys of the types that the columns have."
+            )
+
     def draw(self, answers: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
         """The noisy parts of each group."""
         rest = list(answers)
@@ -84,7 +106,7 @@ class Drawing:
             histogram=self.plan.discovery,
         )
         # In the order of the keys: that of the engine may depend on groups that are not shown.
-        return pa.concat_tables(shown).sort_by([(key, "ascending") for key in self.keys])
+        return with_plain_texts(pa.concat_tables(shown).sort_by([(key, "ascending") for key in self.keys]))
 
     def _shown(self, batch: pa.RecordBatch) -> pa.Table:
         assert self.plan.discovery is not None

@@ -336,12 +336,12 @@ class Query(Shortcuts):
         plain = [each for each in by if isinstance(each, str)]
         if keys is not None and not plain:
             raise ParameterError("bins are public already: leave keys=... out.")
-        public = public_keys(plain, keys) if keys is not None else None
         table = self._table
         self._mentions(*plain, *(each.of for each in binned))
         for name in plain:
             if name not in table.columns:
                 raise missing_column(name, shown(table))
+        public = public_keys(plain, keys, kinds_of(table)) if keys is not None else None
         made: dict[str, Expression] = {name: Column(name) for name in plain}
         for each in binned:
             table = filtered(table, each.within)
@@ -536,6 +536,7 @@ class Question:
         query = self.query
         drawing = Drawing(plan, list(query.keys), query.public_keys)
         exact = drawing.questions(self._bounded, fresh_salt)
+        drawing.rehearse(exact)
         door = query.origin.door
         by = current_user()
         with query.origin._source.engine.asking():

@@ -6,6 +6,7 @@ from dither.tables.engines.sealed_entry import refused_column
 from dither.tables.expression import Column, Expression, col, columns_of, if_else
 from dither.tables.expression_compiler import different, few_steps, kinds_of, missing_column, shown, with_values
 from dither.tables.group_totals import Centred, Measure, People, RowCount, Squares, Sum, Values
+from dither.tables.key_columns import entered_keys
 from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
 from dither.tables.row_operations import filtered, joined, one_row_each
 from dither.tables.source import Source, arrow_table, is_frame, not_reserved, open_source
@@ -32,6 +33,7 @@ __all__ = [
     "columns_of",
     "content_digest",
     "different",
+    "entered_keys",
     "few_steps",
     "filtered",
     "if_else",

@@ -27,6 +27,7 @@ import pyarrow as pa
 
 from dither.errors import ParameterError
 from dither.tables.engines import Engine
+from dither.tables.engines.engine import without_rows
 from dither.tables.engines.sealed_entry import identity_of
 from dither.tables.expression import Expression
 from dither.tables.expression_compiler import clamped, kind_of, missing_column, number, of_kind, shown, with_values
@@ -55,6 +56,10 @@ class ExactAggregate:
         """Refuse it, free of charge, if the engine cannot be asked, or cannot run it on a table without rows."""
         self._engine.ready()
         self._engine.rehearse(self._expression, self._form)
+
+    def _without_rows(self) -> pa.RecordBatch:
+        """What the engine answers if there are no rows: the types alone, nothing is asked."""
+        return without_rows(self._expression)
 
     def _open(self) -> Generator[pa.RecordBatch]:
         """Keys and whole numbers, in batches of groups. Called by `dither.release` alone, after the charge."""

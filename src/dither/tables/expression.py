@@ -29,9 +29,13 @@ LOGIC: Final = ("and", "or", "not", "is_null", "is_in")
 DATES: Final = ("year", "month", "day", "weekday")
 OTHERS: Final = ("if_else", "coalesce")
 
-LONGEST_TEXT: Final = 4096
-"""Of a text that a question brings along. A batch of groups holds 2^16 of them in less than the 2^31 bytes that its
-format has for the texts of a column: else a question could be made to fail if a row matches."""
+LONGEST_TEXT: Final = 1 << 14
+"""The longest text there is, in bytes of UTF-8, on every engine: longer ones of the data are NULL when they enter
+(sealed_entry.py), longer ones of a question are refused. No expression makes a text longer. So a batch of 2^16 groups
+has at most 2^30 bytes in a column, and formats that count them in 31 bits hold it whatever is in the rows: else a row
+could make a question fail after its charge."""
+_LONGEST_SAID: Final = LONGEST_TEXT // 4
+"""Of a text in an expression, in characters: each has at most four bytes."""
 _MOST_NODES = 1_000
 _MOST_LEVELS = 50
 
@@ -397,8 +401,8 @@ def literal(value: Any) -> Expression:
         raise ParameterError("numbers in expressions have magnitudes of at most 1e100.")
     if isinstance(value, int) and not abs(value) < 2**63:
         raise ParameterError("whole numbers in expressions lie strictly between -2^63 and 2^63.")
-    if isinstance(value, str) and len(value) > LONGEST_TEXT:
-        raise ParameterError(f"texts in expressions have at most {LONGEST_TEXT} characters, got {len(value)}.")
+    if isinstance(value, str) and len(value) > _LONGEST_SAID:
+        raise ParameterError(f"texts in expressions have at most {_LONGEST_SAID} characters, got {len(value)}.")
     return Literal(value)
 
 

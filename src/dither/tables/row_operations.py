@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from dither.errors import ParameterError
 from dither.tables.engines import Engine
-from dither.tables.engines.sealed_entry import identity_of, tame
+from dither.tables.engines.sealed_entry import LONGEST_BYTES, identity_of, tame
 from dither.tables.expression import LONGEST_TEXT, Expression
 from dither.tables.expression_compiler import different, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.lattice import Lattice
@@ -69,7 +69,7 @@ def _check_public(known: pa.Table, on: str) -> None:
 
 
 def _check_lengths(name: str, column: Any) -> None:
-    """No text that the question brings may be longer than those of expressions; bytes enter as twice as many digits."""
+    """No text that the question brings may be longer than those that enter: it would be NULL."""
     of = column.type
     if pa.types.is_string_view(of) or pa.types.is_binary_view(of):
         of = pa.large_string() if pa.types.is_string_view(of) else pa.large_binary()
@@ -79,7 +79,7 @@ def _check_lengths(name: str, column: Any) -> None:
         pa.types.is_binary(of) or pa.types.is_large_binary(of) or pa.types.is_fixed_size_binary(of)
     ):
         return
-    most = 4 * LONGEST_TEXT if is_text else 2 * LONGEST_TEXT
+    most = LONGEST_TEXT if is_text else LONGEST_BYTES
     if (pc.max(pc.binary_length(column)).as_py() or 0) > most:
         raise ParameterError(f"the column {name!r} of the public table has a value of more than {most} bytes.")
 

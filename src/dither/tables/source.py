@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from dither.errors import EngineError, ParameterError
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import SEPARATED, DuckDB
-from dither.tables.engines.sealed_entry import refused_column
+from dither.tables.engines.sealed_entry import none_left, refused_column
 from dither.tables.expression_compiler import different, missing_column, shown
 
 __all__ = ["Source", "arrow_table", "is_frame", "not_reserved", "open_source"]
@@ -59,15 +59,17 @@ class Source:
         parts: frozenset[str] = frozenset(),
         *,
         has_types: bool = True,
+        outside: Mapping[str, str] | None = None,
     ) -> Source:
-        """The table as it is, sealed here once and for all."""
-        if not table.columns:
+        """The table as it is, sealed here once and for all; columns that are `outside` already cannot be used."""
+        names = [*table.columns, *(outside or {})]
+        if not names:
             raise ParameterError("the source has no columns.")
-        different((), table.columns)
-        for name in table.columns:
+        different((), names)
+        for name in names:
             not_reserved(name)
         sealed = engine.sealed(table)
-        return cls(engine, sealed.table, sealed.refused, identity, parts, has_types)
+        return cls(engine, sealed.table, {**sealed.refused, **(outside or {})}, identity, parts, has_types)
 
     @property
     def columns(self) -> list[str]:
@@ -105,7 +107,7 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
     if isinstance(source, ir.Table):
         _not_needed(table)
         return _opened(
-            lambda: Source.of(engine := _engine_of(source), engine.plain(source), _named(identity)),
+            lambda: _of_others(_engine_of(source), _without_shapes(source), _named(identity)),
             "the Ibis table cannot be opened",
             "Check that its connection is open and that its tables are there.",
         )
@@ -119,10 +121,23 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
         )
     named, frame, own = _named(identity), arrow_table(source), DuckDB()
     return _opened(
-        lambda: Source.of(own, own.frame(frame), named),
+        lambda: Source.of(own, (taken := own.frame(frame))[0], named, outside=taken[1]),
         "the frame cannot be read",
         "Check that DuckDB knows the types of its columns, and that its texts are UTF-8.",
     )
+
+
+def _of_others(engine: Engine, opened: tuple[ir.Table, Mapping[str, str]], identity: str) -> Source:
+    """A table of somebody else's connection, and the columns that are outside of it."""
+    table, outside = opened
+    return Source.of(engine, engine.plain(table), identity, outside=outside)
+
+
+def _without_shapes(table: ir.Table) -> tuple[ir.Table, dict[str, str]]:
+    """Without its columns of points, lines and areas, for which Ibis would ask functions that may not be there."""
+    outside = {name: str(of) for name, of in table.schema().items() if of.is_geospatial()}
+    none_left(table.columns, outside)
+    return table.drop(*outside) if outside else table, outside
 
 
 def arrow_table(frame: Any) -> pa.Table:
@@ -278,7 +293,7 @@ def _spark(source: Any, table: str | None, identity: str | None) -> Source:
         engine = Spark(source.sparkSession)
         named = _named(identity)
         return _opened(
-            lambda: Source.of(engine, engine.plain(engine.frame(source)), named),
+            lambda: _of_others(engine, engine.frame(source), named),
             "the Spark frame cannot be opened",
             "Check that it can be shown.",
         )
@@ -286,7 +301,7 @@ def _spark(source: Any, table: str | None, identity: str | None) -> Source:
         raise ParameterError("a Spark session needs table=..., the name of a table or view of the session.")
     engine = Spark(source)
     return _opened(
-        lambda: Source.of(engine, engine.plain(engine.table(table)), identity or f"spark:{engine.place(table)}"),
+        lambda: _of_others(engine, engine.table(table), identity or f"spark:{engine.place(table)}"),
         f"the table {table!r} of the Spark session cannot be opened",
         "Check that it is a table or a view of this session.",
     )

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tests.tables.hostile.values import LONG, NOT_UTF8, REALS, TEXTS, Typed, decimals, named, random_reals, wholes
+from tests.tables.hostile.values import LENGTHS, NOT_UTF8, REALS, TEXTS, Typed, decimals, named, random_reals, wholes
 
 __all__ = ["arrow_types", "column", "pandas_types", "text_types"]
 
@@ -22,7 +22,7 @@ _WORDS = ("a", "Paris", "b")
 _DATES = (date(2024, 2, 29), date(2024, 3, 1), date(1999, 12, 31))
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
-_TEXTS = [*TEXTS, "\x00", "a\x00b", "x" * LONG]
+_TEXTS = [*TEXTS, "\x00", "a\x00b", *("x" * length for length in LENGTHS)]
 _RAW = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
 """What holds the bytes of texts, which may be no texts at all."""
 
@@ -82,7 +82,7 @@ def arrow_types(choose: random.Random, extra: int = 0) -> list[Typed]:
         _typed(pa.time32("s"), (1,), (0, _DAY - 1)),
         _typed(pa.time64("us"), (1,), (0, _DAY * 10**6 - 1)),
         _typed(pa.duration("us"), (1,), (2**63 - 1,)),
-        _typed(pa.binary(), (b"a",), (b"", b"\xff")),
+        _typed(pa.binary(), (b"a",), (b"", b"\xff", *(b"x" * (length // 2 + length % 2) for length in LENGTHS))),
         _typed(pa.binary(2), (b"ab",), (b"\xff\xfe",)),
         _typed(pa.list_(pa.int64()), ([1],), ([], [None])),
         _typed(pa.struct({"a": pa.int64()}), ({"a": 1},), ({"a": None},)),
@@ -128,7 +128,7 @@ def text_types() -> list[Typed]:
     """The columns of a file of separated values: all are texts, of which some are meant as numbers or days."""
     days = [*(text for text in TEXTS if "-" in text), "", "0001-01-01"]
     return [
-        Typed("words", pa.string(), _WORDS, named([*TEXTS, "\x00", "\udcffa"])),
+        Typed("words", pa.string(), _WORDS, named([*TEXTS, "\x00", "\udcffa", *("x" * length for length in LENGTHS)])),
         Typed("numbers", pa.string(), ("1", "3", "7"), named([*REALS, *wholes(64), "9" * 400, "1e99", "1e-99", "x"])),
         Typed("days", pa.string(), tuple(map(str, _DATES)), named(days)),
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.tables.hostile.values import (
     DAYS,
-    LONG,
+    LENGTHS,
     REALS,
     TEXTS,
     TIMES,
@@ -26,7 +26,9 @@ _NUMBERS = ("1", "3", "7")
 _WORDS = ("a", "Paris", "b")
 _DATES = ("2024-02-29", "2024-03-01", "1999-12-31")
 _TRUTHS = ("true", "false", "true")
-_LONG_TEXT = Sql(f"repeat('x', {LONG})")
+_LONG_TEXTS = [Sql(f"repeat('x', {length})") for length in LENGTHS]
+_HALVES = [length // 2 + length % 2 for length in LENGTHS]
+"""Of bytes, each of which is two digits."""
 _UUIDS = ("00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff")
 _WIDTHS = {"tiny": 8, "small": 16, "int": 32, "big": 64}
 
@@ -50,7 +52,8 @@ def duckdb_types(choose: random.Random, extra: int = 0) -> list[Typed]:
     signed = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "HUGEINT": 128}
     unsigned = {"UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 64, "UHUGEINT": 128}
     widths = [(4, 1), (9, 2), (18, 3), (18, 18), (38, 0), (38, 10), (38, 38)]
-    texts = [*TEXTS, Sql("chr(0)"), Sql("'a' || chr(0) || 'b'"), _LONG_TEXT]
+    blobs = [Sql(f"encode(repeat('x', {half}))") for half in _HALVES]
+    texts = [*TEXTS, Sql("chr(0)"), Sql("'a' || chr(0) || 'b'"), *_LONG_TEXTS]
     return [
         _typed("BOOLEAN", "BOOLEAN", _TRUTHS, ["true", "false"]),
         *(_typed(of, of, _NUMBERS, wholes(bits)) for of, bits in signed.items()),
@@ -74,7 +77,7 @@ def duckdb_types(choose: random.Random, extra: int = 0) -> list[Typed]:
         _typed("TIME_NS", "TIME_NS", ("12:00:00",), ["00:00:00"]),
         _typed("TIMETZ", "TIMETZ", ("12:00:00+00",), ["00:00:00+15:59"]),
         _typed("INTERVAL", "INTERVAL", ("1 day",), ["-1000 years", "0 days"]),
-        _typed("BLOB", "BLOB", ("a",), [Sql("'\\xFF'::BLOB"), ""]),
+        _typed("BLOB", "BLOB", ("a",), [Sql("'\\xFF'::BLOB"), "", *blobs]),
         _typed("BIT", "BIT", ("101",), ["0"]),
         _typed("JSON", "JSON", ('"a"',), ["{}", "null", "1e999"]),
         _typed("INTEGER[]", "INTEGER[]", ("[1]",), ["[]", "[NULL]"]),
@@ -111,7 +114,7 @@ def postgres_types(choose: random.Random, extra: int = 0) -> list[Typed]:
     scaled = ["NaN", "9" * 500, "-" + "9" * 500, "0." + "0" * 499 + "1", "0"]
     days = [*DAYS, "infinity", "-infinity", "0001-01-01 BC", "4714-11-24 BC", "5874897-12-31", "294276-12-31"]
     times = [*TIMES, "infinity", "-infinity", "4714-11-24 00:00:00 BC", "294276-12-31 23:59:59.999999"]
-    texts = [*TEXTS, _LONG_TEXT]
+    texts = [*TEXTS, *_LONG_TEXTS]
     short = [text for text in TEXTS if len(text) <= 8]
     edges = {"smallint": 16, "integer": 32, "bigint": 64}
     citext = ["PARIS", "paris", "A", "B", "", "a "]
@@ -153,7 +156,12 @@ def postgres_types(choose: random.Random, extra: int = 0) -> list[Typed]:
         _typed("interval", "interval", ("1 day",), ["-178000000 years", "0"]),
         _typed("json", "json", ('"a"',), ["1e999"]),
         _typed("jsonb", "jsonb", ('"a"',), ["1e999", "null"]),
-        _typed("bytea", "bytea", ("a",), ["\\xff", ""]),
+        _typed(
+            "bytea",
+            "bytea",
+            ("a",),
+            ["\\xff", "", *(Sql(f"convert_to(repeat('x', {half}), 'UTF8')") for half in _HALVES)],
+        ),
         _typed("bit(3)", "bit(3)", ("101",), ["000"]),
         _typed("integer[]", "integer[]", ("{1}",), ["{}", "{NULL}"]),
         _typed("composite", "hostile_pair", ("(1,a)",), ["(,)"]),
@@ -179,13 +187,18 @@ def spark_types(choose: random.Random, extra: int = 0) -> list[Typed]:
         _typed("decimal(9,2)", "decimal(9,2)", _NUMBERS, decimals(9, 2)),
         _typed("decimal(38,0)", "decimal(38,0)", _NUMBERS, decimals(38, 0)),
         _typed("decimal(38,38)", "decimal(38,38)", ("0",), decimals(38, 38)),
-        _typed("string", "string", _WORDS, [*TEXTS, Sql("char(0)"), Sql("cast(x'ff41' as string)"), _LONG_TEXT]),
+        _typed("string", "string", _WORDS, [*TEXTS, Sql("char(0)"), Sql("cast(x'ff41' as string)"), *_LONG_TEXTS]),
         _typed("varchar(8)", "varchar(8)", _WORDS, [text for text in TEXTS if len(text) <= 8]),
         _typed("char(8)", "char(8)", _WORDS, [text for text in TEXTS if len(text) <= 8]),
         _typed("date", "date", _DATES, days),
         _typed("timestamp", "timestamp", _DATES, times),
         _typed("timestamp_ntz", "timestamp_ntz", _DATES, times),
-        _typed("binary", "binary", ("a",), [Sql("x'ff'")]),
+        _typed(
+            "binary",
+            "binary",
+            ("a",),
+            [Sql("x'ff'"), *(Sql(f"cast(repeat('x', {half}) as binary)") for half in _HALVES)],
+        ),
         _typed("interval day", "interval day", (Sql("interval '1' day"),), []),
         _typed("array<int>", "array<int>", (Sql("array(1)"),), [Sql("array(cast(null as int))")]),
         _typed("map<string,int>", "map<string,int>", (Sql("map('a', 1)"),), []),

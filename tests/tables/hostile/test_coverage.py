@@ -113,9 +113,7 @@ def _named(engine: Engine, made: Any, typed: Typed) -> str:
     """The type in the catalogue; none for a type of which the engine cannot even describe a column."""
     name = made.made([typed], people([0], hostile=False))
     try:
-        table: Any = getattr(engine, "table", engine.backend.table)(
-            name
-        )  # Spark's own refuses what Ibis has no word for
+        table: Any = getattr(engine, "table", engine.backend.table)(name)
         return engine.catalogue(table[0] if isinstance(table, tuple) else table)["c0"]
     except (LookupError, ParameterError):
         return ""

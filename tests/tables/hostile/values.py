@@ -11,8 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dither.tables.expression import LONGEST_TEXT
+
 __all__ = [
     "DAYS",
+    "LENGTHS",
     "LONG",
     "NOT_UTF8",
     "REALS",
@@ -48,6 +51,8 @@ NOT_UTF8 = b"\xffa"
 """A text of Arrow that is none; it is written without complaint."""
 LONG = 1 << 20
 """The length of a long text: 1 MB."""
+LENGTHS = (LONGEST_TEXT, LONGEST_TEXT + 1, LONG)
+"""The longest that enters, one byte more, and 1 MB."""
 
 REALS = [
     "NaN", "Infinity", "-Infinity", "0.0", "-0.0", "5e-324", "-5e-324", "1e-310", "1e-300", "-1e-300", "9.9e-101",

@@ -15,10 +15,11 @@ import pyarrow as pa
 from dither.errors import ParameterError
 from dither.tables.engines.csv_files import is_one_line_each, is_utf8
 from dither.tables.engines.duckdb_paths import exact
-from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin
+from dither.tables.engines.duckdb_tables import Definitions, definitions
+from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, leaves_of, or_empty
 from dither.tables.engines.file_fingerprint import Fingerprint
 from dither.tables.engines.parquet_files import AS_STORED, check_values
-from dither.tables.engines.sealed_entry import ColumnType, as_type, day, tame, text, truth, whole
+from dither.tables.engines.sealed_entry import ColumnType, as_type, day, none_left, short, tame, text, truth, whole
 from dither.tables.expression_compiler import different
 
 __all__ = ["SEPARATED", "DuckDB"]
@@ -53,8 +54,13 @@ def _decimal(value: Any) -> Any:
     return value.between(least, most).ifelse(value, ibis.null(of))
 
 
+def _short_text(value: Any) -> Any:
+    written = text(value)
+    return short(written, builtin("strlen", "int64", written))
+
+
 def _hexadecimal(value: Any) -> Any:
-    return builtin("hex", "string", value)
+    return builtin("hex", "string", short(value, builtin("octet_length", "int64", value)))
 
 
 def _day(value: Any) -> Any:
@@ -81,7 +87,7 @@ _SMALL = ColumnType("whole", _small)
 _WHOLE = ColumnType("whole", whole)
 _WIDE = ColumnType("real", _wide, identify=text)
 _REAL = ColumnType("real", tame)
-_TEXT = ColumnType("text", text)
+_TEXT = ColumnType("text", _short_text)
 _TIME = ColumnType("date", _day, identify=_moment)
 
 
@@ -107,7 +113,7 @@ class DuckDB(Engine):
         "DOUBLE": _REAL,
         "VARCHAR": _TEXT,
         "ENUM": _TEXT,
-        "UUID": _TEXT,
+        "UUID": ColumnType("text", text),
         "BLOB": ColumnType("text", _hexadecimal),
         "BOOLEAN": ColumnType("truth", truth),
         "DATE": ColumnType("date", day),
@@ -121,6 +127,8 @@ class DuckDB(Engine):
     def __init__(self, backend: Any = None) -> None:
         self.backend = ibis.duckdb.connect() if backend is None else backend
         self._files: tuple[Fingerprint, ...] = ()
+        self._read: tuple[Any, ...] = ()
+        self._defined: Definitions = frozenset()
         super().__init__(is_ours=backend is None)
 
     def files(self, paths: Sequence[Path]) -> ir.Table:
@@ -145,9 +153,17 @@ class DuckDB(Engine):
         self._files = tuple(Fingerprint.of(Path(file.path)) for file in self._files)
 
     def ready(self) -> None:
-        """Refuse to go on if a file is not the one that was opened: what was looked at holds for that one only."""
+        """Refuse to go on if a file or a table is not the one that was opened: what is known holds for that one."""
         for file in self._files:
             file.check()
+        if not self._read:
+            return
+        with self.lock:
+            if definitions(self.backend.con, self._read) != self._defined:
+                raise ParameterError(
+                    "a table of this DuckDB connection was replaced or altered since it was opened. Nothing was "
+                    "charged. Open it again."
+                )
 
     def _check_types(self, names: Sequence[str]) -> None:
         """DuckDB would cast all files to the types of the first, and fail on a value that does not fit."""
@@ -204,19 +220,37 @@ class DuckDB(Engine):
         found = self.backend.con.sql(self._compiled(table))
         return dict(zip(found.columns, map(_named, found.types), strict=True))
 
-    def frame(self, table: pa.Table) -> ir.Table:
-        """A table that lies in memory already."""
-        uploaded = self._brought.keep(self._uploaded(table).op())
+    def frame(self, table: pa.Table) -> tuple[ir.Table, dict[str, str]]:
+        """A table that lies in memory already, and its columns of types that cannot be taken, which stay outside."""
+        outside = self._outside(table.schema)
+        none_left(table.column_names, outside)
+        uploaded = self._brought.keep(self._uploaded(table.drop_columns(list(outside))).op())
         self._seal([])
-        return uploaded.to_expr()
+        return uploaded.to_expr(), outside
+
+    def _outside(self, schema: pa.Schema) -> dict[str, str]:
+        """Tried on columns without rows: types decide alone."""
+        if self._takes(schema):
+            return {}
+        return {field.name: str(field.type) for field in schema if not self._takes(pa.schema([field]))}
+
+    def _takes(self, schema: pa.Schema) -> bool:
+        try:
+            self._drop_one(self._uploaded(schema.empty_table()).get_name())
+        except Exception:  # of DuckDB, Ibis or Arrow
+            return False
+        return True
 
     def plain(self, table: ir.Table) -> ir.Table:
-        """A table of somebody else's connection, with texts that are equal only if their bytes are.
+        """Base tables of somebody else's connection, with texts that are equal only if their bytes are.
 
         A collation is no part of a type that DuckDB would tell. Under one, a row finds each spelling in a public table
         as a partner, and one row is many. Bytes that become a text again have none.
         """
-        self._check_collation()
+        with self.lock:
+            self._check_collation()
+            self._read = (*self._read, *leaves_of(table))
+            self._defined = definitions(self.backend.con, self._read)
         texts = [name for name, of in table.schema().items() if of.is_string()]
         bare = {name: builtin("decode", "string", builtin("encode", "binary", table[name])) for name in texts}
         return table.mutate(**bare) if bare else table
@@ -249,7 +283,8 @@ class DuckDB(Engine):
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._check_collation()  # the connection may belong to others as well
-        yield from self.backend.con.sql(query).to_arrow_reader(BATCH_ROWS)
+        reader = self.backend.con.sql(query).to_arrow_reader(BATCH_ROWS)
+        yield from or_empty(reader, reader.schema)
 
 
 def _named(of: Any) -> str:

@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from dither.errors import EngineError, ParameterError
 from dither.tables.engines.brought_tables import BroughtTables
-from dither.tables.engines.sealed_entry import ColumnType, Sealed, refused_column, seal
+from dither.tables.engines.sealed_entry import ColumnType, Sealed, has_word, refused_column, seal
 
-__all__ = ["BATCH_ROWS", "PUBLIC_NAME", "Engine", "builtin"]
+__all__ = ["BATCH_ROWS", "PUBLIC_NAME", "Engine", "builtin", "leaves_of", "or_empty", "without_rows"]
 
 _COMPILING = Lock()
 """The options of Ibis are those of the whole process."""
@@ -106,7 +106,7 @@ class Engine(ABC):
         """The table with its columns entered, each by the expression of its type; those of other types stay outside."""
         with self.lock:
             self._drop(self._brought.left_behind())
-            for leaf in table.op().find(_LEAVES):
+            for leaf in leaves_of(table):
                 self._twin(leaf)  # now, so that no rehearsal asks the source for anything
             return seal(table, self.catalogue(table), self.column_types)
 
@@ -142,6 +142,9 @@ class Engine(ABC):
 
     def upload(self, table: pa.Table) -> ir.Table:
         """A public table, for joins; its columns enter as others do. One of the same content is brought once."""
+        for field in table.schema:
+            if not has_word(field.type):
+                raise refused_column(field.name, str(field.type))
         with self.asking(), self.lock:
             found = self.sealed(self._brought.once(table, lambda each: self._uploaded(each).op()).to_expr())
         for name, of in found.refused.items():
@@ -154,7 +157,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The result of a SQL query, of the types of `schema` or of such as can be cast to them."""
+        """The result of a SQL query, of the types of `schema` or of such as can be cast to them; one batch or more."""
 
     def _compiled(self, expression: ir.Table) -> str:
         """SQL with one SELECT per step: fused, a value that is named four times would be written out four times.
@@ -173,18 +176,17 @@ class Engine(ABC):
         return str(self.backend.compile(expression))
 
     def fetch(self, expression: ir.Table) -> Generator[pa.RecordBatch]:
-        """The rows of an expression in batches, of the same types on every engine; an empty batch if there are none.
+        """The rows of an expression in batches, of the same types on every engine; an empty one if there are none.
 
         The connection is held until the last batch, or until the generator is closed, by the same thread.
         An error of the engine is told without its words, also not as the cause: they may be data.
         """
         schema = _schema(expression)
-        failed, empty = "", True
+        failed = ""
         try:
             query = self._compiled(expression)
             with self.lock:
                 for batch in self._batches(query, schema):
-                    empty = False
                     yield batch.cast(schema)
         except Exception as error:
             failed = type(error).__name__
@@ -193,8 +195,6 @@ class Engine(ABC):
                 f"{self.name} could not answer ({failed}). What was charged stays charged. "
                 "Check that the source is still there and that the engine has memory and disk."
             )
-        if empty:
-            yield pa.RecordBatch.from_pylist([], schema=schema)
 
     def rehearse(self, expression: ir.Table, form: int | None = None) -> None:
         """Run a question on tables of the same types without rows, before it is charged; refused if that fails.
@@ -212,8 +212,9 @@ class Engine(ABC):
         try:
             with self.lock:
                 asked = expression.op().replace({leaf: self._twin(leaf) for leaf in found}).to_expr()
-                for _ in self._batches(self._compiled(asked), _schema(asked)):
-                    pass
+                schema = _schema(asked)
+                for batch in self._batches(self._compiled(asked), schema):
+                    batch.cast(schema)
         except Exception as error:
             failed = type(error).__name__
         if failed:
@@ -244,10 +245,37 @@ class Engine(ABC):
         """A table of its own with the same columns and types: what is asked of LIMIT 0 may be left out unplanned."""
 
 
+def leaves_of(expression: ir.Table) -> tuple[Any, ...]:
+    """The relations that an expression reads."""
+    return tuple(expression.op().find(_LEAVES))
+
+
+def or_empty(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The batches, or one without rows: its types are looked at as those of others are."""
+    empty = True
+    for batch in batches:
+        empty = False
+        yield batch
+    if empty:
+        yield pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def without_rows(expression: ir.Table) -> pa.RecordBatch:
+    """What leaves an engine if an expression has no rows."""
+    return pa.RecordBatch.from_pylist([], schema=_schema(expression))
+
+
 def _schema(expression: ir.Table) -> pa.Schema:
-    """The types that leave an engine: whole numbers have 64 bits, whatever the column had."""
-    types = {name: pa.int64() if of.is_integer() else of.to_pyarrow() for name, of in expression.schema().items()}
-    return pa.schema(types.items())
+    """The types that leave an engine: whole numbers have 64 bits, whatever the column had, and texts count their bytes
+    in 64, so that any number of batches can be put together."""
+    types = {name: of.to_pyarrow() for name, of in expression.schema().items()}
+    return pa.schema({name: _widest(of) for name, of in types.items()})
+
+
+def _widest(of: pa.DataType) -> pa.DataType:
+    if pa.types.is_integer(of):
+        return pa.int64()
+    return pa.large_string() if pa.types.is_string(of) else of
 
 
 def builtin(name: str, returns: str, *values: Any) -> ir.Value:

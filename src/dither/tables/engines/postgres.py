@@ -16,7 +16,7 @@ import pyarrow as pa
 from psycopg import sql
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin
+from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, or_empty
 from dither.tables.engines.postgres_fences import fence
 from dither.tables.engines.postgres_relations import (
     Relation,
@@ -271,9 +271,10 @@ class PostgreSQL(Engine):
         name = ibis.util.gen_name("dither")
         with self._transaction("READ ONLY") as connection, connection.cursor(name=name) as cursor:
             cursor.execute(query)
-            while rows := cursor.fetchmany(BATCH_ROWS):
-                columns = [
-                    pa.array(values, type=field.type)
-                    for values, field in zip(zip(*rows, strict=True), schema, strict=True)
-                ]
-                yield pa.record_batch(columns, schema=schema)
+            fetched = iter(lambda: cursor.fetchmany(BATCH_ROWS), [])
+            yield from or_empty((_batch(rows, schema) for rows in fetched), schema)
+
+
+def _batch(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
+    columns = [pa.array(values, type=field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)]
+    return pa.record_batch(columns, schema=schema)

@@ -9,8 +9,9 @@ type below it: the server describes its columns so.
 any number to text, and of uuid, name and enums to text are defined for every value. numeric has values beyond the
 doubles on both sides, so it is made tame as a numeric, by comparisons and abs, which are defined for NaN and the
 infinities too; the cast sees numbers between 1e-100 and 1e100 or 0. Questions are asked in UTC, where every time has a
-day; days that Python does not have become NULL. The result of a guard is what is cast, so that no order in which the
-planner evaluates things can pass over the guard.
+day; days that Python does not have become NULL. Texts and bytes have the longest length that all engines have
+(sealed_entry.py): PostgreSQL has texts of up to 2^30 bytes, and fails on a row or a result beyond. The result of a
+guard is what is cast, so that no order in which the planner evaluates things can pass over the guard.
 """
 
 from __future__ import annotations
@@ -22,18 +23,26 @@ import ibis
 import ibis.expr.datatypes as dt
 
 from dither.tables.engines.engine import builtin
-from dither.tables.engines.sealed_entry import LARGEST, SMALLEST, ColumnType, as_type, day, tame, text, truth, whole
+from dither.tables.engines.sealed_entry import (
+    LARGEST,
+    SMALLEST,
+    ColumnType,
+    as_type,
+    day,
+    short,
+    tame,
+    text,
+    truth,
+    whole,
+)
 
-__all__ = ["COLUMN_TYPES", "LONGEST_TEXT"]
+__all__ = ["COLUMN_TYPES"]
 
-LONGEST_TEXT: Final = 1 << 24
-"""In bytes; longer texts are NULL. PostgreSQL has texts of up to 2^30 bytes, and fails on a row or a result beyond."""
 _NUMERIC: Final = dt.Decimal()
 
 
 def _short(value: Any) -> Any:
-    """NULL for a text or bytes that are too long: their length is known without reading them."""
-    return (builtin("octet_length", "int32", value) <= LONGEST_TEXT).ifelse(value, ibis.null(value.type()))
+    return short(value, builtin("octet_length", "int32", value))
 
 
 def _short_text(value: Any) -> Any:

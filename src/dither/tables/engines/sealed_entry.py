@@ -9,12 +9,15 @@ does not enter: its type is never guessed.
 Real numbers are tame when they enter, on every engine alike: NaN is NULL, magnitudes below 1e-100 are 0, those above
 1e100 are 1e100, infinite ones among them. Then no product, sum or quotient of two of them overflows or underflows, on
 which some engines fail.
+
+Texts have at most `LONGEST_TEXT` bytes when they enter, and bytes as many hexadecimal digits; longer ones are NULL, on
+every engine alike, also where they tell persons apart. That depends on the one row alone.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -23,19 +26,25 @@ import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import ibis.expr.types as ir
+import pyarrow as pa
 
 from dither.errors import ParameterError
+from dither.tables.expression import LONGEST_TEXT
 
 __all__ = [
     "LARGEST",
+    "LONGEST_BYTES",
     "SMALLEST",
     "ColumnType",
     "Sealed",
     "as_type",
     "day",
+    "has_word",
     "identity_of",
+    "none_left",
     "refused_column",
     "seal",
+    "short",
     "tame",
     "text",
     "truth",
@@ -46,6 +55,8 @@ LARGEST: Final = 1e100
 """Larger magnitudes become this one, so that a product of two of them is still finite."""
 SMALLEST: Final = 1e-100
 """Smaller magnitudes become 0, so that a product of two others is not."""
+LONGEST_BYTES: Final = LONGEST_TEXT // 2
+"""Of a column of bytes, which enter as two digits each."""
 _FIRST_DAY, _LAST_DAY = date(1, 1, 1), date(9999, 12, 31)
 _IDENTITY: Final = "dither who "
 """How the columns begin that tell persons apart, where the entered column does not."""
@@ -86,9 +97,23 @@ def seal(table: ir.Table, catalogue: Mapping[str, str], known: Mapping[str, Colu
         entered[name] = of.enter(table[name])
         if of.identify is not None:
             entered[_identity(name)] = of.identify(table[name])
-    if not entered:
-        raise ParameterError(f"no column of the table enters. {refused_column(*next(iter(refused.items())))}")
+    none_left(table.columns, refused)
     return Sealed(table.select(**entered), refused)
+
+
+def none_left(columns: Sequence[str], refused: Mapping[str, str]) -> None:
+    """Refuse a table of which no column enters."""
+    if len(refused) == len(columns):
+        raise ParameterError(f"no column of the table enters. {refused_column(*next(iter(refused.items())))}")
+
+
+def has_word(of: pa.DataType) -> bool:
+    """Whether Ibis has a word for a type of Arrow. Extensions such as UUIDs have none."""
+    try:
+        dt.DataType.from_pyarrow(of)
+    except Exception:  # a KeyError, or one of its own
+        return False
+    return True
 
 
 def refused_column(name: str, of: str) -> ParameterError:
@@ -126,6 +151,12 @@ def whole(value: Any) -> Any:
 def text(value: Any) -> Any:
     """A text, of a type whose every value can be written."""
     return as_type(value, "string")
+
+
+def short(value: Any, size: Any) -> Any:
+    """A text or bytes, or NULL if its `size` in bytes, which engines know without reading it, is beyond the longest."""
+    most = LONGEST_BYTES if value.type().is_binary() else LONGEST_TEXT
+    return (size <= most).ifelse(value, ibis.null(value.type()))
 
 
 def truth(value: Any) -> Any:

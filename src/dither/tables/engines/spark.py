@@ -12,14 +12,30 @@ import pyarrow as pa
 from ibis.backends.pyspark.datatypes import PySparkType
 from ibis.common.exceptions import IbisError
 from pyspark.logger import PySparkLogger
+from pyspark.sql.functions import lit, pmod, xxhash64
 
-from dither.errors import ParameterError
-from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin
-from dither.tables.engines.sealed_entry import ColumnType, as_type, day, refused_column, tame, text, truth, whole
+from dither.errors import EngineError, ParameterError
+from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, or_empty
+from dither.tables.engines.sealed_entry import (
+    ColumnType,
+    as_type,
+    day,
+    none_left,
+    short,
+    tame,
+    text,
+    truth,
+    whole,
+)
+from dither.tables.expression import LONGEST_TEXT
 
 __all__ = ["Spark"]
 
 _BY_BYTES: Final = "UTF8_BINARY"
+_LIMIT: Final = "spark.driver.maxResultSize"
+_LEAST_COLLECTED, _MOST_COLLECTED = 1 << 24, 1 << 30
+_NUMBER_BYTES: Final = 64
+"""More than any value but a text takes, with its part of a batch."""
 _LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
@@ -28,13 +44,22 @@ def _wide(value: Any) -> Any:
     return as_type(value, "float64")
 
 
+def _short(value: Any) -> Any:
+    return short(value, builtin("octet_length", "int32", value))
+
+
+def _short_text(value: Any) -> Any:
+    """A text, of any bytes."""
+    return _short(text(value))
+
+
 def _hexadecimal(value: Any) -> Any:
-    return builtin("hex", "string", value)
+    return builtin("hex", "string", _short(value))
 
 
 def _valid(value: Any) -> Any:
     """A text, or NULL if its bytes are not UTF-8: Spark keeps any bytes, and fails where such a text leaves it."""
-    return builtin("try_validate_utf8", "string", value)
+    return builtin("try_validate_utf8", "string", _short_text(value))
 
 
 def _instant(value: Any) -> Any:
@@ -44,7 +69,7 @@ def _instant(value: Any) -> Any:
 
 _WHOLE = ColumnType("whole", whole)
 _REAL = ColumnType("real", tame)
-_TEXT = ColumnType("text", _valid, identify=text)
+_TEXT = ColumnType("text", _valid, identify=_short_text)
 
 
 class Spark(Engine):
@@ -70,6 +95,7 @@ class Spark(Engine):
     def __init__(self, session: Any) -> None:
         self.session = session
         self._check_ansi()
+        self._may_collect()
         self.backend = ibis.pyspark.connect(session)
         super().__init__(is_ours=False)
 
@@ -101,22 +127,23 @@ class Spark(Engine):
 
     def place(self, name: str) -> str:
         """Where a table or a view is: catalog and database, if it is in any, in lower case as Spark compares names."""
-        quoted = name.replace("`", "``")
-        found = self.session.catalog.getTable(f"`{quoted}`")
+        found = self.session.catalog.getTable(_quoted(name))
         return ".".join(filter(None, (found.catalog, *(found.namespace or ()), found.name))).casefold()
 
-    def table(self, name: str) -> ir.Table:
-        """A table or a view of this session."""
-        quoted = name.replace("`", "``")
-        _check_known(self.session.table(f"`{quoted}`").schema)
-        return self.backend.table(name)
+    def table(self, name: str) -> tuple[ir.Table, dict[str, str]]:
+        """A table or a view of this session, and its columns of types that Ibis has no word for."""
+        frame = self.session.table(_quoted(name))
+        return self.frame(frame) if _outside(frame.schema) else (self.backend.table(name), {})
 
-    def frame(self, frame: Any) -> ir.Table:
-        """A Spark DataFrame as a view of this session."""
-        return self._brought.keep(self._viewed(frame, "dither_source").op()).to_expr()
+    def frame(self, frame: Any) -> tuple[ir.Table, dict[str, str]]:
+        """A Spark DataFrame as a view of this session, without its columns of types that Ibis has no word for."""
+        outside = _outside(frame.schema)
+        none_left(frame.columns, outside)
+        known = [frame[_quoted(name)] for name in frame.columns if name not in outside]
+        viewed = self._viewed(frame.select(*known) if outside else frame, "dither_source")
+        return self._brought.keep(viewed.op()).to_expr(), outside
 
     def _viewed(self, frame: Any, prefix: str) -> ir.Table:
-        _check_known(frame.schema)
         name = ibis.util.gen_name(prefix)
         frame.createOrReplaceTempView(name)
         return self.backend.table(name)
@@ -151,21 +178,77 @@ class Spark(Engine):
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._check_ansi()  # the session belongs to others as well
         # Ibis's own fetch goes through pandas, where large integers with NULLs lose digits.
+        for table in self._pieces(self.session.sql(query), self._rows_at_once(schema)):
+            yield from or_empty(table.to_batches(max_chunksize=BATCH_ROWS), table.schema)
+
+    def ready(self) -> None:
+        """Refuse to go on if the session has ended, or its driver may collect hardly anything."""
+        try:
+            self._may_collect()
+            return
+        except ParameterError:
+            raise
+        except Exception as error:
+            failed = type(error).__name__
+        raise EngineError(
+            f"Spark cannot be asked ({failed}), so nothing was charged. Check that the session is running."
+        )
+
+    def _may_collect(self) -> int:
+        """How many bytes the driver takes from one job; at most 2^30, which formats of 31 bits hold."""
+        context = self.session.sparkContext
+        stated = context._jsc.sc().conf().get(_LIMIT, "1g")
+        size = int(context._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(stated))
+        if 0 < size < _LEAST_COLLECTED:
+            raise ParameterError(
+                f"this Spark session has {_LIMIT}={stated}, so nothing was charged: answers are collected in pieces, "
+                "and a piece may need more. Start it with 16m or more, or with 0 for no limit."
+            )
+        return min(size or _MOST_COLLECTED, _MOST_COLLECTED)
+
+    def _rows_at_once(self, schema: pa.Schema) -> int:
+        """How many rows take no more than half of that, however long the texts in them are."""
+        width: int = sum(_NUMBER_BYTES + LONGEST_TEXT * pa.types.is_large_string(field.type) for field in schema)
+        return self._may_collect() // 2 // width
+
+    def _pieces(self, found: Any, most: int) -> Iterator[pa.Table]:
+        """The rows of a frame, collected in one piece, or in several of about half of `most` rows.
+
+        **Whether the driver takes a piece does not depend on the data.** Texts have a longest length (sealed_entry.py),
+        so `most` rows always fit, with as much room again. Rows are dealt to pieces by a hash that nobody knows
+        beforehand, and of what the rows hold: a row that is computed again is in the same piece.
+        """
         with _unlogged():
-            table: pa.Table = self.session.sql(query).toArrow()
-        yield from table.to_batches(max_chunksize=BATCH_ROWS)
+            table: pa.Table = found.limit(most + 1).toArrow()
+        if table.num_rows <= most:
+            yield table
+            return
+        kept = found.persist()
+        try:
+            with _unlogged():
+                count = -(-2 * kept.count() // most)
+            dealt = xxhash64(lit(ibis.util.gen_name("piece")), *(kept[_quoted(name)] for name in kept.columns))
+            for piece in range(count):
+                with _unlogged():
+                    table = kept.filter(pmod(dealt, lit(count)) == lit(piece)).coalesce(1).toArrow()
+                yield table
+        finally:
+            kept.unpersist()
 
 
-def _check_known(schema: Any) -> None:
-    """Refuse columns of types that Ibis has no word for, such as variants: it would refuse the table without a name."""
-    unknown: list[Any] = []
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _outside(schema: Any) -> dict[str, str]:
+    """The columns of types that Ibis has no word for, such as variants: it would refuse the table as a whole."""
+    unknown = {}
     for field in schema:
         try:
             PySparkType.to_ibis(field.dataType)
         except (NotImplementedError, IbisError):
-            unknown.append(field)
-    for field in unknown:
-        raise refused_column(field.name, _named(field.dataType))
+            unknown[field.name] = _named(field.dataType)
+    return unknown
 
 
 def _named(of: Any) -> str:
