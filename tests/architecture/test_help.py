@@ -126,6 +126,11 @@ def test_every_top_level_name_is_covered() -> None:
     assert {name for name, value in public.items() if callable(value) and id(value) not in covered} == set()
 
 
+def test_every_package_that_dp_gives_is_covered() -> None:
+    given = (getattr(dither, name) for name in dither.__all__)
+    assert {value.__name__ for value in given if inspect.ismodule(value)} <= set(COVERED)
+
+
 def test_members_and_functions_are_found() -> None:
     names = {found.name for module_name in COVERED for found in documented(module_name)}
     laplace = "dither.mechanisms.Laplace"

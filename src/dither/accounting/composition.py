@@ -306,7 +306,7 @@ class Composition:
 
 
 def compose(things: Iterable[Spending | HasEvent], *, relative_width: float = RELATIVE_WIDTH) -> Composition:
-    """Compose: the tight privacy cost of several releases on the same data together.
+    """Compute the tight privacy cost of several releases on the same data together.
 
     Parameters
     ----------

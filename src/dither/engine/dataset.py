@@ -67,8 +67,8 @@ class Dataset(Query):
 
     Notes
     -----
-    The costs of all releases add up, which is valid even if a question depends on earlier answers. Answers are noisy
-    but for public facts: the columns with their types, and keys and bounds that you give.
+    The costs of all releases add up, which is valid even if a question depends on earlier answers. Only public
+    facts leave the dataset without noise: names and types of columns, and the keys and bounds that you give.
 
     Examples
     --------

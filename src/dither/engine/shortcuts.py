@@ -28,7 +28,7 @@ _Function = TypeVar("_Function", bound=Callable[..., "Single"])
 
 _HELP: Final = """{summary}
 
-It is `agg` and `release` for one aggregate of all rows; the aggregate of the same name in `dp` says more.
+It releases one aggregate of all rows, without groups; `dp.{name}` describes the aggregate.
 
 Parameters
 ----------
@@ -175,7 +175,8 @@ def _shortcut(function: _Function) -> _Function:
         described = cleandoc(AGGREGATES[function.__name__].__doc__ or "")
         own = re.search(r"^Parameters\n-+\n(.*?\n)\n", described, re.DOTALL | re.MULTILINE)
         parameters = (own[1] if own else "") + "{price}"
-        function.__doc__ = priced(_HELP.format(summary=summary, parameters=parameters, example=example), function)
+        filled = _HELP.format(name=function.__name__, summary=summary, parameters=parameters, example=example)
+        function.__doc__ = priced(filled, function)
     return function
 
 

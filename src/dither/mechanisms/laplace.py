@@ -59,7 +59,7 @@ class Laplace(Additive):
     Nissim and Smith 2006; Ghosh, Roughgarden and Sundararajan 2009 on ℤ).
 
     From `epsilon` the guarantee is met exactly: b = ⌊Δ⌋/ε on the integers, which change by whole numbers; on the grid
-    of real numbers, in steps, b = K/ε + 1/(4K) with K = ⌈Δ/step⌉ + d − 1 (see `for_reals`). From `scale`, `guarantee`
+    of real numbers, in steps, b = K/ε + 1/(4K) with K = ⌈Δ/step⌉ + d − 1. From `scale`, `guarantee`
     is the larger of ⌊Δ⌋/b and K·step/b.
 
     Examples
@@ -152,12 +152,11 @@ class Laplace(Additive):
 
     @shared
     def for_reals(self) -> Noising:
-        """Noise of scale t on the grid, in steps. Its event is continuous noise, which dominates it.
-
-        The best tests are {x ≤ m}: δ(ε) is the largest of 1 − a^{m+1}/(1+a) − e^ε a^{K−m}/(1+a), a = e^{−1/t}. Over all
-        real m the largest value is 1 − e^{(ε−K/t)/2}/cosh(1/2t), and ln cosh x ≤ x²/2: that is at most
-        1 − e^{(ε−ε′)/2} with ε′ = K/t + 1/(4t²), the profile of continuous noise. For t = K/ε + 1/(4K), ε′ ≤ ε.
-        """
+        """The noise that real numbers get, on a grid, with its event and guarantee."""
+        # Noise of scale t on the grid, in steps, is dominated by continuous noise, which its event states.
+        # The best tests are {x ≤ m}: δ(ε) is the largest of 1 − a^{m+1}/(1+a) − e^ε a^{K−m}/(1+a), a = e^{−1/t}. Over
+        # all real m the largest value is 1 − e^{(ε−K/t)/2}/cosh(1/2t), and ln cosh x ≤ x²/2: that is at most
+        # 1 − e^{(ε−ε′)/2} with ε′ = K/t + 1/(4t²), the profile of continuous noise. For t = K/ε + 1/(4K), ε′ ≤ ε.
         grid = Grid.for_scale(self.scale)
         steps = -(-grid.l1_steps(self.sensitivity, self.dimension) // self._common) * self._common
         if self.epsilon is None:

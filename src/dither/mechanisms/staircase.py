@@ -101,7 +101,8 @@ class Staircase(Additive):
 
     @once
     def for_reals(self) -> Noising:
-        """The noise is about Δ e^{−ε/2} wide: its grid is made for Δ 2^{−⌈ε⌉}."""
+        """The noise that real numbers get, on a grid, with its event and guarantee."""
+        # The noise is about Δ e^{−ε/2} wide: its grid is made for Δ 2^{−⌈ε⌉}.
         grid = Grid.for_scale(self.sensitivity / (1 << math.ceil(self.epsilon)))
         return self._noising_of(grid.l1_steps(self.sensitivity), grid)
 
