@@ -52,6 +52,7 @@ check: setup ## formatting, lint, types, import order, then `make test`
 
 bench: setup ## measure ours and the peers side by side, topic by topic
 	@for topic in $(TOPICS); do $(BIN)/python -m bench $$topic || exit 1; done
+	@$(BIN)/python -m bench.figures
 
 versions: ## the quick tests on other interpreters, each in a throw-away environment: PYTHONS="python3.12 python3.13"
 	@for python in $(PYTHONS); do \

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from bench import environment, table
+from bench import environment, results, table
 from bench.accuracy_options import Options
 from bench.row import Row
 from bench.topics import TOPICS, WITH_OPTIONS
@@ -28,6 +28,8 @@ def main() -> int:
         rows.append(row)
         if options.json:
             print(row.to_json(), flush=True)
+    if not more:  # with options of its own, a topic measures a part
+        results.write(options.topic, rows)
     if not options.json:
         print(table.render(rows))
     return 0
