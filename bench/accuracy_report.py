@@ -58,8 +58,7 @@ def cells(outcome: Outcome) -> Iterator[Cell]:
     peers = [each for each in outcome.measured if not each.is_ours and len(each.errors)]
     for ours in outcome.measured:
         if ours.is_ours and len(ours.errors) and peers:
-            best = min(peers, key=lambda peer: _error(peer.errors[: len(ours.errors)], peer))
-            yield _cell(ours, best)
+            yield _cell(ours, min(peers, key=lambda peer: _error(peer.errors, peer)))
 
 
 def _cell(ours: Measured, peer: Measured) -> Cell:
