@@ -68,7 +68,10 @@ class Script:
         values = value if isinstance(value, list) else [value]
         assert all(isinstance(each, int) for each in values)
         part = round(12 * self.part())
-        answer = np.array([part + at for at in range(len(values))]) if isinstance(value, list) else part
+        # One of many counts stands out, so that searches go on in all the ways there are.
+        peak = round(self.part() * (len(values) - 1))
+        answers = [part + at + (at == peak) * 10 ** round(8 * self.part()) for at in range(len(values))]
+        answer = np.array(answers) if isinstance(value, list) else part
         self.seen.append((mechanism, values))
         return Release(answer, mechanism.event_for(value), mechanism.guarantee, mechanism)
 
@@ -115,7 +118,11 @@ QUERIES: dict[str, Callable[[Any, Any], Any]] = {
     "mean": lambda x, o: stats.mean(x, **o),
     "mean without clipping": lambda x, o: stats.mean(x, **o, clip=False),
     "mean without bounds": lambda x, o: stats.mean(x, epsilon=o["epsilon"], adjacency=o["adjacency"]),
+    "mean of the population": lambda x, o: stats.mean(x, **o, population=True),
+    "sum without bounds": lambda x, o: stats.sum(x, epsilon=o["epsilon"], adjacency=o["adjacency"]),
     "variance": lambda x, o: stats.variance(x, **o),
+    "variance without clipping": lambda x, o: stats.variance(x, **o, clip=False),
+    "std without bounds": lambda x, o: stats.std(x, epsilon=o["epsilon"], adjacency=o["adjacency"]),
     "median": lambda x, o: stats.median(x, **o),
     "median without bounds": lambda x, o: stats.median(x, epsilon=o["epsilon"], adjacency=o["adjacency"]),
     "median with interval": lambda x, o: stats.median(x, **o, interval_level=0.9),
@@ -190,6 +197,27 @@ def test_covariance_costs_no_more_than_stated(
         return stats.covariance(x, y, epsilon=100, bounds=((-10, 10), (0, 10**6)), adjacency=adjacency)
 
     check(run, data, neighbour(data, entry, 0, adjacency), Fraction(100), parts)
+
+
+@pytest.mark.parametrize("steps", [1 << 31, 1 << 34])
+def test_sums_of_a_wrong_sensitivity_would_be_seen(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+    """With places in other steps than the noise is made for, some pair of neighbours loses more than ε, or less."""
+    options: dict[str, Any] = {"epsilon": 1, "bounds": (0, 10), "adjacency": ADD_REMOVE, "clip": False}
+
+    def lost() -> Fraction:
+        scripts = Script([0.5]), Script([0.5])
+        followed(scripts[0], lambda: stats.mean([1, 2], **options))
+        followed(scripts[1], lambda: stats.mean([1, 2, 10], **options))
+        return sum((loss(a, b) for a, b in zip(scripts[0].seen, scripts[1].seen, strict=True)), Fraction(0))
+
+    assert lost() == 1
+    original = Laplace.__init__
+
+    def wrong(self: Laplace, *, sensitivity: Any, **more: Any) -> None:
+        original(self, sensitivity=steps, **more)
+
+    monkeypatch.setattr(Laplace, "__init__", wrong)
+    assert lost() == Fraction(1 << 32, steps)
 
 
 def test_a_score_that_moves_too_far_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

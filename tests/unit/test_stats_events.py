@@ -1,45 +1,54 @@
 """The event of an estimator covers all that might have been done, not only what an answer led to."""
 
-import math
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 import dither as dp
 from dither.accounting import compose
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
-from dither.events import Composed
+from dither.events import Composed, Stated
+
+LOOK = Fraction(45, 1000)
 
 
-def test_a_search_that_a_noisy_count_decides_on_does_not_show_in_the_event() -> None:
-    """499 and 500 records: counts up to 499 lose ε/20, and lead to one sum with all the rest r: 1 − e^{(x−r)/2}."""
-    data = [1.0, 2.0] * 250
+def test_steps_that_a_look_decides_on_do_not_show_in_the_event() -> None:
+    """700 records and bounds much too wide: about half of the looks lead to a second one, or all go on in one way."""
+    data = np.linspace(1.0, 9.0, 300)
     for name in ("sum", "mean", "variance", "std"):
-        runs = [getattr(dp.stats, name)(data, epsilon=1, bounds=(0, 10)) for _ in range(50)]
-        assert len({len(run.split) for run in runs}) == 2  # a search or none: all alike with probability 4e-15
+        runs = [getattr(dp.stats, name)(data, epsilon=1, bounds=(0, 3000)) for _ in range(40)]
+        assert len({run.split["look"] for run in runs}) == 2  # all alike with probability below 1e-9
         assert len({run.event for run in runs}) == 1
-    mean = dp.stats.mean(data, epsilon=1, bounds=(0, 10))
-    true = (1 - math.exp((0.9 - 0.95) / 2)) / (1 + math.exp(-0.05))
-    assert compose([mean.event]).delta(0.95) >= true * (1 - 1e-6)
-    assert mean.event.adjacency == ADD_REMOVE
+    event = dp.stats.mean(data, epsilon=1, bounds=(0, 3000)).event
+    assert isinstance(event, Composed)
+    assert event.events[1] == Stated("PureDP", (1 - LOOK,), ADD_REMOVE)
+    assert compose([event]).epsilon(0) <= 1 + 1e-9
 
 
 def test_public_steps_are_told_one_by_one() -> None:
-    def steps(**other: Any) -> int:
-        event = dp.stats.mean([1.0, 2.0] * 400, epsilon=1, **other).event
-        return len(event.events) if isinstance(event, Composed) else 1
+    def steps(name: str = "mean", **other: Any) -> list[type]:
+        event = getattr(dp.stats, name)([1.0, 2.0] * 400, epsilon=1, **other).event
+        return [type(each) for each in (event.events if isinstance(event, Composed) else [event])]
 
-    assert steps(bounds=(0, 10), adjacency=REPLACE_ONE) == 3
-    assert steps() == 5
-    assert steps(bounds=(0, 10), clip=False) == 1
+    for name in ("sum", "mean", "variance", "std"):
+        for adjacency in (ADD_REMOVE, REPLACE_ONE):
+            options = {"name": name, "adjacency": adjacency}
+            assert steps(**options, bounds=(0, 10), clip=False) == [dp.events.LaplaceNoise]
+            assert steps(**options, bounds=(0, 10)) == [dp.events.LaplaceNoise, Stated]
+            assert steps(**options) == [dp.events.LaplaceNoise, Stated]
 
 
-def test_where_no_centre_is_found_the_number_of_records_has_a_share_to_speak_of() -> None:
-    """A square measured from the middle of the bounds counts as much as the number of records is off by."""
-    data, bounds = [1.0, 2.0] * 20, (0, 10)
-    for clip in (True, False):
-        few = dp.stats.variance(data, epsilon=1, bounds=bounds, clip=clip).split
-        both = dp.stats.covariance(data, data, epsilon=1, bounds=(bounds, bounds), clip=clip).split
-        assert min(few["count"], few["sum"], both["count"], both["sum of x"] + both["sum of y"]) > Fraction(1, 5)
-        assert sum(few.values()) == sum(both.values()) == 1
-    public = dp.stats.variance(data, epsilon=1, bounds=bounds, adjacency=REPLACE_ONE).split
-    assert public == {"sum": Fraction(1, 5), "squares": Fraction(4, 5)}
+def test_without_clipping_all_of_the_budget_is_for_the_sums() -> None:
+    for name, step in (("sum", "sum"), ("mean", "sum"), ("variance", "squares"), ("std", "squares")):
+        assert getattr(dp.stats, name)([1.0, 2.0], epsilon=1, bounds=(0, 10), clip=False).split == {step: 1}
+
+
+def test_no_answer_is_paid_in_full() -> None:
+    for name in ("sum", "mean", "variance", "std"):
+        release = getattr(dp.stats, name)([3.0, 4.0], epsilon="1/4")
+        assert isinstance(release.value, dp.NoAnswer)
+        assert "2000 records" in str(release.value)
+        assert release.interval(0.9) == (-float("inf"), float("inf"))
+        assert release.guarantee == dp.PureDP(Fraction(1, 4), adjacency=ADD_REMOVE)
+        assert release.event == dp.stats.mean([3.0] * 900, epsilon="1/4").event

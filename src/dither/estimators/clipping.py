@@ -1,23 +1,29 @@
-"""To what range the data are clamped before they are added: found privately, so that bounds may be far too wide.
+"""To what range the records are clamped before they are added: chosen from noisy counts of half-octaves.
 
-A sum gets noise in proportion to its range, and what is cut off is lost: the best range leaves about 3/ε records
-outside. So few cannot be found with a small part ε′ of the budget. What can be is the distance D from the median that
-8/ε′ records exceed, a part f of them. The range is a multiple of D: if tails fell exponentially, a part f/27 would
-lie beyond D·(1 + ln 27/ln(1/2f)), and a third more than that suits tails from Gaussian to lognormal. It only has to
-be a good guess: privacy does not depend on it.
+A sum gets noise in proportion to its range, and what lies outside the range is lost. One noisy histogram, in which a
+record is in one cell, judges all ranges at once (`tails`): for each it predicts the noise of the answer and what
+clamping would cost, and the range with the smallest sum of their squares is taken. Zeros are one large cell among
+others.
 
-**Which way it fails.** D ends far beyond the data with a probability that the base measure keeps small by its pull
-towards 0, and it ends near 0, which would cut off everything, if that pull outweighs the records. So the pull is what
-the number of records allows, which was released or is public: at D = 0 the loss is n·ε′/2 scales and the base measure
-makes up for all but 26 of these at most (`_Aim`). For records that are spread evenly D is below a sixteenth of their
-reach with probability 7e-6 for 500/ε of them, 5e-7 for 600/ε, 3e-9 for 1000/ε. With few records there is little pull or
-none; then D is aimed at a rank up to twice as far in, and the range is made wider. What is left to chance is a range
-that is too wide, which costs accuracy and no coverage.
+1. **Look** at the counts, with a twentieth of the budget or so.
+2. **Look again** with a larger share, if that range would make the noise a third or less of that of the bounds.
+3. Where all that is seen lies in two neighbouring cells far from the anchor, **move the anchor** there first: to a
+   mean of the records, clamped to these cells. That helps where distances count and not sizes: not for a sum of which
+   the number of terms is unknown.
+4. **Keep the bounds** if nothing is seen for sure (evidence below 10⁶), or the range would gain little.
+
+Without bounds the look gets more of the budget, and records count as seen where they are beyond doubt. If there are
+none, there is no answer.
+
+**Privacy.** One record is in one cell: under add/remove the counts have sensitivity 1, under replace-one 2. All else is
+computed from what was released. Which steps follow the first look depends on it; whichever they are, they spend the
+rest (`Spent.choose`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,98 +31,263 @@ import numpy as np
 
 from dither.adjacency import Adjacency
 from dither.estimators.answer import Spent
-from dither.estimators.ranks import Base, Target, quantile_sensitivity, quantile_target, released_place
-from dither.estimators.records import Bounds, Floats
-from dither.mechanisms import Exponential
+from dither.estimators.binned import Binned, Bins, Range, Side, apart
+from dither.estimators.records import Floats, is_replace
+from dither.estimators.sums import Placed, released_places
+from dither.estimators.tails import Seen, Tail
+from dither.mechanisms import Laplace
 
-__all__ = ["LEAST_RECORDS", "Clip", "found_clip"]
+__all__ = ["Found", "Goal", "found_range", "needed"]
 
-LEAST_RECORDS = 500
-"""Records times ε below which a search costs more than it gains, for each of the columns that share the budget."""
+_LOOK = Fraction(45, 1000)
+_SECOND_LOOK = Fraction(17, 100)
+_LOOK_WITHOUT_BOUNDS = Fraction(22, 100)
+_NEW_ANCHOR = Fraction(6, 100)
 
-_RANK = 8
-_TO_SPARE = 26
-"""How many scales of loss the base measure leaves at a distance of 0; those that are to lie outside are up to 8."""
+_SURE = math.log(10**6)
+_LIKELY = 0.0
+"""Evidence that something is seen: enough to choose a range by it, enough to look again (more likely than not)."""
 
-_HALF = Fraction(1, 2)
+_WORTH_A_LOOK = 3.0
+_WORTH_IT = 1.2
+"""How many times less noise a second look, or a range instead of the bounds, must promise."""
+
+_DOUBT, _NO_DOUBT = 0.5, 1e-6
+"""A cell has records but for this probability. Inside bounds an error costs noise; without them, the answer."""
+
+_SMALLEST = 2.0**-300
+"""A width of 0 is taken as this, in units of the largest distance."""
+
+_ENOUGH = 500
+"""Records times ε that do without bounds, whatever their spread (measured: see docs/stats.md)."""
+
+
+def needed(epsilon: Fraction) -> int:
+    """How many records, none of them 0, a moment without bounds needs."""
+    return math.ceil(_ENOUGH / epsilon)
 
 
 @dataclass(frozen=True)
-class Clip:
-    """The data are clamped to [low, high] and measured from `centre`."""
+class Goal:
+    """What is asked for, which decides what noise and clamping cost.
 
-    low: float
-    centre: float
-    high: float
-    is_found: bool = True
-    """Whether the centre was found among the records; else it is the middle of the bounds."""
-
-    @classmethod
-    def to_bounds(cls, bounds: Bounds) -> Clip:
-        """The bounds as they are, measured from their middle."""
-        low, high = bounds
-        return cls(low, low / 2 + high / 2, high, is_found=False)
-
-    @property
-    def limits(self) -> Bounds:
-        """The range as seen from the centre."""
-        return self.low - self.centre, self.high - self.centre
-
-    @property
-    def range(self) -> Bounds:
-        """The range itself."""
-        return self.low, self.high
-
-    def centred(self, values: Floats) -> Floats:
-        """Each record clamped, and as seen from the centre."""
-        return np.clip(values, self.low, self.high) - self.centre
-
-
-def found_clip(
-    values: Floats, bounds: Bounds, records: int, adjacency: Adjacency, shares: tuple[Fraction, Fraction], spent: Spent
-) -> Clip:
-    """The range inside `bounds`; `shares` are what may be spent on the median and on the distance.
-
-    `records` is their number, released or public.
+    All errors are n times those of the answer, with the largest distance of a cell as the unit: powers stay finite.
     """
-    centre, distance = shares
-    middle = _released_median(values, bounds, adjacency, centre, spent)
-    low, high = bounds
-    farthest = max(high - middle, middle - low)
-    mechanism = Exponential(sensitivity=1, epsilon=distance, adjacency=adjacency)
-    aim = _Aim.of(records, distance, Base.in_a_tail((0.0, farthest), 0.0))
-    target = Target(1, above=aim.outside, below=len(values) - aim.outside)
-    released = released_place(np.sort(np.abs(values - middle)), aim.base, target, mechanism)
-    spent.record("distance", distance, released.event)
-    # At least so wide that rounding leaves a range.
-    reach = aim.wider * max(released.value, farthest * 2.0**-40, 4 * float(np.spacing(max(abs(low), abs(high)))))
-    return Clip(max(low, middle - reach), middle, min(high, middle + reach))
+
+    statistic: str
+    """sum, mean or variance."""
+    replaces: bool
+
+    @property
+    def power(self) -> int:
+        """The power of the distances that are added."""
+        return 2 if self.statistic == "variance" else 1
+
+    @property
+    def is_of_distances(self) -> bool:
+        """Whether all records may be moved alike without changing the noise."""
+        return self.replaces or self.statistic != "sum"
+
+    def noise(self, bins: Bins, mean: float, spread: float, epsilon: float) -> Floats:
+        """Its variance by range, for records of this mean (from the anchor) and variance."""
+        low, high = bins.below.relative(bins.farthest)[:, None], bins.above.relative(bins.farthest)[None, :]
+        width = np.maximum(low + high, _SMALLEST)
+        if not self.is_of_distances:
+            anchor = bins.anchor / bins.farthest
+            largest = np.maximum(np.abs(anchor + high), np.abs(anchor - low))
+            return np.asarray(2 * (largest / epsilon) ** 2)
+        if self.replaces:
+            return np.asarray(2 * (width**self.power / epsilon) ** 2)
+        place = np.clip((mean + low) / width, 0.0, 1.0)
+        if self.statistic == "mean":
+            return np.asarray(2 * (width / epsilon) ** 2 * (place**2 + (1 - place) ** 2))
+        square = np.clip(place**2 + np.minimum(spread / width / width, 1.0), place**2, place)
+        weights = (1 - square - 2 * place * (1 - place), place * (2 * place - 1) - square, 2 * place**2 - square)
+        return np.asarray(2 * (width**2 / epsilon) ** 2 * sum(weight**2 for weight in weights))
+
+    def loss(self, below: Floats, above: Floats) -> Floats:
+        """The square of what is lost by clamping, from what is lost to either side."""
+        if self.statistic == "variance":
+            return np.asarray((below[:, None] + above[None, :]) ** 2)
+        return np.asarray(below[:, None] ** 2 + above[None, :] ** 2)
 
 
 @dataclass(frozen=True)
-class _Aim:
-    """What is searched for, from numbers that are public: the released number of records, ε′ and the bounds."""
+class Found:
+    """A range of cells, and how many records seem to lie outside it (None where nobody looked)."""
 
-    outside: int
-    """How many records are to lie beyond the distance."""
-    wider: float
-    """How many times the distance the range is to be."""
-    base: Base
+    binned: Binned
+    reach: Range
+    outside: float | None = None
 
     @classmethod
-    def of(cls, records: int, epsilon: Fraction, tail: Base) -> _Aim:
-        """With many records those of `tail`, 8/ε′ records and a third more; without any pull 16/ε′ and five sixths."""
-        base = tail.pulling_at_most(records * float(epsilon) / 2 - _TO_SPARE)
-        lack = (tail.decay - base.decay) / (tail.decay - 1)
-        outside = max(min(math.ceil(_RANK * (1 + lack) / epsilon), records // 2), 1)
-        part = min(outside / max(records, 1), 0.25)
-        tails = 1 + math.log(27 * (1 + lack)) / -math.log(2 * part)
-        return cls(outside, (4 / 3 + lack / 2) * tails, base)
+    def bounds(cls, binned: Binned) -> Found:
+        """The bounds as they are."""
+        return cls(binned, binned.bins.whole)
 
 
-def _released_median(values: Floats, bounds: Bounds, adjacency: Adjacency, epsilon: Fraction, spent: Spent) -> float:
-    mechanism = Exponential(sensitivity=quantile_sensitivity(_HALF, adjacency), epsilon=epsilon, adjacency=adjacency)
-    target = quantile_target(_HALF, len(values))
-    released = released_place(np.sort(values), Base.around_zero(bounds), target, mechanism)
-    spent.record("centre", epsilon, released.event)
-    return float(released.value)
+@dataclass(frozen=True)
+class _Narrow:
+    """One or two neighbouring cells to one side of the anchor, with all records that are seen: their edges."""
+
+    is_above: bool
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The best range by what was seen."""
+
+    reach: Range
+    gain: float
+    """How many times less the error would be than the noise of all cells."""
+    evidence: float
+    is_seen: bool
+    outside: float
+    narrow: _Narrow | None
+
+
+@dataclass
+class _Search:
+    """The looks so far."""
+
+    binned: Binned
+    goal: Goal
+    total: Fraction
+    adjacency: Adjacency
+    spent: Spent
+    looks: list[tuple[Floats, float]]
+    rest: Fraction
+    """What will be left for the answer."""
+
+    def look(self, share: Fraction) -> None:
+        """One more noisy count of each cell."""
+        sensitivity = 2 if is_replace(self.adjacency) else 1
+        mechanism = Laplace(sensitivity=sensitivity, epsilon=self.total * share, adjacency=self.adjacency)
+        released = mechanism.release(self.binned.counts)
+        self.rest -= self.total * share
+        self.spent.record("look", self.total * share, released.event)
+        self.looks.append((np.asarray(released.value, dtype=np.float64), float(mechanism.scale)))
+
+    def choice(self, doubt: float) -> _Choice:
+        """What the looks say, with what is left of the budget for the answer."""
+        bins = self.binned.bins
+        parted = [(apart(counts, bins), scale) for counts, scale in self.looks]
+        below = _View.of(bins.below, [Seen(down, scale) for (_, down, _), scale in parted])
+        above = _View.of(bins.above, [Seen(up, scale) for (_, _, up), scale in parted])
+        last = max(below.last(doubt), above.last(doubt))
+        down, up = (view.expected(last, self.goal.power, bins.farthest) for view in (below, above))
+        centre = max(float(np.mean([known[0] for known, _ in parted])), 0.0)
+        count = max(centre + float(down.records.sum() + up.records.sum()), 1.0)
+        mean = (up.moment(1) - down.moment(1)) / count
+        square = (up.moment(2) + down.moment(2)) / count
+        noise = self.goal.noise(bins, mean, max(square - mean**2, 0.0), float(self.rest))
+        errors = noise + self.goal.loss(down.losses, up.losses)
+        errors[0, 0] = math.inf
+        best = np.unravel_index(int(np.argmin(errors)), errors.shape)
+        reach = int(best[0]), int(best[1])
+        outside = float(down.records[reach[0] :].sum() + up.records[reach[1] :].sum())
+        gain = math.sqrt(float(noise[-1, -1]) / float(errors[reach]))
+        return _Choice(
+            reach, gain, below.evidence + above.evidence, last > 0, outside, _narrow(below, above, doubt)
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """Of one side: the mean number of records by cell, their distance, and by edge what would be lost beyond it."""
+
+    records: Floats
+    distances: Floats
+    losses: Floats
+
+    def moment(self, power: int) -> float:
+        """Σ of powers of the distances."""
+        return float(self.records @ self.distances**power)
+
+
+@dataclass(frozen=True)
+class _View:
+    """One side, as it was seen; `tail` is without the cell next to the anchor, and None if there are no cells."""
+
+    side: Side
+    tail: Tail | None
+
+    @classmethod
+    def of(cls, side: Side, looks: list[Seen]) -> _View:
+        return cls(side, Tail.of(looks) if side.cells else None)
+
+    @property
+    def evidence(self) -> float:
+        return self.tail.evidence if self.tail is not None else 0.0
+
+    def last(self, doubt: float) -> float:
+        """How far records are seen; 0 if none are."""
+        cell = -1 if self.tail is None else self.tail.last_with(doubt)
+        return self.side.edges[cell + 2] if cell >= 0 else 0.0
+
+    def expected(self, last: float, power: int, unit: float) -> _Expected:
+        """If no records start anew beyond `last`."""
+        if self.tail is None:
+            return _Expected(np.zeros(0), np.zeros(0), np.zeros(1))
+        records, squares = self.tail.moments(int(np.searchsorted(self.side.edges, last, side="right")) - 3)
+        edges = self.side.relative(unit)
+        middles = (edges[:-1] + edges[1:]) / 2
+        costs = np.maximum(middles[None, :] ** power - edges[:, None] ** power, 0.0)
+        return _Expected(np.append(0.0, records), middles, costs[:, 1:] @ squares)
+
+
+def _narrow(below: _View, above: _View, doubt: float) -> _Narrow | None:
+    is_above = above.last(doubt) > 0
+    tail = above.tail if is_above else below.tail
+    if is_above == (below.last(doubt) > 0) or tail is None:
+        return None
+    first, last = tail.first_with(doubt), tail.last_with(doubt)
+    return _Narrow(is_above, first + 1, last + 2) if last - first <= 1 else None
+
+
+def found_range(
+    binned: Binned,
+    goal: Goal,
+    total: Fraction,
+    adjacency: Adjacency,
+    spent: Spent,
+    around: Callable[[float], Binned] | None = None,
+) -> Found | None:
+    """The range for `goal`, inside the bounds; None if there are no bounds and nothing is seen.
+
+    `around` bins the records around another anchor, where that can be done.
+    """
+    search = _Search(binned, goal, total, adjacency, spent, [], total)
+    is_bounded = binned.bins.bounds is not None
+    search.look(_LOOK if is_bounded else _LOOK_WITHOUT_BOUNDS)
+    spent.choose()
+    doubt = _DOUBT if is_bounded else _NO_DOUBT
+    choice = search.choice(doubt)
+    if choice.narrow is not None and choice.evidence >= _SURE and goal.is_of_distances and around is not None:
+        anchor = _mean_inside(search, choice.narrow)
+        search = _Search(around(anchor), goal, total, adjacency, spent, [], search.rest)
+        search.look(_SECOND_LOOK)
+        choice = search.choice(doubt)
+    elif is_bounded and choice.evidence >= _LIKELY and choice.gain >= _WORTH_A_LOOK:
+        search.look(_SECOND_LOOK)
+        choice = search.choice(doubt)
+    is_sure = choice.is_seen and choice.evidence >= _SURE
+    if is_sure and (choice.gain >= _WORTH_IT or not is_bounded):
+        return Found(search.binned, choice.reach, choice.outside)
+    return Found.bounds(search.binned) if is_bounded else None
+
+
+def _mean_inside(search: _Search, narrow: _Narrow) -> float:
+    """The mean of the records clamped to these cells: with the noise of a range as narrow as that."""
+    binned, spent = search.binned, search.spent
+    tally = binned.above if narrow.is_above else binned.below
+    edges = tally.side.edges
+    inner, outer = Fraction(edges[narrow.first]), Fraction(edges[narrow.last])
+    inside = (tally.clamped(narrow.last)[0] - tally.clamped(narrow.first)[0]) / (outer - inner)
+    places = Placed(binned.count, inside, Fraction(0))
+    search.rest -= search.total * _NEW_ANCHOR
+    noisy = released_places(places, search.adjacency, search.total * _NEW_ANCHOR, spent, "anchor")
+    distance = float(inner + noisy.mean * (outer - inner))
+    return binned.bins.anchor + (distance if narrow.is_above else -distance)

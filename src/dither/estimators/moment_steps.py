@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,20 +10,19 @@ from typing import Any
 
 from dither.adjacency import Adjacency
 from dither.estimators.answer import Estimate, Spent, budget
-from dither.estimators.clipping import LEAST_RECORDS, Clip, found_clip
-from dither.estimators.records import Bounds, Floats, checked_adjacency, checked_bounds, paired, present
+from dither.estimators.binned import Binned, Bins
+from dither.estimators.clipping import Found, Goal, found_range, needed
+from dither.estimators.moment_bars import Clip
+from dither.estimators.records import Bounds, Floats, checked_adjacency, checked_bounds, is_replace, paired, present
 from dither.estimators.sampling import Size, released_size
-from dither.estimators.scale import found_bounds
-from dither.estimators.sums import NoisySides, NoisySum, released_sides, released_sum
-from dither.exact import Number
+from dither.estimators.sums import NoisySum, Placed, released_sum
+from dither.events import Stated
+from dither.exact import Number, in_words
+from dither.mechanisms import Laplace, Mechanism, NoAnswer
 
 __all__ = ["Steps"]
 
-_COUNT = Fraction(5, 100)
-_RECOUNT = Fraction(1, 4)
-_RANGE = Fraction(10, 100)
-_CENTRE = Fraction(5, 100)
-_DISTANCE = Fraction(10, 100)
+_COUNT = Fraction(1, 4)
 
 
 @dataclass(frozen=True)
@@ -43,52 +43,66 @@ class Steps:
         """What is left of the budget."""
         return self.total - sum(self.spent.split.values(), Fraction(0))
 
-    def columns(self, data: Sequence[Any], bounds: Sequence[Any]) -> tuple[list[Floats], list[Bounds]]:
-        """One or two columns and their bounds; those that are missing are found, a tenth of the budget for all."""
-        given = [None if limits is None else checked_bounds(limits) for limits in bounds]
-        if len(data) == 1:
-            columns = [present(data[0], self.adjacency, given[0])]
-        else:
-            columns = list(paired(data[0], data[1], self.adjacency, (given[0], given[1])))
-        share = self.total * _RANGE / len(data)
-        known = [
-            found_bounds(values, self.adjacency, share, self.spent) if limits is None else limits
-            for values, limits in zip(columns, given, strict=True)
-        ]
-        return columns, known
+    def column(self, data: Any, bounds: Any) -> tuple[Floats, Bounds | None]:
+        """The records, and their bounds if there are any."""
+        limits = None if bounds is None else checked_bounds(bounds)
+        return present(data, self.adjacency, limits), limits
+
+    def pair(self, x: Any, y: Any, bounds: Sequence[Any]) -> tuple[tuple[Floats, Floats], list[Bounds | None]]:
+        """Two columns of the same records, and their bounds."""
+        limits = [None if each is None else checked_bounds(each) for each in bounds]
+        return paired(x, y, self.adjacency, (limits[0], limits[1])), limits
+
+    def found(
+        self, values: Floats, bounds: Bounds | None, statistic: str, clip: bool, part: Fraction = Fraction(1)
+    ) -> Found | None:
+        """The records by cell, and the range to clamp them to: the bounds, unless `clip`. None if none is found.
+
+        `part` of the budget is there for it.
+        """
+        bins = Bins.everywhere() if bounds is None else Bins.within(bounds)
+        binned = bins.binned(values)
+        if not clip and bounds is not None:
+            return Found.bounds(binned)
+
+        def around(anchor: float) -> Binned:
+            return Bins.around(anchor, bounds).binned(values)
+
+        goal = Goal(statistic, is_replace(self.adjacency))
+        return found_range(binned, goal, self.total * part, self.adjacency, self.spent, around)
+
+    def placed(self, found: Found) -> tuple[Placed, Clip]:
+        """The exact sums of the records clamped to the range, and the range."""
+        bins = found.binned.bins
+        return Placed.of(found.binned.totals(found.reach), *bins.ends(found.reach)), Clip(bins, found.reach)
 
     def size(self, count: int) -> Size:
-        """The number of records; free under replace-one, where it is public."""
-        return released_size(count, self.adjacency, self.total * _COUNT, self.spent)
-
-    def recount(self, count: int, size: Size, clips: Sequence[Clip]) -> Size:
-        """The number of records once more, with a quarter of what is left, where it is not public and matters.
-
-        It does where records are measured from the middle of the bounds and not from a centre among them.
-        """
-        if size.noisy is None or all(clip.is_found for clip in clips):
-            return size
-        return released_size(count, self.adjacency, self.rest * _RECOUNT, self.spent)
-
-    def clip(
-        self, values: Floats, bounds: Bounds, size: Size, wanted: bool, *, is_needed: bool, parts: int = 1
-    ) -> Clip:
-        """The range: found if it is needed, or wanted and there are enough records for it, else the bounds."""
-        if wanted and not is_needed and size.noisy is not None:
-            self.spent.choose()
-        if not is_needed and not (wanted and size.value * self.total >= LEAST_RECORDS * parts):
-            return Clip.to_bounds(bounds)
-        shares = self.total * _CENTRE / parts, self.total * _DISTANCE / parts
-        return found_clip(values, bounds, size.value, self.adjacency, shares, self.spent)
+        """The number of records, for a quarter of what is left; free under replace-one, where it is public."""
+        return released_size(count, self.adjacency, self.rest * _COUNT, self.spent)
 
     def sum(self, values: Floats, limits: Bounds, of_rest: Fraction = Fraction(1), step: str = "sum") -> NoisySum:
         """The noisy sum of the clamped values, for a part of what is left."""
         return released_sum(values, limits, self.adjacency, self.rest * of_rest, self.spent, step)
 
-    def sides(self, values: Floats, limits: Bounds) -> NoisySides:
-        """The noisy distances of the clamped values from both ends, for all that is left."""
-        return released_sides(values, limits, self.adjacency, self.rest, self.spent)
-
-    def estimate(self, name: str, value: float, noisy: NoisySum | NoisySides, **said: Any) -> Estimate:
+    def estimate(self, name: str, value: Any, mechanism: Mechanism, found: Found, clip: Clip, **said: Any) -> Estimate:
         """The release."""
-        return self.spent.estimate(name, value, noisy.released.mechanism, **said)
+        known: dict[str, Any] = {"clip": clip.shown}
+        if found.outside is not None:
+            known["outside"] = round(found.outside, 1)
+        return self.spent.estimate(name, value, mechanism, found=known, **said)
+
+    def refused(self, name: str) -> Estimate:
+        """No answer, at the full price: which of the two it is has been told by the look."""
+        why = NoAnswer(
+            "no answer: there are too few records to find a range without bounds. About "
+            f"{in_words(Fraction(needed(self.total)))} records that are not 0 are enough at this epsilon. State "
+            "bounds, spend a larger epsilon, or use more data."
+        )
+        self.spent.record("no answer", self.rest, Stated("PureDP", (self.rest,), self.adjacency))
+        mechanism = Laplace(sensitivity=1, epsilon=self.total, adjacency=self.adjacency)
+        return self.spent.estimate(name, why, mechanism, covers="there is no answer", bars=_everything)
+
+
+def _everything(level: Fraction) -> tuple[float, float]:
+    """Where there is no answer."""
+    return -math.inf, math.inf

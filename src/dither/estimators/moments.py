@@ -1,19 +1,16 @@
 """Sum, mean, variance, standard deviation and covariance of arrays, ε-DP.
 
-All of them clamp the data to a range, add exact integers (`sums`), and add Laplace noise. The range is found inside the
-bounds (`clipping`) if there are enough records for that: their number times ε must reach 500, and 1000 for the two
-ranges of a covariance. Otherwise, or with `clip=False`, it is the bounds. Without bounds it is always found, inside a
-range found first (`scale`): no δ is needed. `Estimate.found["clip"]` says which range it was, and `Estimate.split`
-where the budget went.
+The records are added up by public cells (`binned`), the range to which they are clamped is chosen from noisy counts of
+these (`clipping`), and Laplace noise is added to exact sums (`sums`). With `clip=False` the range is the bounds, and
+all of the budget goes to the sums. Without bounds there is no answer if too few records are seen: no δ is needed.
+`Estimate.found["clip"]` says which range it was, `found["outside"]` how many records seem to lie outside it, and
+`Estimate.split` where the budget went.
 
 **What the interval contains** is the statistic of the clamped data: of the data themselves if nothing lies outside the
-range. How much was cut off is data, and stays hidden. With `population=True` it is for the statistic of the clamped
-population from which the records were drawn independently. The range was chosen on the same records, so what sampling
-adds must be bounded for all ranges at once: by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart (1990),
-sup|Fₙ − F| ≤ h except with probability 2e^{−2nh²}, and then a mean of g moves by h times the variation of g over the
-range at most.
+range, as with `clip=False`. With `population=True` it is for the statistic of the clamped population from which the
+records were drawn independently, by a normal law for what sampling adds (`moment_bars`).
 
-Missing entries: see `records`.
+Missing entries: see `records`. Each record counts with 32 binary digits.
 """
 
 from __future__ import annotations
@@ -27,20 +24,34 @@ import numpy as np
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.estimators.answer import Estimate
-from dither.estimators.clipping import Clip
-from dither.estimators.moment_bars import CovarianceBars, MeanBars, SidesBars, SumBars, VarianceBars
+from dither.estimators.moment_bars import (
+    Clip,
+    CovarianceBars,
+    MeanBars,
+    ReplacedVarianceBars,
+    SumBars,
+    VarianceBars,
+)
 from dither.estimators.moment_steps import Steps
-from dither.estimators.records import Bounds, is_replace
-from dither.estimators.sums import NoisySides, NoisySum
+from dither.estimators.records import is_replace
+from dither.estimators.sums import (
+    NoisyPlaces,
+    NoisySquares,
+    NoisyVariance,
+    released_places,
+    released_squares,
+    released_total,
+    released_variance,
+)
 from dither.exact import Number, check, rational
 
 __all__ = ["covariance", "mean", "std", "sum", "variance"]
 
-_SUM_OF_REST, _SUM_FROM_THE_MIDDLE = Fraction(1, 5), Fraction(1, 3)
-"""Of what is left, the part for the mean in a variance, and for both means in a covariance; the rest is for squares.
+_SPREAD_OF_REST = Fraction(1, 5)
+"""For the variance that the interval of a population's mean needs where n is public."""
 
-It is more under add/remove for records that are measured from the middle of their bounds: their mean may be far away.
-"""
+_SUM_OF_REST = Fraction(1, 3)
+"""Of what is left for a covariance, the part for both means; the rest is for products."""
 
 
 def sum(
@@ -80,22 +91,25 @@ def sum(
     >>> import dither as dp
     >>> release = dp.stats.sum([1.5] * 1000, epsilon=1, bounds=(0, 10))
     >>> release.found["clip"][1] <= 10, sorted(release.split)
-    (True, ['centre', 'count', 'distance', 'sum'])
+    (True, ['look', 'sum'])
     """
     steps = Steps.started(epsilon, adjacency)
-    (values,), (limits,) = steps.columns([data], [bounds])
-    size = steps.size(len(values))
-    clipped = steps.clip(values, limits, size, clip, is_needed=bounds is None)
+    values, limits = steps.column(data, bounds)
+    found = steps.found(values, limits, "sum", clip)
+    if found is None:
+        return steps.refused("sum")
+    bins, totals = found.binned.bins, found.binned.totals(found.reach)
+    ends, anchor = bins.ends(found.reach), Fraction(bins.anchor)
     if is_replace(adjacency):
-        noisy = steps.sum(clipped.centred(values), clipped.limits)
-        offset = len(values) * Fraction(clipped.centre)
+        # From the lower end: so far one record can be moved.
+        total, largest, offset = totals.first, ends[1] - ends[0], anchor * totals.count
     else:
-        low, high = clipped.range
-        noisy = steps.sum(np.clip(values, low, high), (min(low, 0.0), max(high, 0.0)))
-        offset = Fraction(0)
+        total, offset = totals.first + anchor * totals.count, Fraction(0)
+        largest = max(abs(anchor + end) for end in ends)
+    noisy = released_total(total, largest, adjacency, steps.rest, steps.spent)
     return steps.estimate(
-        "sum", float(noisy.value + offset), noisy, bars=SumBars(noisy, size, offset), found={"clip": clipped.range},
-        covers="the sum of the data, clamped to the range found['clip']",
+        "sum", float(noisy.value + offset), noisy.released.mechanism, found, Clip(bins, found.reach),
+        bars=SumBars(noisy, offset), covers="the sum of the data, clamped to the range found['clip']",
     )  # fmt: skip
 
 
@@ -156,22 +170,22 @@ def mean(
     if delta is not None:
         check.probability(delta=rational(delta, "delta"))
     steps = Steps.started(epsilon, adjacency)
-    (values,), (limits,) = steps.columns([data], [bounds])
-    clipped, size = Clip.to_bounds(limits), None
-    if clip or bounds is None or is_replace(adjacency):
-        size = steps.size(len(values))
-        clipped = steps.clip(values, limits, size, clip, is_needed=bounds is None)
-    noisy: NoisySum | NoisySides
-    bars: MeanBars | SidesBars
-    if size is not None and (clipped.is_found or is_replace(adjacency)):
-        noisy = steps.sum(clipped.centred(values), clipped.limits)
-        value, bars = noisy.value / max(size.value, 1), MeanBars(noisy, size, clipped, population)
+    values, limits = steps.column(data, bounds)
+    found = steps.found(values, limits, "mean", clip)
+    if found is None:
+        return steps.refused("mean")
+    placed, clipped = steps.placed(found)
+    noisy: NoisyPlaces | NoisySquares
+    spread = None
+    if population and is_replace(adjacency):
+        spread = released_variance(placed, adjacency, steps.rest * _SPREAD_OF_REST, steps.spent)
+    if population and not is_replace(adjacency):
+        noisy = released_squares(placed, adjacency, steps.rest, steps.spent)
     else:
-        noisy = steps.sides(clipped.centred(values), clipped.limits)
-        value, bars = noisy.mean, SidesBars(noisy, clipped, population)
+        noisy = released_places(placed, adjacency, steps.rest, steps.spent)
     return steps.estimate(
-        "mean", _inside(Fraction(clipped.centre) + value, clipped.range), noisy, bars=bars,
-        found={"clip": clipped.range},
+        "mean", clipped.at(noisy.mean), noisy.released.mechanism, found, clipped,
+        bars=MeanBars(noisy, clipped, population, spread),
         covers=f"the mean of the {_of(population)}, clamped to the range found['clip']",
     )  # fmt: skip
 
@@ -276,18 +290,22 @@ def _variance(
     population: bool,
 ) -> Estimate:
     steps = Steps.started(epsilon, adjacency)
-    (values,), (limits,) = steps.columns([data], [bounds])
-    size = steps.size(len(values))
-    clipped = steps.clip(values, limits, size, clip, is_needed=bounds is None)
-    size = steps.recount(len(values), size, [clipped])
-    centred, (low, high) = clipped.centred(values), clipped.limits
-    first = steps.sum(centred, clipped.limits, _for_sums([clipped], adjacency))
-    squares = steps.sum(centred**2, (0.0, max(low**2, high**2)), step="squares")
-    count = max(size.value, 1)
-    value = _inside(squares.value / count - (first.value / count) ** 2, (0.0, (high - low) ** 2 / 4))
-    bars = VarianceBars(first, squares, size, clipped, population, is_root=name == "std")
+    values, limits = steps.column(data, bounds)
+    found = steps.found(values, limits, "variance", clip)
+    if found is None:
+        return steps.refused(name)
+    placed, clipped = steps.placed(found)
+    noisy: NoisySquares | NoisyVariance
+    bars: VarianceBars | ReplacedVarianceBars
+    if is_replace(adjacency):
+        noisy = released_variance(placed, adjacency, steps.rest, steps.spent)
+        place, bars = noisy.value, ReplacedVarianceBars(noisy, clipped, population, name == "std")
+    else:
+        noisy = released_squares(placed, adjacency, steps.rest, steps.spent)
+        place, bars = noisy.variance, VarianceBars(noisy, clipped, population, name == "std")
+    value = float(place * clipped.width**2)
     return steps.estimate(
-        name, math.sqrt(value) if name == "std" else value, squares, bars=bars, found={"clip": clipped.range},
+        name, math.sqrt(value) if name == "std" else value, noisy.released.mechanism, found, clipped, bars=bars,
         covers=f"the {name} of the {_of(population)}, clamped to the range found['clip']",
     )  # fmt: skip
 
@@ -338,38 +356,34 @@ def covariance(
     if len(bounds) != 2:
         raise ParameterError("bounds must be two: ((low, high), (low, high)), each of which may be None.")
     steps = Steps.started(epsilon, adjacency)
-    columns, limits = steps.columns([x, y], list(bounds))
+    columns, limits = steps.pair(x, y, bounds)
+    ranges = []
+    for values, limit in zip(columns, limits, strict=True):
+        found = steps.found(values, limit, "mean", clip, Fraction(1, 2))
+        if found is None:
+            return steps.refused("covariance")
+        ranges.append(found.binned.bins.shown(found.reach))
     size = steps.size(len(columns[0]))
-    clips = [
-        steps.clip(values, limit, size, clip, is_needed=bound is None, parts=2)
-        for values, limit, bound in zip(columns, limits, bounds, strict=True)
+    middles = [low / 2 + high / 2 for low, high in ranges]
+    widths = [(low - middle, high - middle) for (low, high), middle in zip(ranges, middles, strict=True)]
+    centred = [
+        np.clip(values, low, high) - middle
+        for values, (low, high), middle in zip(columns, ranges, middles, strict=True)
     ]
-    size, part = steps.recount(len(columns[0]), size, clips), _for_sums(clips, adjacency)
-    centred = [clipped.centred(values) for clipped, values in zip(clips, columns, strict=True)]
-    sums = [
-        steps.sum(centred[0], clips[0].limits, part / 2, "sum of x"),
-        steps.sum(centred[1], clips[1].limits, part / (2 - part), "sum of y"),
-    ]
-    corners = [a * b for a in clips[0].limits for b in clips[1].limits]
+    sums = (
+        steps.sum(centred[0], widths[0], _SUM_OF_REST / 2, "sum of x"),
+        steps.sum(centred[1], widths[1], _SUM_OF_REST / (2 - _SUM_OF_REST), "sum of y"),
+    )
+    corners = [a * b for a in widths[0] for b in widths[1]]
     products = steps.sum(centred[0] * centred[1], (min(corners), max(corners)), step="products")
     count = max(size.value, 1)
-    largest = (clips[0].high - clips[0].low) * (clips[1].high - clips[1].low) / 4
-    value = _inside(products.value / count - sums[0].value * sums[1].value / count**2, (-largest, largest))
-    bars = CovarianceBars((sums[0], sums[1]), products, size, (clips[0], clips[1]))
-    return steps.estimate(
-        "covariance", value, products, bars=bars, found={"clip": tuple(clipped.range for clipped in clips)},
+    largest = (widths[0][1] - widths[0][0]) * (widths[1][1] - widths[1][0]) / 4
+    value = products.value / count - sums[0].value * sums[1].value / count**2
+    return steps.spent.estimate(
+        "covariance", min(max(float(value), -largest), largest), products.released.mechanism,
+        bars=CovarianceBars(sums, products, size, (widths[0], widths[1])), found={"clip": tuple(ranges)},
         covers="the covariance of the data, clamped to the ranges found['clip']",
     )  # fmt: skip
-
-
-def _for_sums(clips: list[Clip], adjacency: Adjacency) -> Fraction:
-    is_centred = is_replace(adjacency) or all(clipped.is_found for clipped in clips)
-    return _SUM_OF_REST if is_centred else _SUM_FROM_THE_MIDDLE
-
-
-def _inside(value: Fraction, limits: Bounds) -> float:
-    """What the clamped data cannot have is moved to what they can."""
-    return min(max(float(value), limits[0]), limits[1])
 
 
 def _of(population: bool) -> str:

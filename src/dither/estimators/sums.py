@@ -1,16 +1,22 @@
-"""Sums of records, exact until the noise: each record becomes an integer on its own, and integers are added.
+"""Sums of records with noise: exact integers until the noise, and no record moves them by more than their sensitivity.
 
 Floating-point sums depend on the order, so that one record may move them by more than its bound (Casacuberta,
-Shoemate, Vadhan and Wagaman 2022). Here record i is clamped to [low, high] around a centre and rounded to a whole
-number of steps of a public grid, −a ≤ kᵢ ≤ b. Adding or removing a record moves Σk by max(a, b) at most, replacing
-one by a + b, exactly.
+Shoemate, Vadhan and Wagaman 2022). Here every record is a fraction, exactly (`binned`), w ∈ [0, 1] says where it lies
+in the range, and the exact sums are rounded down to a grid of M = 2^32 steps to the range, once. Rounding down
+commutes with whole steps: a sum that moves by d ≤ M steps, moves by ⌊d⌋ or ⌈d⌉ after it.
 
-**Both sides.** Where nothing is known of the mean, under add/remove two numbers are released: U = Σ(k + a) and
-V = Σ(b − k), how far the records are from either end. Together they are (a + b)·n, so that n needs no share of its own.
-One record moves U by k + a and V by b − k, neither below 0 and a + b in all: in ℓ₁ that is the sensitivity of one sum,
-and each of the two gets the noise that it would get alone. With t the mean's place between the ends, 0 to 1, the error
-of the mean is (a + b)/(n ε) times a variable of variance 2(t² + (1 − t)²): never more than that of a sum from one end
-with n known. (For a sum from the middle and n, with half of ε each, it is 2 + 2(2t − 1)²: twice as much.)
+**From both ends.** Under add/remove a mean needs U = Σw and V = Σ(1 − w), how far the records are from either end.
+Together they are n, so that n needs no share of its own: U is rounded, and V is M·n − U. One record moves U by 0 to M
+steps and V by the rest of M: in ℓ₁ that is the sensitivity of one sum, and each of the two gets the noise that it would
+get alone. With t the mean's place, 0 to 1, the error of the mean is 1/(n ε) ranges times a variable of variance
+2(t² + (1 − t)²): never more than that of a sum from one end with n known. (For a sum from the middle and n, with half
+of ε each, it is 2 + 2(2t − 1)²: twice as much.)
+
+**Squares.** A = Σw², B = Σ2w(1 − w) and C = Σ(1 − w)² add to 1 for every record: joint ℓ₁ sensitivity M. A and B are
+rounded, C is M·n − A − B. Two roundings may add up to one step too much, which C takes back: M + 2 in all.
+
+**Replaced records.** n is public. Σw moves by M. The variance of n records moves by (n − 1)/n² ranges squared: with m
+the mean of the others, n·Var = Σ of the others (x − m)² + (x − m)²(n − 1)/n, and only the last term changes.
 """
 
 from __future__ import annotations
@@ -22,14 +28,122 @@ import numpy as np
 
 from dither.adjacency import Adjacency
 from dither.estimators.answer import Spent
+from dither.estimators.binned import Totals
 from dither.estimators.records import Bounds, Floats, is_replace
 from dither.mechanisms import Laplace, Release
 from dither.noise import Grid
 
-__all__ = ["ExactSum", "NoisySides", "NoisySum", "released_sides", "released_sum"]
+__all__ = [
+    "STEPS",
+    "ExactSum",
+    "NoisyPlaces",
+    "NoisySquares",
+    "NoisySum",
+    "NoisyVariance",
+    "Placed",
+    "released_places",
+    "released_squares",
+    "released_sum",
+    "released_total",
+    "released_variance",
+]
 
+STEPS = 1 << 32
 _STEP_BITS = 8  # the grid of a width has 2^40 steps to it; 2^32 leave room for 2^30 records in 64 bits
 _CHUNK = 1 << 28
+
+
+@dataclass(frozen=True)
+class Placed:
+    """n records, Σw and Σw² of their places w between the ends of a range."""
+
+    count: int
+    first: Fraction
+    second: Fraction
+
+    @classmethod
+    def of(cls, totals: Totals, low: Fraction, high: Fraction) -> Placed:
+        """Records clamped to [low, high], all as seen from the same anchor."""
+        width, count = high - low, totals.count
+        first = totals.first - low * count
+        second = totals.second - 2 * low * totals.first + low**2 * count
+        return cls(count, first / width, second / width**2)
+
+
+@dataclass(frozen=True)
+class NoisyPlaces:
+    """U and V with noise, in steps."""
+
+    released: Release
+    above: int
+    below: int
+    scale: float
+    is_shared: bool
+    """Whether the two have the same noise, with opposite signs: then their sum is exact."""
+
+    @property
+    def mean(self) -> Fraction:
+        """The mean of w; of less than one record, as if there were one."""
+        return min(max(Fraction(self.above, max(self.above + self.below, STEPS)), Fraction(0)), Fraction(1))
+
+    @property
+    def count(self) -> float:
+        """How many records there seem to be."""
+        return (self.above + self.below) / STEPS
+
+    def scales(self, place: float) -> list[float]:
+        """Of the noise of U(1 − t) − V·t, which would be 0 at the mean t without it."""
+        return [self.scale] if self.is_shared else [self.scale * (1 - place), self.scale * place]
+
+
+@dataclass(frozen=True)
+class NoisySquares:
+    """A, B and C with noise, in steps."""
+
+    released: Release
+    parts: tuple[int, int, int]
+    scale: float
+
+    @property
+    def total(self) -> int:
+        """M·n with noise, at least that of one record."""
+        return max(sum(self.parts), STEPS)
+
+    @property
+    def mean(self) -> Fraction:
+        """The mean of w."""
+        upper = self.parts[0] + Fraction(self.parts[1], 2)
+        return min(max(upper / self.total, Fraction(0)), Fraction(1))
+
+    @property
+    def variance(self) -> Fraction:
+        """The variance of w: no more than the mean allows."""
+        mean = self.mean
+        return min(max(Fraction(self.parts[0], self.total) - mean**2, Fraction(0)), mean * (1 - mean))
+
+    @property
+    def places(self) -> NoisyPlaces:
+        """U = A + B/2 and V = C + B/2; the noise is that of `scales_of_mean`."""
+        upper, lower = self.parts[0] + self.parts[1] // 2, self.parts[2] + self.parts[1] - self.parts[1] // 2
+        return NoisyPlaces(self.released, upper, lower, self.scale, is_shared=False)
+
+    def scales_of_mean(self, place: float) -> list[float]:
+        """Of the noise of U(1 − t) − V·t = A(1 − t) + B(½ − t) − C·t."""
+        return [self.scale * abs(weight) for weight in (1 - place, 0.5 - place, place)]
+
+
+@dataclass(frozen=True)
+class NoisyVariance:
+    """The variance of w with noise, `unit` to each of its steps; n is public."""
+
+    released: Release
+    unit: Fraction
+    count: int
+
+    @property
+    def value(self) -> Fraction:
+        """At least 0 and at most 1/4."""
+        return min(max(int(self.released.value) * self.unit, Fraction(0)), Fraction(1, 4))
 
 
 @dataclass(frozen=True)
@@ -53,55 +167,62 @@ class NoisySum:
         return (low - count) * self.step, (high + count) * self.step
 
 
-@dataclass(frozen=True)
-class NoisySides:
-    """U and V with noise, in steps; `ends` are those of the range, in steps from its centre."""
+def released_total(
+    total: Fraction, largest: Fraction, adjacency: Adjacency, epsilon: Fraction, spent: Spent
+) -> NoisySum:
+    """Σx, of which one record, or its replacement, moves `largest` at most; rounded down to a part 2^-32 of that."""
+    step = largest / STEPS
+    released = Laplace(sensitivity=STEPS, epsilon=epsilon, adjacency=adjacency).release(total // step)
+    spent.record("sum", epsilon, released.event)
+    return NoisySum(released, step)
 
-    released: Release
-    ends: tuple[int, int]
-    step: Fraction
 
-    @property
-    def _width(self) -> int:
-        return self.ends[1] - self.ends[0]
+def released_places(
+    placed: Placed, adjacency: Adjacency, epsilon: Fraction, spent: Spent, step: str = "sum"
+) -> NoisyPlaces:
+    """Σw, and Σ(1 − w) where n is not public: see the module for why that is ε-DP."""
+    upper, all_steps = int(placed.first * STEPS // 1), STEPS * placed.count
+    mechanism = Laplace(sensitivity=STEPS, epsilon=epsilon, adjacency=adjacency)
+    if is_replace(adjacency):
+        released = mechanism.release(upper)
+        above, below = int(released.value), all_steps - int(released.value)
+    else:
+        released = mechanism.release([upper, all_steps - upper])
+        above, below = (int(side) for side in released.value)
+    spent.record(step, epsilon, released.event)
+    return NoisyPlaces(released, above, below, float(mechanism.scale), is_replace(adjacency))
 
-    @property
-    def mean(self) -> Fraction:
-        """The mean, as seen from the centre; of less than one record, as if there were one."""
-        above, below = (int(side) for side in self.released.value)
-        return (self.ends[0] + Fraction(self._width * above, max(above + below, self._width))) * self.step
 
-    def mean_between(self, miss: Fraction) -> tuple[Fraction, Fraction]:
-        """Bounds on the mean of the clamped records, missed with probability `miss` or less.
+def released_squares(placed: Placed, adjacency: Adjacency, epsilon: Fraction, spent: Spent) -> NoisySquares:
+    """Σw², Σ2w(1 − w) and Σ(1 − w)²: see the module for why that is ε-DP."""
+    assert not is_replace(adjacency)  # a replaced record would move them by twice as much
+    upper = int(placed.second * STEPS // 1)
+    middle = int(2 * (placed.first - placed.second) * STEPS // 1)
+    mechanism = Laplace(sensitivity=STEPS + 2, epsilon=epsilon, adjacency=adjacency)
+    released = mechanism.release([upper, middle, STEPS * placed.count - upper - middle])
+    spent.record("squares", epsilon, released.event)
+    first, second, third = (int(part) for part in released.value)
+    return NoisySquares(released, (first, second, third), float(mechanism.scale))
 
-        Both sides are inside their bounds but for half of `miss` each, and not below 0. U/(U + V) grows with U and
-        falls with V. Rounding moved the mean by a step at most, as for sums.
-        """
-        (least_up, least_down), (most_up, most_down) = self._between(miss / 2)
-        low = Fraction(least_up, least_up + most_down) if least_up else Fraction(0)
-        high = Fraction(most_up, most_up + least_down) if most_up else Fraction(1)
-        return (self.ends[0] + self._width * low - 1) * self.step, (self.ends[0] + self._width * high + 1) * self.step
 
-    def fewest(self, miss: Fraction) -> int:
-        """A number of records that there are fewer of with probability `miss` or less."""
-        (above, below), _ = self._between(miss / 2)
-        return (above + below) // self._width
-
-    def _between(self, miss: Fraction) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The lower ends of both sides, and the upper ones; each side is missed with probability `miss` or less."""
-        low, high = self.released.interval(1 - miss)
-        return (max(int(low[0]), 0), max(int(low[1]), 0)), (max(int(high[0]), 0), max(int(high[1]), 0))
+def released_variance(placed: Placed, adjacency: Adjacency, epsilon: Fraction, spent: Spent) -> NoisyVariance:
+    """The variance of w where records are replaced: see the module for why that is ε-DP."""
+    assert is_replace(adjacency)
+    count = placed.count
+    unit = Fraction(max(count - 1, 1), count**2) / STEPS
+    exact = placed.second / count - (placed.first / count) ** 2
+    released = Laplace(sensitivity=STEPS, epsilon=epsilon, adjacency=adjacency).release(int(exact // unit))
+    spent.record("variance", epsilon, released.event)
+    return NoisyVariance(released, unit, count)
 
 
 @dataclass(frozen=True)
 class ExactSum:
-    """Σk in steps of a grid, and how far one neighbour can move it."""
+    """Σk of values rounded to a grid, and how far one neighbour can move it."""
 
     total: int
     sensitivity: int
     grid: Grid
-    ends: tuple[int, int]
-    """The limits, in steps."""
 
     @classmethod
     def of(cls, values: Floats, limits: Bounds, adjacency: Adjacency) -> ExactSum:
@@ -112,7 +233,7 @@ class ExactSum:
         steps = np.clip(grid.round(np.clip(values, low, high)), least, most)
         # All of them fit into 64 bits: fewer than 2^34 steps each.
         total = sum(int(steps[start : start + _CHUNK].sum(dtype=np.int64)) for start in range(0, len(steps), _CHUNK))
-        return cls(total, most - least if is_replace(adjacency) else max(most, -least), grid, (least, most))
+        return cls(total, most - least if is_replace(adjacency) else max(most, -least), grid)
 
 
 def released_sum(
@@ -123,14 +244,3 @@ def released_sum(
     released = Laplace(sensitivity=exact.sensitivity, epsilon=epsilon, adjacency=adjacency).release(exact.total)
     spent.record(step_name, epsilon, released.event)
     return NoisySum(released, exact.grid.step)
-
-
-def released_sides(values: Floats, limits: Bounds, adjacency: Adjacency, epsilon: Fraction, spent: Spent) -> NoisySides:
-    """How far the values, clamped to `limits`, are from either end in all: see the module for why that is ε-DP."""
-    assert not is_replace(adjacency)  # replacing a record would move U and V by the whole width each
-    exact, count = ExactSum.of(values, limits, adjacency), len(values)
-    least, most = exact.ends
-    mechanism = Laplace(sensitivity=most - least, epsilon=epsilon, dimension=2, adjacency=adjacency)
-    released = mechanism.release([exact.total - least * count, most * count - exact.total])
-    spent.record("sums", epsilon, released.event)
-    return NoisySides(released, exact.ends, exact.grid.step)
