@@ -33,7 +33,7 @@ def test_public_steps_are_told_one_by_one() -> None:
 
     for name in ("sum", "mean", "variance", "std"):
         for adjacency in (ADD_REMOVE, REPLACE_ONE):
-            options = {"name": name, "adjacency": adjacency}
+            options: dict[str, Any] = {"name": name, "adjacency": adjacency}
             assert steps(**options, bounds=(0, 10), clip=False) == [dp.events.LaplaceNoise]
             assert steps(**options, bounds=(0, 10)) == [dp.events.LaplaceNoise, Stated]
             assert steps(**options) == [dp.events.LaplaceNoise, Stated]

@@ -52,7 +52,7 @@ _WORTH_A_LOOK = 3.0
 _WORTH_IT = 1.2
 """How many times less noise a second look, or a range instead of the bounds, must promise."""
 
-_DOUBT, _NO_DOUBT = 0.5, 1e-6
+_DOUBT, _NO_DOUBT = 0.05, 1e-6
 """A cell has records but for this probability. Inside bounds an error costs noise; without them, the answer."""
 
 _SMALLEST = 2.0**-300
@@ -190,7 +190,7 @@ class _Search:
         outside = float(down.records[reach[0] :].sum() + up.records[reach[1] :].sum())
         gain = math.sqrt(float(noise[-1, -1]) / float(errors[reach]))
         return _Choice(
-            reach, gain, below.evidence + above.evidence, last > 0, outside, _narrow(below, above, doubt)
+            reach, gain, below.evidence + above.evidence, last > 0, outside, _narrow(below, above)
         )  # fmt: skip
 
 
@@ -238,12 +238,12 @@ class _View:
         return _Expected(np.append(0.0, records), middles, costs[:, 1:] @ squares)
 
 
-def _narrow(below: _View, above: _View, doubt: float) -> _Narrow | None:
-    is_above = above.last(doubt) > 0
+def _narrow(below: _View, above: _View) -> _Narrow | None:
+    is_above = above.last(_NO_DOUBT) > 0
     tail = above.tail if is_above else below.tail
-    if is_above == (below.last(doubt) > 0) or tail is None:
+    if is_above == (below.last(_NO_DOUBT) > 0) or tail is None:
         return None
-    first, last = tail.first_with(doubt), tail.last_with(doubt)
+    first, last = tail.first_with(_NO_DOUBT), tail.last_with(_NO_DOUBT)
     return _Narrow(is_above, first + 1, last + 2) if last - first <= 1 else None
 
 

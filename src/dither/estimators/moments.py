@@ -73,18 +73,20 @@ def sum(
         The privacy budget ε > 0.
     bounds : tuple of (Number, Number), optional
         Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
-        is found privately.
+        is found privately, and there is no answer if the data are too few for that: about 500/ε records do.
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     clip : bool, default True
-        Whether a part of the budget finds a narrower range inside the bounds, where there are records enough (their
-        number times ε must reach about 500). False clamps to the bounds.
+        Whether a part of the budget chooses a narrower range inside the bounds, where noisy counts show that it pays.
+        False clamps to the bounds and spends all on the answer: right for tight bounds, and where a few records far
+        from the others matter.
 
     Returns
     -------
     Estimate
-        `.value` is a float. `.found["clip"]` is the range to which the data were clamped, `.split` the part of ε of
-        each step, and `.interval(0.95)` contains the sum of the clamped data.
+        `.value` is a float, or a `dp.NoAnswer`. `.found["clip"]` is the range to which the data were clamped,
+        `.found["outside"]` how many records seem to lie outside it if one was chosen, `.split` the part of ε of each
+        step, and `.interval(0.95)` contains the sum of the clamped data.
 
     Examples
     --------
@@ -136,12 +138,13 @@ def mean(
         Accepted where a budget has one; it is not spent.
     bounds : tuple of (Number, Number), optional
         Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
-        is found privately.
+        is found privately, and there is no answer if the data are too few for that: about 500/ε records do.
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     clip : bool, default True
-        Whether a part of the budget finds a narrower range inside the bounds, where there are records enough (their
-        number times ε must reach about 500). False clamps to the bounds.
+        Whether a part of the budget chooses a narrower range inside the bounds, where noisy counts show that it pays.
+        False clamps to the bounds and spends all on the answer: right for tight bounds, and where a few records far
+        from the others matter.
     population : bool, default False
         Whether the interval is for the mean of the population from which the records were drawn independently, instead
         of the mean of the records.
@@ -149,15 +152,14 @@ def mean(
     Returns
     -------
     Estimate
-        `.value` is a float. `.found["clip"]` is the range to which the data were clamped, `.split` the part of ε of
-        each step, and `.interval(0.95)` contains the mean of the clamped data (or population).
+        `.value` is a float, or a `dp.NoAnswer`. `.found["clip"]` is the range to which the data were clamped,
+        `.found["outside"]` how many records seem to lie outside it if one was chosen, `.split` the part of ε of each
+        step, and `.interval(0.95)` contains the mean of the clamped data (or population).
 
     Notes
     -----
-    Under add/remove the number of records is counted with a twentieth of the budget. It matters little where a range is
-    found: the sum is then that of distances from a centre close to the mean. Where none is found, the distances from
-    both ends of the bounds are added, each sum with the noise of one (`estimators.sums`); with `clip=False` that is
-    all.
+    The sums of the distances from both ends of the range are released, each with the noise of one; together they tell
+    how many records there are (`estimators.sums`). The interval inverts the exact law of their noise.
 
     Examples
     --------
@@ -201,7 +203,8 @@ def variance(
 ) -> Estimate:
     """Estimate the variance Σ(x − x̄)²/n of numbers, clamped to a range, with ε-DP.
 
-    With c the centre of the range, it is the mean of (x − c)² less the square of the mean of x − c.
+    With w the place of a record in the range, 0 to 1, it follows from Σw², Σ2w(1 − w) and Σ(1 − w)², each with the
+    noise of one sum. Under replace-one the variance itself gets noise.
 
     Parameters
     ----------
@@ -212,12 +215,13 @@ def variance(
         The privacy budget ε > 0.
     bounds : tuple of (Number, Number), optional
         Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
-        is found privately.
+        is found privately, and there is no answer if the data are too few for that: about 500/ε records do.
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     clip : bool, default True
-        Whether a part of the budget finds a narrower range inside the bounds, where there are records enough (their
-        number times ε must reach about 500). False clamps to the bounds.
+        Whether a part of the budget chooses a narrower range inside the bounds, where noisy counts show that it pays.
+        False clamps to the bounds and spends all on the answer: right for tight bounds, and where a few records far
+        from the others matter.
     population : bool, default False
         Whether the interval is for the variance of the population from which the records were drawn independently.
 
@@ -256,12 +260,13 @@ def std(
         The privacy budget ε > 0.
     bounds : tuple of (Number, Number), optional
         Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
-        is found privately.
+        is found privately, and there is no answer if the data are too few for that: about 500/ε records do.
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     clip : bool, default True
-        Whether a part of the budget finds a narrower range inside the bounds, where there are records enough (their
-        number times ε must reach about 500). False clamps to the bounds.
+        Whether a part of the budget chooses a narrower range inside the bounds, where noisy counts show that it pays.
+        False clamps to the bounds and spends all on the answer: right for tight bounds, and where a few records far
+        from the others matter.
     population : bool, default False
         Whether the interval is for the standard deviation of the population from which the records were drawn
         independently.
@@ -336,8 +341,8 @@ def covariance(
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     clip : bool, default True
-        Whether a part of the budget finds narrower ranges inside the bounds, where there are records enough (their
-        number times ε must reach about 1000). False clamps to the bounds.
+        Whether a part of the budget chooses narrower ranges inside the bounds, where noisy counts show that it pays.
+        False clamps to the bounds.
 
     Returns
     -------
