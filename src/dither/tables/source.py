@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from dither.errors import EngineError, ParameterError
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import SEPARATED, DuckDB
+from dither.tables.engines.registry import BUILT_IN, engine_class, engine_names
 from dither.tables.engines.sealed_entry import none_left, refused_column
 from dither.tables.expression_compiler import different, missing_column, shown
 
@@ -253,7 +254,7 @@ def _database(url: str, table: str | None, identity: str | None) -> Source:
         raise ParameterError("a database URL needs table=..., the name of the table.")
     kind = url.partition("://")[0]  # no more of it is read here: an error of a parser would quote the password
     if kind not in ("postgresql", "postgres"):
-        raise ParameterError(f"databases are PostgreSQL, got a URL of the kind {kind!r}.")
+        return _other_database(kind, url, table, identity)
     from dither.tables.engines.postgres import PostgreSQL  # psycopg is an extra
 
     def connected() -> Source:
@@ -265,6 +266,28 @@ def _database(url: str, table: str | None, identity: str | None) -> Source:
             return Source.of(engine, found, identity or relation.place, relation.parts)
         except BaseException:
             engine.close()
+            raise
+
+    return _opened(
+        connected,
+        f"the table {table!r} of the database cannot be opened",
+        "Check the URL, that the server runs, and the name of the table.",
+    )
+
+
+def _other_database(kind: str, url: str, table: str, identity: str | None) -> Source:
+    """A table of an engine from another package; nothing is known of what names it for good, so the caller says it."""
+    found = None if kind in BUILT_IN else engine_class(kind)
+    if found is None:
+        raise ParameterError(f"databases are PostgreSQL, got a URL of the kind {kind!r}.")
+    named = _named(identity)
+
+    def connected() -> Source:
+        engine = found.at(url)
+        try:
+            return _of_others(engine, _without_shapes(engine.backend.table(table)), named)
+        except BaseException:
+            engine.backend.disconnect()
             raise
 
     return _opened(
@@ -309,19 +332,16 @@ def _spark(source: Any, table: str | None, identity: str | None) -> Source:
 
 def _engine_of(table: ir.Table) -> Engine:
     backend: Any = table.get_backend()
-    if backend.name == "duckdb":
-        return DuckDB(backend)
-    if backend.name == "postgres":
-        from dither.tables.engines.postgres import PostgreSQL
+    kind = engine_class(backend.name)
+    if kind is None:
+        raise ParameterError(
+            f"tables of the Ibis backend {backend.name!r} are not supported: use {_listed(engine_names())}."
+        )
+    return kind.of_backend(backend)
 
-        return PostgreSQL(backend)
-    if backend.name == "pyspark":
-        from dither.tables.engines.spark import Spark
 
-        return Spark(backend._session)
-    raise ParameterError(
-        f"tables of the Ibis backend {backend.name!r} are not supported: use duckdb, postgres or pyspark."
-    )
+def _listed(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _named(identity: str | None) -> str:

@@ -44,6 +44,16 @@ class Engine(ABC):
     column_types: ClassVar[Mapping[str, ColumnType]]
     """Every type that enters, by the name that the engine's own catalogue has for it."""
 
+    @classmethod
+    def of_backend(cls, backend: Any) -> Engine:
+        """The engine of somebody else's connection, a backend of Ibis."""
+        return cls(backend)  # type: ignore[call-arg]  # engines whose making takes other things say how
+
+    @classmethod
+    def at(cls, url: str) -> Engine:
+        """Connect to a database by its URL, for engines that come by the scheme of a URL."""
+        return cls.of_backend(ibis.connect(url))
+
     def __init__(self, *, is_ours: bool) -> None:
         self._is_ours = is_ours  # then the connection ends with the engine
         self._brought = BroughtTables(self._session)

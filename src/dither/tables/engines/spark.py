@@ -99,6 +99,10 @@ class Spark(Engine):
         self.backend = ibis.pyspark.connect(session)
         super().__init__(is_ours=False)
 
+    @classmethod
+    def of_backend(cls, backend: Any) -> Spark:
+        return cls(backend._session)  # Ibis has no public name for it
+
     def _check_ansi(self) -> None:
         # Without a fallback, which Spark would give back instead of its own default.
         if str(self.session.conf.get("spark.sql.ansi.enabled")).lower() != "true":
