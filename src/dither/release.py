@@ -23,7 +23,7 @@ from dither.tables import ExactAggregate
 
 __all__ = ["Door", "fresh_salt"]
 
-_log = logging.getLogger("dither.release")
+_log = logging.getLogger(__name__)
 """Entries, costs and the names of engines: nothing that was computed from data."""
 
 Batches = Iterator[pa.RecordBatch]

@@ -18,7 +18,7 @@ from dither.unit import Person, Rows, TableUnit
 
 __all__ = ["Dataset"]
 
-_log = logging.getLogger("dither.engine")
+_log = logging.getLogger(__package__)
 
 
 class Dataset(Query):
