@@ -23,6 +23,13 @@ _WAIT_SECONDS: Final = 120
 _numbers = count(1)
 
 
+class _Connection(sqlite3.Connection):
+    """A connection that nobody has to close: with the last one only memory is given back (Python 3.13 would warn)."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 class SQLiteMemory:
     """A SQLite database in the memory of this process, shared by its threads. Each one made is another ledger.
 
@@ -54,7 +61,12 @@ class SQLiteMemory:
 
     def _connected(self) -> sqlite3.Connection:
         return sqlite3.connect(
-            self._address, uri=True, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+            self._address,
+            uri=True,
+            timeout=_WAIT_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
         )
 
     def schema(self, connection: Connection, tables: Mapping[str, Collection[str]]) -> None:
