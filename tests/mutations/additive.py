@@ -34,7 +34,7 @@ MUTATIONS = [
     Mutation(
         "mechanisms/additive.py", "self._error(per_coordinate(exact, self.dimension))", "self._error(exact)", _ADDITIVE
     ),
-    Mutation("mechanisms/additive.py", "if _size(clean) > self.dimension:", "if False:", _ADDITIVE),
+    Mutation("mechanisms/additive.py", "if _size(value) > self.dimension:", "if False:", _ADDITIVE),
     Mutation("mechanisms/additive.py", "np.array(value, dtype=object)", "np.asarray(value)", _ADDITIVE),
     # Gaussian
     Mutation("mechanisms/calibration.py", "* (1 - back)", "* (1 + back)", _CALIBRATION),
