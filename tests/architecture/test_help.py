@@ -39,6 +39,7 @@ COVERED = (
     "dither.guarantees",
     "dither.ledger",
     "dither.mechanisms",
+    "dither.noise",
     "dither.pairs",
     "dither.plots",
     "dither.sensitivity",

@@ -18,7 +18,7 @@ __all__ = ["PowerDecay", "PowerLawDecay", "StudentTDecay"]
 class PowerDecay(ABC):
     """g(i) = (1 + (i/c)^α)^{−β} with αβ > 1: a `Decay` of `dither.exact.sums`.
 
-    Proofs and letters are those of noise/power_law.md. Subclasses are hashable, and say α, β and c.
+    Proofs and letters are those of noise/power_law.md. Subclasses are hashable, and define α, β and c.
     """
 
     @property
@@ -40,17 +40,56 @@ class PowerDecay(ABC):
         return (i / self._core()) ** ball(self._alpha) if i else ball(0)
 
     def weight(self, i: int) -> Ball:
-        """g(i) = (1 + (i/c)^α)^{−β}."""
+        """Compute the weight g at a distance.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        Ball
+            A ball that contains g(i) = (1 + (i/c)^α)^{−β}.
+        """
         return (1 + self._power(i)) ** ball(-self._beta)
 
     def tail_bound(self, i: int) -> Ball:
-        """At least the sum of g(n) over n ≥ i: as g decreases, g(i) + ∫_i^∞ g."""
+        """Bound the sum of all weights from a distance on.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        Ball
+            At least Σ g(n) over n ≥ i.
+
+        Notes
+        -----
+        As g decreases, it is g(i) + ∫_i^∞ g.
+        """
         return self.weight(i) + self.integral(i)
 
     def integral(self, i: int) -> Ball:
-        """∫ g over [i, ∞) = (c/α) B(1/(1 + (i/c)^α); β − 1/α, 1/α), an incomplete beta function.
+        """Integrate g from a distance on.
 
-        Near the peak it is the whole integral less (c/α) B(1 − …; 1/α, β − 1/α), as 1 − … would lose digits.
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        Ball
+            A ball that contains ∫ g over [i, ∞).
+
+        Notes
+        -----
+        It is (c/α) B(1/(1 + (i/c)^α); β − 1/α, 1/α), an incomplete beta function. Near the peak it is the whole
+        integral less (c/α) B(1 − …; 1/α, β − 1/α), as 1 − … would lose digits.
         """
         power, beta = self._power(i), self._beta
         far, near = ball(beta - 1 / self._alpha), ball(1 / self._alpha)
@@ -61,7 +100,24 @@ class PowerDecay(ABC):
         return unit * (whole - (power / (1 + power)).beta_lower(near, far))
 
     def taylor(self, i: int, length: int) -> list[Ball]:
-        """g(i + h) = e^{−β ln(1 + ((i + h)/c)^α)} in powers of h."""
+        """Expand g(i + h) in powers of h.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+        length : int
+            How many coefficients.
+
+        Returns
+        -------
+        list of Ball
+            The coefficients of h⁰, h¹, …
+
+        Notes
+        -----
+        g(i + h) = e^{−β ln(1 + ((i + h)/c)^α)}.
+        """
         core, alpha = self._core(), self._alpha
         place = arb_series([i / core, 1 / core], length)
         power = place ** int(alpha) if alpha.denominator == 1 else (place.log() * ball(alpha)).exp()
@@ -69,13 +125,45 @@ class PowerDecay(ABC):
         return [series[j] for j in range(length)]
 
     def radius(self, i: int) -> int:
-        """A share of max(i, c) that keeps `disc_integral` below six times the integral."""
+        """Choose the radius of a disc around a distance on which g stays small.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        int
+            The radius, for `disc_integral`.
+
+        Notes
+        -----
+        A share of max(i, c) that keeps `disc_integral` below six times the integral.
+        """
         size = max(i, int(lower(self._core())))
         radius = size * 3 // (5 * self._alpha * max(self._beta, Fraction(1)))
         return radius if self._alpha.denominator == 1 else min(radius, i - 1)
 
     def disc_integral(self, i: int, radius: int) -> Ball:
-        """(2 − (1 + ρ/max(i, c))^α)^{−β} ∫_i^∞ g, see power_law.md; no bound if a disc reaches a singularity."""
+        """Bound the integral of the largest |g| on discs.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+        radius : int
+            The radius of the discs.
+
+        Returns
+        -------
+        Ball
+            At least ∫ max |g(z)| dx over [i, ∞), the maximum over |z − x| ≤ radius.
+
+        Notes
+        -----
+        It is (2 − (1 + ρ/max(i, c))^α)^{−β} ∫_i^∞ g, see noise/power_law.md; infinite if a disc reaches a singularity.
+        """
         rest = 2 - (1 + radius / ball(i).max(self._core())) ** ball(self._alpha)
         if not rest > 0 or (self._alpha.denominator > 1 and radius >= i):
             return Ball.pos_inf()

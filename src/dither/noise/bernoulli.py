@@ -24,7 +24,13 @@ class Coin(Law):
 
     @abstractmethod
     def chance(self) -> Ball:
-        """P[X = 1], at the working precision."""
+        """Compute P[X = 1], at the working precision.
+
+        Returns
+        -------
+        Ball
+            A ball that contains the probability.
+        """
 
     def _pmf(self, x: int) -> Ball:
         """P[X = x]."""
@@ -68,8 +74,24 @@ def _thresholds(coin: Coin, bits: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, init=False)
 class Bernoulli(Coin):
-    """P[X = 1] = p, with p = `probability` a rational number in [0, 1].
+    """A coin with a rational chance: P[X = 1] = p.
 
+    Parameters
+    ----------
+    probability : Number
+        p, in [0, 1].
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Sampled exactly: noise/bernoulli.md has the proof.
+
+    Examples
+    --------
     >>> Bernoulli(1).sample(), Bernoulli(0).sample()
     (1, 0)
     """
@@ -81,13 +103,39 @@ class Bernoulli(Coin):
         check.probability(probability=self.probability)
 
     def chance(self) -> Ball:
-        """p."""
+        """Compute P[X = 1] = p.
+
+        Returns
+        -------
+        Ball
+            A ball that contains p.
+        """
         return ball(self.probability)
 
 
 @dataclass(frozen=True, init=False)
 class BernoulliExp(Coin):
-    """P[X = 1] = e^{−x}, with x = `exponent` a rational number ≥ 0."""
+    """A coin with the chance e^{−x}: P[X = 1] = e^{−x}.
+
+    Parameters
+    ----------
+    exponent : Number
+        x ≥ 0.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Sampled exactly: noise/bernoulli.md has the proof.
+
+    Examples
+    --------
+    >>> BernoulliExp(0).sample()
+    1
+    """
 
     exponent: Fraction
 
@@ -96,5 +144,11 @@ class BernoulliExp(Coin):
         check.nonnegative(exponent=self.exponent)
 
     def chance(self) -> Ball:
-        """e^{−x}."""
+        """Compute P[X = 1] = e^{−x}.
+
+        Returns
+        -------
+        Ball
+            A ball that contains e^{−x}.
+        """
         return ball(-self.exponent).exp()

@@ -23,12 +23,25 @@ _LARGEST_VARIANCE = Fraction(2**1000)  # above, squares would leave the range of
 
 @dataclass(frozen=True, init=False)
 class DiscreteGaussian(TwoSidedLaw):
-    """Integer noise, P[X = x] ∝ e^{−x²/(2σ²)}, with σ² = `variance` (Canonne, Kamath, Steinke 2020).
+    """Gaussian noise on the integers: P[X = x] ∝ e^{−x²/(2σ²)}.
 
-    The parameter is σ², which stays rational when σ is not (ρ-zCDP asks for σ² = Δ²/(2ρ)). The variance of X itself
-    is slightly smaller than σ².
-    Sampled exactly: see discrete_gaussian.md and rejection.md.
+    Parameters
+    ----------
+    variance : Number
+        σ², between 2^-100 and 2^1000. The variance of X itself is slightly smaller.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Canonne, Kamath and Steinke 2020. The parameter is σ², which stays rational when σ is not: ρ-zCDP needs σ² =
+    Δ²/(2ρ). Sampled exactly: noise/discrete_gaussian.md and noise/rejection.md have the proof.
+
+    Examples
+    --------
     >>> DiscreteGaussian.from_sigma(10).quantile(0.975)
     20
     """
@@ -48,7 +61,18 @@ class DiscreteGaussian(TwoSidedLaw):
 
     @classmethod
     def from_sigma(cls, sigma: Number) -> DiscreteGaussian:
-        """The law with the given σ, in lattice steps: from 2^-50 to 2^500."""
+        """Build the law from σ, where it is rational.
+
+        Parameters
+        ----------
+        sigma : Number
+            σ in lattice steps, from 2^-50 to 2^500.
+
+        Returns
+        -------
+        DiscreteGaussian
+            The law with `variance` σ².
+        """
         exact = lattice_scale(sigma, "sigma")
         if not _SMALLEST_VARIANCE <= exact**2 <= _LARGEST_VARIANCE:
             raise ParameterError(
@@ -70,12 +94,35 @@ class DiscreteGaussian(TwoSidedLaw):
     # ------------------------------------------------------ shape (both sides)
 
     def weight(self, i: int) -> Ball:
-        """g(i) = e^{−i²/(2σ²)}."""
+        """Compute the weight g at a distance.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        Ball
+            A ball that contains g(i) = e^{−i²/(2σ²)}.
+        """
         return ball(-i * i / (2 * self.variance)).exp()
 
     def tail_bound(self, i: int) -> Ball:
-        """At least the sum of g(n) over n ≥ i.
+        """Bound the sum of all weights from a distance on.
 
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        Ball
+            At least Σ g(n) over n ≥ i.
+
+        Notes
+        -----
         Up to σ it is g(i) + ∫_i^∞ g, as g decreases. Beyond, n² ≥ i² + 2i(n − i) gives g(i)/(1 − e^{−i/σ²}).
         """
         if i * i < self.variance:
@@ -83,10 +130,25 @@ class DiscreteGaussian(TwoSidedLaw):
         return self.weight(i) / -ball(-i / self.variance).expm1()
 
     def ratio(self, near: Floats, offset: Floats) -> Floats:
-        """e^{−y}, y = offset (offset + 2 near) / (2σ²) ≤ ln 2.
+        """Compute g(near + offset) / g(near) in double precision.
 
-        1/σ is off by 3 roundings (σ², of which the root halves the error, the root, the division), the arguments by
-        one each, and there are 4 operations: y is off by less than 12 · 2^-53, e^{−y} by less than 2^-44.
+        Parameters
+        ----------
+        near : float or array
+            A distance, rounded to double.
+        offset : float or array
+            What is added to it, rounded to double.
+
+        Returns
+        -------
+        float or array
+            The ratio, with an error below 2^-44 where it is at least ½.
+
+        Notes
+        -----
+        It is e^{−y}, y = offset (offset + 2 near) / (2σ²) ≤ ln 2. 1/σ is off by 3 roundings (σ², of which the root
+        halves the error, the root, the division), the arguments by one each, and there are 4 operations: y is off by
+        less than 12 · 2^-53.
         """
         inverse = self._inverse_sigma
         return exp_minus((offset * inverse) * ((offset + 2 * near) * inverse) * 0.5)
@@ -94,9 +156,22 @@ class DiscreteGaussian(TwoSidedLaw):
     # ---------------------------------------------------------- smooth function
 
     def integral(self, i: int) -> Ball:
-        """∫ g over [i, ∞) = σ√(π/2) erfc(i/(σ√2)).
+        """Integrate g from a distance on.
 
-        Far out flint's erfc is too wide, so there e^{y²} erfc(y) = U(½, ½, y²)/√π with y² = i²/(2σ²).
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        Ball
+            A ball that contains ∫ g over [i, ∞).
+
+        Notes
+        -----
+        It is σ√(π/2) erfc(i/(σ√2)). Far out flint's erfc is too wide, so there e^{y²} erfc(y) = U(½, ½, y²)/√π with y²
+        = i²/(2σ²).
         """
         variance = ball(self.variance)
         if i < 0 or i * i < self.variance:
@@ -105,18 +180,67 @@ class DiscreteGaussian(TwoSidedLaw):
         return (variance / 2).sqrt() * self.weight(i) * ball(i * i / (2 * self.variance)).hypgeom_u(half, half)
 
     def taylor(self, i: int, length: int) -> list[Ball]:
-        """g(i + h) = g(i) e^{−(i/σ²) h − h²/(2σ²)} in powers of h."""
+        """Expand g(i + h) in powers of h.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+        length : int
+            How many coefficients.
+
+        Returns
+        -------
+        list of Ball
+            The coefficients of h⁰, h¹, …
+
+        Notes
+        -----
+        g(i + h) = g(i) e^{−(i/σ²) h − h²/(2σ²)}.
+        """
         exponent = [ball(0), ball(-i / self.variance), ball(-1 / (2 * self.variance))]
         series = arb_series(exponent, length).exp() * self.weight(i)
         return [series[j] for j in range(length)]
 
     def radius(self, i: int) -> int:
-        """The smaller of σ and σ²/i: on such a disc g grows by less than e²."""
+        """Choose the radius of a disc around a distance on which g stays small.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        int
+            The radius, for `disc_integral`.
+
+        Notes
+        -----
+        The smaller of σ and σ²/i: on such a disc g grows by less than e².
+        """
         variance = int(self.variance)
         return min(isqrt(variance), variance // max(i, 1))
 
     def disc_integral(self, i: int, radius: int) -> Ball:
-        """Re (x + δ)² ≥ x² − 2xρ − ρ² for |δ| ≤ ρ, so |g| ≤ e^{ρ²/σ²} e^{−(x−ρ)²/(2σ²)}, which has an integral."""
+        """Bound the integral of the largest |g| on discs.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+        radius : int
+            The radius of the discs.
+
+        Returns
+        -------
+        Ball
+            At least ∫ max |g(z)| dx over [i, ∞), the maximum over |z − x| ≤ radius.
+
+        Notes
+        -----
+        Re (x + δ)² ≥ x² − 2xρ − ρ² for |δ| ≤ ρ, so |g| ≤ e^{ρ²/σ²} e^{−(x−ρ)²/(2σ²)}, which has an integral.
+        """
         return ball(radius * radius / self.variance).exp() * self.integral(i - radius)
 
 

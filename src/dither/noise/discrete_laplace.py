@@ -13,10 +13,25 @@ __all__ = ["DiscreteLaplace"]
 
 @dataclass(frozen=True, init=False)
 class DiscreteLaplace(ExponentialDecay, TwoSidedLaw):
-    """Integer noise, P[X = x] = tanh(1/(2t)) · e^{−|x|/t}, with t = `scale` (Ghosh, Roughgarden, Sundararajan 2009).
+    """Laplace noise on the integers: P[X = x] = tanh(1/(2t)) · e^{−|x|/t}.
 
-    Sampled exactly: see discrete_laplace.md and rejection.md.
+    Parameters
+    ----------
+    scale : Number
+        t, in lattice steps, between 2^-200 and 2^900.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Ghosh, Roughgarden and Sundararajan 2009, the two-sided geometric law. Sampled exactly: noise/discrete_laplace.md
+    and noise/rejection.md have the proof.
+
+    Examples
+    --------
     >>> DiscreteLaplace(10).quantile(0.975)
     30
     """

@@ -26,11 +26,37 @@ class ExponentialDecay:
         set_fields(self, _rate=float(1 / self.scale))
 
     def weight(self, i: int) -> Ball:
-        """g(i) = e^{−i/t}."""
+        """Compute the weight g at a distance.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        Ball
+            A ball that contains g(i) = e^{−i/t}.
+        """
         return self._exponent(i).exp()
 
     def tail_bound(self, i: int) -> Ball:
-        """The sum of g(n) over n ≥ i: e^{−i/t} / (1 − e^{−1/t})."""
+        """Bound the sum of all weights from a distance on.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        Ball
+            At least Σ g(n) over n ≥ i.
+
+        Notes
+        -----
+        It is the sum itself: e^{−i/t} / (1 − e^{−1/t}).
+        """
         return self.weight(i) / -self._exponent(1).expm1()
 
     def _exponent(self, i: int) -> Ball:
@@ -38,17 +64,48 @@ class ExponentialDecay:
         return ball(-i * self.scale.denominator) / self.scale.numerator
 
     def ratio(self, near: Floats, offset: Floats) -> Floats:
-        """e^{−offset/t}: three roundings of a number below 1, then `exp_minus`; the error is below 2^-44."""
+        """Compute g(near + offset) / g(near) in double precision.
+
+        Parameters
+        ----------
+        near : float or array
+            A distance, rounded to double.
+        offset : float or array
+            What is added to it, rounded to double.
+
+        Returns
+        -------
+        float or array
+            The ratio, with an error below 2^-44 where it is at least ½.
+
+        Notes
+        -----
+        It is e^{−offset/t}: three roundings of a number below 1, then `exp_minus`.
+        """
         return exp_minus(offset * self._rate)
 
 
 @dataclass(frozen=True, init=False)
 class Geometric(ExponentialDecay, RejectionLaw):
-    """Integer noise X ≥ 0 with P[X = x] = (1 − e^{−1/t}) e^{−x/t}, t = `scale`.
+    """One-sided geometric noise on the integers: P[X = x] = (1 − e^{−1/t}) e^{−x/t} for x ≥ 0.
 
-    It is the whole part of an exponential variable of scale t, and the noise of permute-and-flip on a lattice.
-    Sampled exactly: see geometric.md and rejection.md.
+    Parameters
+    ----------
+    scale : Number
+        t, in lattice steps, between 2^-200 and 2^900.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    It is the whole part of an exponential variable of scale t, and the noise of permute-and-flip on a lattice. Sampled
+    exactly: noise/geometric.md and noise/rejection.md have the proof.
+
+    Examples
+    --------
     >>> int(Geometric(3).quantile(0.5))
     2
     """

@@ -21,12 +21,26 @@ __all__ = ["Gumbel"]
 
 @dataclass(frozen=True, init=False)
 class Gumbel(RejectionLaw):
-    """Integer noise X = ⌊t·G⌋ for a standard Gumbel variable G, so P[X ≤ x] = exp(−e^{−(x+1)/t}), with t = `scale`.
+    """Gumbel noise on the integers: P[X ≤ x] = exp(−e^{−(x+1)/t}).
 
-    On a lattice that is fine against t, adding it to scores and taking the largest is the exponential mechanism but
-    for ties (C14).
-    Sampled exactly: see gumbel.md and rejection.md.
+    Parameters
+    ----------
+    scale : Number
+        t, in lattice steps, between 2^-100 and 2^900.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    X = ⌊t·G⌋ for a standard Gumbel variable G. On a lattice that is fine against t, adding it to scores and taking the
+    largest is the exponential mechanism but for ties (claim C14). Sampled exactly: noise/gumbel.md and
+    noise/rejection.md have the proof.
+
+    Examples
+    --------
     >>> Gumbel(10).quantile(0.975)
     36
     """

@@ -37,7 +37,23 @@ _NO_OVERFLOW = 2.0**120  # below, a float may be divided by any step
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The multiples of 2^exponent."""
+    """A dyadic grid, the multiples of 2^exponent, on which real values are released.
+
+    Parameters
+    ----------
+    exponent : int
+        From -900 to 900.
+
+    Raises
+    ------
+    ParameterError
+        If the exponent is out of range.
+
+    Examples
+    --------
+    >>> Grid(-2).step
+    Fraction(1, 4)
+    """
 
     exponent: int
 
@@ -49,11 +65,23 @@ class Grid:
 
     @classmethod
     def for_scale(cls, scale: Number) -> Grid:
-        """The grid for noise of a public scale: between 2^40 and 2^41 steps to the scale.
+        """Choose the grid for noise of a public scale: between 2^40 and 2^41 steps to the scale.
 
-        So fine, the rounding raises the sensitivity by less than a part in 10^12 of the scale. Where the scale
-        depends on data, pass a public stand-in (bounds, a smallest scale): the grid must not tell about data.
+        So fine, rounding raises the sensitivity by less than a part in 10^12 of the scale. Where the scale depends on
+        data, pass a public stand-in (bounds, a smallest scale): the grid must not depend on data.
 
+        Parameters
+        ----------
+        scale : Number
+            The noise scale, between 2^-860 and 2^940.
+
+        Returns
+        -------
+        Grid
+            The grid.
+
+        Examples
+        --------
         >>> Grid.for_scale(1.0)
         Grid(exponent=-40)
         """
@@ -70,13 +98,36 @@ class Grid:
         return _power_of_two(self.exponent)
 
     def l1_steps(self, sensitivity: Number, coordinates: SupportsIndex = 1) -> int:
-        """The ℓ₁ sensitivity in steps after rounding: at most ⌈Δ₁/step⌉ + d − 1, with d = `coordinates`."""
+        """Compute the ℓ₁ sensitivity in steps after rounding.
+
+        Parameters
+        ----------
+        sensitivity : Number
+            Δ > 0, before rounding, in the unit of the values.
+        coordinates : int, default 1
+            d, the number of coordinates, each of which is rounded.
+
+        Returns
+        -------
+        int
+            At most ⌈Δ₁/step⌉ + d − 1.
+        """
         return math.ceil(self._steps(sensitivity)) + _coordinates(coordinates) - 1
 
     def l2_steps(self, sensitivity: Number, coordinates: SupportsIndex = 1) -> Fraction:
-        """The ℓ₂ sensitivity in steps after rounding: at most Δ₂/step + √d, and ⌈Δ₂/step⌉ for d = 1.
+        """Compute the ℓ₂ sensitivity in steps after rounding.
 
-        √d is rounded up to a rational.
+        Parameters
+        ----------
+        sensitivity : Number
+            Δ > 0, before rounding, in the unit of the values.
+        coordinates : int, default 1
+            d, the number of coordinates, each of which is rounded.
+
+        Returns
+        -------
+        Fraction
+            At most Δ₂/step + √d, with √d rounded up to a rational; ⌈Δ₂/step⌉ for d = 1.
         """
         steps, count = self._steps(sensitivity), _coordinates(coordinates)
         if count == 1:
@@ -89,10 +140,19 @@ class Grid:
         return exact / self.step
 
     def round(self, values: Values) -> Integers:
-        """Each value in steps, to the nearest grid point, halves upwards.
+        """Round values to the nearest grid point, halves upwards.
 
-        A data value means itself: a float is its exact binary value. NaN, infinities and types that are not numbers
-        are refused.
+        A float means its exact binary value. NaN, infinities and types that are not numbers are refused.
+
+        Parameters
+        ----------
+        values : number or array
+            Numbers, or an array of any shape of integers, floats up to 64 bits, Fractions or Decimals.
+
+        Returns
+        -------
+        numpy.ndarray
+            The values in steps.
         """
         return self._round(_numbers(values))
 
@@ -105,9 +165,19 @@ class Grid:
         return self._round_exactly(array)
 
     def add(self, values: Values, noise: Law) -> float | NDArray[np.float64]:
-        """values + noise on the grid, `noise` counted in steps; a float for a number, an array for an array.
+        """Round values to the grid and add noise.
 
-        Sums beyond the largest float are shown as the largest float.
+        Parameters
+        ----------
+        values : number or array
+            Numbers, or an array of any shape of integers, floats up to 64 bits, Fractions or Decimals.
+        noise : Law
+            The noise, in steps.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            The sums; those beyond the largest float are shown as the largest float.
         """
         if isinstance(values, int | float | Fraction | Decimal):
             return self._to_float(self._round_one(plain(values)) + noise.sample())
@@ -166,7 +236,20 @@ def _coordinates(count: SupportsIndex) -> int:
 
 
 def add_integers(values: Values, noise: Law) -> int | Integers:
-    """Integers plus integer noise: nothing is rounded and nothing wraps; sums past 2^63 become Python integers."""
+    """Add integer noise to integers.
+
+    Parameters
+    ----------
+    values : int or array
+        Integers, or an array of any shape of integers.
+    noise : Law
+        The noise.
+
+    Returns
+    -------
+    int or numpy.ndarray
+        The sums: nothing is rounded and nothing wraps; sums past 2^63 become Python integers.
+    """
     if isinstance(values, int):
         return int.__int__(values) + noise.sample()  # a subclass may have its own idea of a sum
     array = _numbers(values)

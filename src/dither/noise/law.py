@@ -28,23 +28,57 @@ WORKING_BITS = 128
 
 
 class Law(ABC):
-    """A probability law on the integers.
+    """A probability law on the integers, with exact probabilities and exact samples.
 
-    `pmf`, `cdf` and `tail` return balls: certain to contain the true value. `quantile` and `sample` return integers.
+    `pmf`, `cdf` and `tail` return balls of python-flint that are certain to contain the true value. `quantile` and
+    `sample` return integers.
     """
 
     def pmf(self, x: SupportsIndex) -> Ball:
-        """P[X = x]."""
+        """Compute P[X = x].
+
+        Parameters
+        ----------
+        x : int
+            A point.
+
+        Returns
+        -------
+        Ball
+            A ball that contains the probability.
+        """
         with precision(WORKING_BITS):
             return self._pmf(whole(x, "x"))
 
     def tail(self, x: SupportsIndex) -> Ball:
-        """P[X > x], with small relative error far out."""
+        """Compute P[X > x], with small relative error far out.
+
+        Parameters
+        ----------
+        x : int
+            A point.
+
+        Returns
+        -------
+        Ball
+            A ball that contains the probability.
+        """
         with precision(WORKING_BITS):
             return self._tail(whole(x, "x"))
 
     def cdf(self, x: SupportsIndex) -> Ball:
-        """P[X ≤ x], with small relative error far out."""
+        """Compute P[X ≤ x], with small relative error far out.
+
+        Parameters
+        ----------
+        x : int
+            A point.
+
+        Returns
+        -------
+        Ball
+            A ball that contains the probability.
+        """
         with precision(WORKING_BITS):
             return self._cdf(whole(x, "x"))
 
@@ -73,9 +107,19 @@ class Law(ABC):
     @overload
     def sample(self, size: Size) -> Integers: ...
     def sample(self, size: Size | None = None) -> int | Integers:
-        """Draw exactly from this law: one integer, or an array of the given size.
+        """Draw exactly from this law.
 
         The randomness is cryptographic and cannot be seeded.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            The shape of an array of independent samples. By default one integer is drawn.
+
+        Returns
+        -------
+        int or numpy.ndarray
+            The sample; an array is of int64, or of Python integers where one does not fit.
         """
         source = entropy.current()
         if size is None:
@@ -86,9 +130,18 @@ class Law(ABC):
         return self._draw_many(source, prod(shape)).reshape(shape)
 
     def quantile(self, probability: Number) -> int:
-        """The smallest x with cdf(x) ≥ `probability`; never smaller than that.
+        """Find the smallest x with cdf(x) ≥ `probability`.
 
-        Where cdf(x) and `probability` agree to 128 bits, the next integer is taken: the answer errs upwards.
+        Parameters
+        ----------
+        probability : Number
+            A number strictly between 0 and 1.
+
+        Returns
+        -------
+        int
+            The quantile, never smaller than the true one: where cdf(x) and `probability` agree to 128 bits, the next
+            integer.
         """
         level = rational(probability, "probability")
         check.between(0, 1, probability=level)
@@ -104,7 +157,7 @@ class Law(ABC):
 
 
 class SymmetricLaw(Law):
-    """A law with P[X = x] = P[X = −x]; `_upper_tail` says the rest."""
+    """A law with P[X = x] = P[X = −x]; `_upper_tail` gives the rest."""
 
     @abstractmethod
     def _upper_tail(self, x: int) -> Ball:

@@ -50,9 +50,25 @@ class PowerDecayLaw(PowerDecay, TwoSidedLaw):
     # ---------------------------------------------------------------- sampling
 
     def ratio(self, near: Floats, offset: Floats) -> Floats | None:
-        """((m^{−α} + (u/m)^α) / (m^{−α} + (v/m)^α))^β, u = near/c, v = (near + offset)/c, m = max(1, u).
+        """Compute g(near + offset) / g(near) in double precision.
 
-        Only for whole α and 2β that are not too large: power_law.md counts the roundings.
+        Parameters
+        ----------
+        near : float or array
+            A distance, rounded to double.
+        offset : float or array
+            What is added to it, rounded to double.
+
+        Returns
+        -------
+        float or array or None
+            The ratio, with an error below 2^-44 where it is at least ½; None if that is not proved for these
+            parameters.
+
+        Notes
+        -----
+        It is ((m^{−α} + (u/m)^α) / (m^{−α} + (v/m)^α))^β, u = near/c, v = (near + offset)/c, m = max(1, u). Only for
+        whole α and 2β that are not too large: noise/power_law.md counts the roundings.
         """
         if self._whole_exponents is None:
             return None
@@ -99,12 +115,27 @@ def _root(x: Any) -> Any:
 
 @dataclass(frozen=True, init=False)
 class PowerLaw(PowerLawDecay, PowerDecayLaw):
-    """Integer noise, P[X = x] ∝ 1/(1 + |x/s|^γ), with s = `scale` and γ = `gamma` > 1.
+    """Heavy-tailed noise on the integers: P[X = x] ∝ 1/(1 + |x/s|^γ).
 
-    The noise of smooth sensitivity with pure privacy (C19; Nissim, Raskhodnikova and Smith 2007).
-    It has a mean for γ > 2 and a variance for γ > 3.
-    Sampled exactly: see power_law.md and rejection.md.
+    Parameters
+    ----------
+    scale : Number
+        s, in lattice steps, between 2^-200 and 2^900.
+    gamma : Number
+        γ, from 1.01 to 10^6. There is a mean for γ > 2 and a variance for γ > 3.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Noise for smooth sensitivity with pure privacy (claim C19; Nissim, Raskhodnikova and Smith 2007). Sampled exactly:
+    noise/power_law.md and noise/rejection.md have the proof.
+
+    Examples
+    --------
     >>> PowerLaw(10, 4).quantile(0.975)
     18
     """

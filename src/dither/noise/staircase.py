@@ -24,14 +24,30 @@ _INT64_ROOM = 1 << 62
 
 @dataclass(frozen=True, init=False)
 class DiscreteStaircase(SymmetricLaw):
-    """Integer noise whose probability falls by e^{−ε} at |x| = r, r + Δ, r + 2Δ, … and nowhere else.
+    """Staircase noise on the integers: its probability falls by e^{−ε} at |x| = r, r + Δ, r + 2Δ and so on.
 
-    P[X = x] = a e^{−kε} with k = ⌊(|x| + Δ − r)/Δ⌋ and a = (1 − b)/(2r + 2b(Δ − r) − (1 − b)), b = e^{−ε}; Δ =
-    `sensitivity`, ε = `epsilon`, r = `step` in 1 … Δ (Geng and Viswanath 2014, the discrete staircase mechanism). Added
-    to an integer that one person changes by at most Δ it is ε-private; for the right r, no other ε-private noise has a
-    smaller E|X|.
-    Sampled exactly: see staircase.md.
+    Parameters
+    ----------
+    sensitivity : int
+        Δ ≥ 1, how far one neighbour can move the value.
+    epsilon : Number
+        ε > 0.
+    step : int
+        r, from 1 to Δ: where the first stair ends. `best` finds the one with the smallest error.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    P[X = x] = a e^{−kε} with k = ⌊(|x| + Δ − r)/Δ⌋ and a = (1 − b)/(2r + 2b(Δ − r) − (1 − b)), b = e^{−ε} (Geng and
+    Viswanath 2014, the discrete staircase mechanism). Added to an integer that one neighbour changes by at most Δ it is
+    ε-DP; for the right r, no other ε-DP noise has a smaller E|X|. Sampled exactly: noise/staircase.md has the proof.
+
+    Examples
+    --------
     >>> DiscreteStaircase.best(sensitivity=10, epsilon=1)
     DiscreteStaircase(sensitivity=10, epsilon=Fraction(1, 1), step=4)
     """
@@ -50,7 +66,24 @@ class DiscreteStaircase(SymmetricLaw):
 
     @classmethod
     def best(cls, sensitivity: int, epsilon: Number) -> DiscreteStaircase:
-        """The law with the smallest E|X|; E|X| falls with the step up to there and rises after it."""
+        """Find the law with the smallest E|X|.
+
+        Parameters
+        ----------
+        sensitivity : int
+            Δ ≥ 1.
+        epsilon : Number
+            ε > 0.
+
+        Returns
+        -------
+        DiscreteStaircase
+            The law with the best `step`.
+
+        Notes
+        -----
+        E|X| falls with the step up to the best one and rises after it.
+        """
         check.count(sensitivity=sensitivity)
 
         def rises(step: int) -> bool:
@@ -72,7 +105,17 @@ class DiscreteStaircase(SymmetricLaw):
         return self._height() * self._fall(stair) * (self.sensitivity - place + below)
 
     def expected_magnitude(self) -> Ball:
-        """E|X| = a (2Δb(r + b(Δ − r))/(1 − b)² + (r(r − 1) + b(Δ − r)(Δ + r − 1))/(1 − b))."""
+        """Compute E|X|.
+
+        Returns
+        -------
+        Ball
+            A ball that contains it.
+
+        Notes
+        -----
+        It is a (2Δb(r + b(Δ − r))/(1 − b)² + (r(r − 1) + b(Δ − r)(Δ + r − 1))/(1 − b)).
+        """
         width, r, b, drop = self.sensitivity, self.step, self._fall(1), self._drop()
         inner = (r + b * (width - r)) * b * (2 * width) / drop
         return self._height() * (inner + r * (r - 1) + b * ((width - r) * (width + r - 1))) / drop

@@ -27,15 +27,29 @@ _LARGEST_FAST_INDEX = 19  # steepest.md counts the roundings
 
 @dataclass(frozen=True, init=False)
 class Steepest(TwoSidedLaw):
-    """Integer noise, P[X = x] ∝ g(|x|/c), c = `scale`, falling like (1 − w)^{a−1} and then like (1 + w)^{−a−1}.
+    """Noise on the integers for smooth sensitivity, falling as fast as pure privacy allows.
 
-    a = `index`, a whole number of at least 2: g(w) = (1 − w)^{a−1} for w ≤ 1/a, and
-    g(1/a) · ((1 + 1/a)/(1 + w))^{a+1} beyond; the slopes agree at 1/a. Among all symmetric densities whose logarithm
-    changes by at most ε where the value moves by S dt and S itself by βS dt, each in the worst direction, this one
-    with a = ε/β and c = S/β falls fastest at every point (mechanisms/smooth_sensitivity.md). P[|X| > x] falls like
-    x^{−a}; the mean exists, the variance for a > 2.
-    Sampled exactly: see steepest.md and rejection.md.
+    Parameters
+    ----------
+    scale : Number
+        c, in lattice steps, between 2^-200 and 2^900.
+    index : int
+        a, from 2 to 64: P[|X| > x] falls like x^{−a}. The mean exists, the variance for a > 2.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    P[X = x] ∝ g(|x|/c) with g(w) = (1 − w)^{a−1} for w ≤ 1/a, and g(1/a) · ((1 + 1/a)/(1 + w))^{a+1} beyond; the slopes
+    agree at 1/a. Among all symmetric densities whose logarithm changes by at most ε where the value moves by S dt and S
+    itself by βS dt, each in the worst direction, this one with a = ε/β and c = S/β falls fastest at every point
+    (mechanisms/smooth_sensitivity.md). Sampled exactly: noise/steepest.md and noise/rejection.md have the proof.
+
+    Examples
+    --------
     >>> Steepest(40, 4).quantile(0.975)
     46
     """
@@ -88,14 +102,40 @@ class Steepest(TwoSidedLaw):
     # ------------------------------------------------------ shape (both sides)
 
     def weight(self, i: int) -> Ball:
-        """g(i/c)."""
+        """Compute the weight g at a distance.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        Ball
+            A ball that contains g(i/c).
+        """
         place = i / self.scale
         if place * self.index <= 1:
             return ball(1 - place) ** (self.index - 1)
         return self._join() / ball(1 + place) ** (self.index + 1)
 
     def tail_bound(self, i: int) -> Ball:
-        """At least the sum of g over n ≥ i: as g decreases, g(i/c) + ∫_i^∞ g."""
+        """Bound the sum of all weights from a distance on.
+
+        Parameters
+        ----------
+        i : int
+            The distance from the peak, at least 0.
+
+        Returns
+        -------
+        Ball
+            At least Σ g(n) over n ≥ i.
+
+        Notes
+        -----
+        As g decreases, it is g(i/c) + ∫_i^∞ g.
+        """
         a, place = self.index, max(i / self.scale, Fraction(1, self.index))
         integral = self._join() / ball(1 + place) ** a
         if i * a < self.scale:
@@ -103,9 +143,25 @@ class Steepest(TwoSidedLaw):
         return self.weight(i) + ball(self.scale) * integral / a
 
     def ratio(self, near: Floats, offset: Floats) -> Floats | None:
-        """((1 − v₋)/(1 − u₋))^{a−1} ((1 + u₊)/(1 + v₊))^{a+1}, u = near/c, v = (near + offset)/c.
+        """Compute g(near + offset) / g(near) in double precision.
 
-        x₋ = min(x, 1/a) and x₊ = max(x, 1/a). Only for indices that are not too large: see steepest.md.
+        Parameters
+        ----------
+        near : float or array
+            A distance, rounded to double.
+        offset : float or array
+            What is added to it, rounded to double.
+
+        Returns
+        -------
+        float or array or None
+            The ratio, with an error below 2^-44 where it is at least ½; None if that is not proved for these
+            parameters.
+
+        Notes
+        -----
+        It is ((1 − v₋)/(1 − u₋))^{a−1} ((1 + u₊)/(1 + v₊))^{a+1}, u = near/c, v = (near + offset)/c, with x₋ = min(x,
+        1/a) and x₊ = max(x, 1/a). Only for indices that are not too large: see noise/steepest.md.
         """
         if self.index > _LARGEST_FAST_INDEX:
             return None

@@ -15,12 +15,28 @@ __all__ = ["StudentT"]
 
 @dataclass(frozen=True, init=False)
 class StudentT(StudentTDecay, PowerDecayLaw):
-    """Integer noise, P[X = x] ∝ (1 + (x/s)²/ν)^{−(ν+1)/2}, with s = `scale` and ν = `degrees` > 0.
+    """Student's t noise on the integers: P[X = x] ∝ (1 + (x/s)²/ν)^{−(ν+1)/2}.
 
-    The noise of smooth sensitivity with lighter tails (Bun and Steinke 2019). It has a mean for ν > 1 and
-    a variance for ν > 2; ν = 1 is the Cauchy law.
-    Sampled exactly: see student_t.md and rejection.md.
+    Parameters
+    ----------
+    scale : Number
+        s, in lattice steps, between 2^-200 and 2^900.
+    degrees : Number
+        ν, the degrees of freedom, from 0.01 to 10^6. There is a mean for ν > 1 and a variance for ν > 2; ν = 1 is the
+        Cauchy law.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Noise for smooth sensitivity (Bun and Steinke 2019). Sampled exactly: noise/student_t.md and noise/rejection.md have
+    the proof.
+
+    Examples
+    --------
     >>> StudentT(10, 3).quantile(0.975)
     32
     """

@@ -17,9 +17,26 @@ __all__ = ["UniformBelow"]
 
 @dataclass(frozen=True, init=False)
 class UniformBelow(Law):
-    """P[X = x] = 1/n for 0 ≤ x < n, with n = `bound`, of any size.
+    """A uniform integer: P[X = x] = 1/n for 0 ≤ x < n.
 
-    Sampled exactly: see uniform.md.
+    Parameters
+    ----------
+    bound : int
+        n ≥ 1, of any size.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Sampled exactly: noise/uniform.md has the proof.
+
+    Examples
+    --------
+    >>> UniformBelow(10).quantile(0.5)
+    4
     """
 
     bound: int
