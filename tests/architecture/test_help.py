@@ -36,6 +36,7 @@ COVERED = (
     "dither.events",
     "dither.estimators",
     "dither.estimators.stats",
+    "dither.exact",
     "dither.guarantees",
     "dither.ledger",
     "dither.mechanisms",

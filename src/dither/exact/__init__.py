@@ -1,6 +1,6 @@
 """The numbers that privacy rests on: rationals, balls, outward rounding, border checks, exact comparison.
 
-Nothing in this room knows about privacy. Everything above it relies on three promises:
+Nothing in this package knows about privacy. Everything above it relies on three promises:
 
 * a parameter has one meaning (`rational`), so ``0.1`` is 1/10 and ``3 × 0.1 ≤ 0.3`` holds;
 * a real number is a ball that contains it (`balls`), and becomes a float only in a stated direction;

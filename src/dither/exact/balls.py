@@ -1,6 +1,6 @@
 """Real numbers as balls: midpoint ± radius, certain to contain the number (python-flint's `arb`).
 
-A ball is right at any working precision; more bits only make it smaller. A number leaves this room as a float
+A ball is right at any working precision; more bits only make it smaller. A number leaves this package as a float
 in one of two directions: `lower` never above the truth, `upper` never below it.
 """
 
@@ -29,9 +29,14 @@ _USUAL_PRECISION = 53
 
 
 class precision:  # noqa: N801  (used like a function: with precision(128): ...)
-    """Work with at least `bits` of precision inside a ``with`` block; a block inside another never lowers it.
+    """Work with at least so many bits of precision inside a ``with`` block.
 
     Flint keeps one precision per process, so the block holds a lock: a second thread cannot lower it meanwhile.
+
+    Parameters
+    ----------
+    bits : int
+        The precision. A block inside another never lowers it.
     """
 
     __slots__ = ("_before", "_bits", "_lock")
@@ -54,14 +59,36 @@ class precision:  # noqa: N801  (used like a function: with precision(128): ...)
 
 
 def ball(value: Fraction | int) -> Ball:
-    """The ball around an exact number: `value` rounded to the working precision, with that rounding as radius."""
+    """Convert an exact number to a ball that contains it.
+
+    Parameters
+    ----------
+    value : Fraction or int
+        The number.
+
+    Returns
+    -------
+    Ball
+        The number rounded to the working precision, with that rounding as radius.
+    """
     if isinstance(value, int):
         return arb(value)
     return arb(fmpq(value.numerator, value.denominator))
 
 
 def lower(number: Ball) -> float:
-    """A float that is not above `number`: the largest such float, given an exact `number`; −inf if unknown."""
+    """Round a ball down to a float.
+
+    Parameters
+    ----------
+    number : Ball
+        A ball around a real number.
+
+    Returns
+    -------
+    float
+        A float that is not above the number: the largest such float, given an exact number; −inf if unknown.
+    """
     if not number.is_finite():
         return -math.inf
     end = number.lower()
@@ -73,7 +100,18 @@ def lower(number: Ball) -> float:
 
 
 def upper(number: Ball) -> float:
-    """A float that is not below `number`: the smallest such float, given an exact `number`; +inf if unknown."""
+    """Round a ball up to a float.
+
+    Parameters
+    ----------
+    number : Ball
+        A ball around a real number.
+
+    Returns
+    -------
+    float
+        A float that is not below the number: the smallest such float, given an exact number; +inf if unknown.
+    """
     if not number.is_finite():
         return math.inf
     end = number.upper()

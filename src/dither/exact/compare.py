@@ -14,10 +14,26 @@ _LARGEST_PRECISION = 1 << 16
 
 
 def is_below(left: Real, right: Real) -> bool:
-    """Whether left < right, for two computable reals that differ.
+    """Decide whether left < right, for two computable reals that differ.
 
-    The precision doubles until the balls part. Equal numbers never part: at 65536 bits this gives up with
-    `PrecisionError`, so callers compare only numbers that cannot be equal, or say what they do on a tie.
+    The precision doubles until the balls part. Equal numbers never part, so compare only numbers that cannot be equal.
+
+    Parameters
+    ----------
+    left : Real
+        A function that returns a ball around the number, smaller as the working precision grows.
+    right : Real
+        The other number, in the same form.
+
+    Returns
+    -------
+    bool
+        Whether the first is smaller.
+
+    Raises
+    ------
+    PrecisionError
+        If they cannot be distinguished at 65,536 bits.
     """
     bits = _FIRST_PRECISION
     while bits <= _LARGEST_PRECISION:
@@ -32,12 +48,26 @@ def is_below(left: Real, right: Real) -> bool:
 
 
 def uniform_is_below(real: Real, prefix: int, prefix_bits: int, next_bit: Callable[[], int]) -> bool:
-    """Whether U < real, for U uniform in [0, 1) of which the first `prefix_bits` binary digits are known.
+    """Decide whether U < real, for a uniform U of which the first binary digits are known.
 
-    U lies in [prefix, prefix + 1) / 2^prefix_bits. If that interval is on one side of `real`, the answer is known;
-    otherwise one more digit of U is drawn and `real` is computed to more bits. The answer is True with probability
-    exactly `real` (0 below 0, 1 above 1), as the event U = real has probability 0. Each further digit is needed
-    with probability at most one half.
+    If the interval of U is on one side of `real`, the answer is known; otherwise one more digit is drawn and `real` is
+    computed to more bits. Each further digit is needed with probability at most one half.
+
+    Parameters
+    ----------
+    real : Real
+        A computable real number.
+    prefix : int
+        The digits of U that are known, as an integer.
+    prefix_bits : int
+        Their number: U lies in [prefix, prefix + 1) / 2^prefix_bits.
+    next_bit : callable
+        Draws the next digit of U.
+
+    Returns
+    -------
+    bool
+        True with probability exactly `real` (0 below 0, 1 above 1), as the event U = real has probability 0.
     """
     while True:
         with precision(prefix_bits + _FIRST_PRECISION):

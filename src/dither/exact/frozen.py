@@ -1,4 +1,4 @@
-"""How a frozen noun gets its fields: the only place that goes round `frozen=True`.
+"""How a frozen dataclass gets its fields: the only place that goes round `frozen=True`.
 
 A frozen dataclass that checks or rounds what it is given sets its fields itself, once, while it is made.
 """
@@ -10,9 +10,20 @@ from typing import Any
 __all__ = ["set_fields"]
 
 
-def set_fields(noun: Any, /, **fields: Any) -> None:
-    """Set the fields of a noun that is being made; never called from outside of `__init__` and `__post_init__`.
+def set_fields(instance: Any, /, **fields: Any) -> None:
+    """Set the fields of a frozen dataclass that is being made.
 
+    It is called in `__init__` and `__post_init__` only.
+
+    Parameters
+    ----------
+    instance : Any
+        The dataclass.
+    **fields : Any
+        The values by the names of the fields.
+
+    Examples
+    --------
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
     ... class Half:
@@ -24,4 +35,4 @@ def set_fields(noun: Any, /, **fields: Any) -> None:
     Half(of=4)
     """
     for name, value in fields.items():
-        object.__setattr__(noun, name, value)
+        object.__setattr__(instance, name, value)

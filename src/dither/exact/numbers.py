@@ -30,13 +30,31 @@ _EXPECTED = "an int, Fraction, Decimal, float or decimal text such as '0.1'"
 
 
 def rational(value: object, name: str = "value") -> Fraction:
-    """Return the one exact number that `value` means.
+    """Return the one exact number that a value means.
 
+    Parameters
+    ----------
+    value : object
+        An int, Fraction, Decimal, decimal text such as "1e-6" or "1/3", or a float, which means its shortest decimal:
+        0.1 is 1/10.
+    name : str, default "value"
+        The name of the parameter, for messages.
+
+    Returns
+    -------
+    Fraction
+        The number.
+
+    Raises
+    ------
+    NotANumberError
+        For NaN, infinities, booleans, other types, text that is not a decimal, and magnitudes above 1e308 or (unless
+        zero) below 1e-308.
+
+    Examples
+    --------
     >>> rational(0.1), rational("1e-6"), rational(3)
     (Fraction(1, 10), Fraction(1, 1000000), Fraction(3, 1))
-
-    Refused with `NotANumberError`, because they do not mean one finite number: NaN, ±inf, booleans,
-    other types, text that is not a decimal, and magnitudes above 1e308 or (unless zero) below 1e-308.
     """
     number = _parse(plain(value), name)
     if abs(number.numerator) <= _LARGEST and number.denominator <= _LARGEST:  # then so is the quotient, and its inverse
@@ -49,13 +67,30 @@ def rational(value: object, name: str = "value") -> Fraction:
 
 
 def whole(value: object, name: str = "value") -> int:
-    """Return the Python integer that `value` means; NumPy integers are taken, since they would wrap later.
+    """Return the Python integer that a value means.
 
+    Parameters
+    ----------
+    value : object
+        An int, or an integer of NumPy, which would wrap later.
+    name : str, default "value"
+        The name of the parameter, for messages.
+
+    Returns
+    -------
+    int
+        The integer.
+
+    Raises
+    ------
+    NotANumberError
+        For booleans, floats (even 7.0), text and arrays. The message names the type only, as the value may be data.
+
+    Examples
+    --------
     >>> whole(7), whole("7")
     Traceback (most recent call last):
     dither.errors.NotANumberError: value must be a whole number (an int), got the type str.
-
-    Booleans, floats (even 7.0), text and arrays are refused. The message names the type only: it may be data.
     """
     if type(value) is int:  # as nearly always, and the question below takes 20 µs
         return value

@@ -12,10 +12,15 @@ Value = TypeVar("Value")
 
 
 class once(Generic[Value]):  # noqa: N801  (used like a decorator)
-    """As `functools.cached_property`, without the lock that it holds in Python 3.11.
+    """A property that is computed once: `functools.cached_property` without the lock that it holds in Python 3.11.
 
-    That lock is one for all instances of a class, and a child forked while another thread computes would wait for
-    it for ever. Two threads may compute the same value here; both get the one that was kept first.
+    That lock is one for all instances of a class, and a child forked while another thread computes would wait for it
+    for ever. Two threads may compute the same value here; both get the one that was kept first.
+
+    Parameters
+    ----------
+    compute : callable
+        The method that computes the value.
     """
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
@@ -32,9 +37,14 @@ class once(Generic[Value]):  # noqa: N801  (used like a decorator)
 
 
 class shared(once[Value]):  # noqa: N801  (used like a decorator)
-    """As `once`, for all instances that are equal: a calibration that was made needs not be made again.
+    """A property that is computed once for all instances that are equal.
 
-    The value must follow from what instances are compared by, and be the same for ever. The last 512 are kept.
+    A calibration that was made needs not be made again. The last 512 values are kept.
+
+    Parameters
+    ----------
+    compute : callable
+        The method that computes the value, which must follow from what instances are compared by.
     """
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:

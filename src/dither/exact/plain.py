@@ -1,7 +1,8 @@
-"""Numbers without a will of their own: what a user gives becomes a built-in number before noise is added to it.
+"""Built-in numbers: what a user gives becomes one of them before noise is added to it.
 
-A subclass of int may have its own `__add__`, and `value + noise` is then whatever it says: no noise at all, say. So
-arithmetic is done on exact built-in types only, read by the methods of the built-in type and not by those of the class.
+A subclass of int may have its own `__add__`, and `value + noise` is then whatever that returns, perhaps without any
+noise. So arithmetic is done on exact built-in types only, read by the methods of the built-in type and not by those of
+the class.
 """
 
 from __future__ import annotations
@@ -21,8 +22,20 @@ _READY = frozenset({int, bool, float, Decimal})
 
 
 def plain(value: Any) -> Any:
-    """The same value as an int, float, Fraction, Decimal or text of Python itself; all else is given back as it is.
+    """Convert a number or text of a subclass to Python's own type.
 
+    Parameters
+    ----------
+    value : Any
+        The value.
+
+    Returns
+    -------
+    Any
+        The same value as an int, float, Fraction, Decimal or str; all else as it is.
+
+    Examples
+    --------
     >>> class Quiet(int):
     ...     def __add__(self, other):
     ...         return int(self)
@@ -45,9 +58,19 @@ def plain(value: Any) -> Any:
 
 
 def plain_entries(values: Any) -> Any:
-    """A list with plain entries, also in lists inside it; of anything else `plain`.
+    """Convert the entries of a list, and of lists inside it, to Python's own types.
 
-    NumPy asks each entry of a list what number it is, and an entry may answer with another one than it holds.
+    NumPy asks each entry of a list which number it is, and an entry may answer with another one than it holds.
+
+    Parameters
+    ----------
+    values : Any
+        A list, or one value.
+
+    Returns
+    -------
+    Any
+        A list with plain entries; of anything else `plain`.
     """
     return [plain_entries(each) for each in values] if isinstance(values, list | tuple) else plain(values)
 

@@ -11,8 +11,20 @@ _UNREADABLE: Final = 1e15
 
 
 def in_words(number: Fraction) -> str:
-    """The number as a short decimal if it is one, else as a ratio; `rational` reads either back if it is short enough.
+    """Write an exact number as people read it.
 
+    Parameters
+    ----------
+    number : Fraction
+        The number.
+
+    Returns
+    -------
+    str
+        A short decimal if it is one, else a ratio; `rational` reads either back if it is short enough.
+
+    Examples
+    --------
     >>> in_words(Fraction(1, 8)), in_words(Fraction(1, 3)), in_words(Fraction(1, 10**6))
     ('0.125', '1/3', '1e-06')
     """
@@ -24,8 +36,22 @@ def in_words(number: Fraction) -> str:
 
 
 def rounded(number: float, digits: int) -> str:
-    """A number for people: so many digits, and all those before the point unless they are too many to read.
+    """Write a float as people read it.
 
+    Parameters
+    ----------
+    number : float
+        The number.
+    digits : int
+        How many significant digits.
+
+    Returns
+    -------
+    str
+        So many digits, and all those before the point unless they are too many to read.
+
+    Examples
+    --------
     >>> rounded(0.123456, 4), rounded(1234567.8, 4), rounded(1e20, 4)
     ('0.1235', '1,234,568', '1e+20')
     """
