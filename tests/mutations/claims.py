@@ -48,7 +48,7 @@ MUTATIONS = [
         ),
         ("mechanisms/histogram.py", "moves = self.max_bins * (2 if", "moves = self.max_bins * (1 if"),
         ("mechanisms/histogram.py", "moves = self.max_bins * (2 if", "moves = 1 * (2 if"),
-        ("mechanisms/histogram.py", "sensitivity_squared=self._moves", "sensitivity_squared=self._moves**2"),
+        ("mechanisms/histogram.py", "sensitivity_squared=self.moves", "sensitivity_squared=self.moves**2"),
         ("mechanisms/gaussian.py", "failure(delta, n, allow_large_delta)", "failure(delta, None, allow_large_delta)"),
         ("mechanisms/additive.py", "not exact * int(n) < 1 and", "not exact * int(n) < 2 and"),
         # D6: sensitivities of a dataset

@@ -21,7 +21,7 @@ from dither.engine.group_statistics import Need, Noise, Whole
 from dither.engine.price import Price, Terms
 from dither.errors import ParameterError
 from dither.events import Composed, Event
-from dither.exact import Number, check, in_words, rational, rounded
+from dither.exact import Number, check, in_words, once, rational, rounded
 from dither.exact.certified import read_above
 from dither.exact.search import farthest
 from dither.ledger.budget import Budget
@@ -104,7 +104,7 @@ class Plan:
     level: Fraction
     population: bool = False
 
-    @property
+    @once
     def columns(self) -> dict[str, str]:
         """The column of each part in the table of noisy numbers."""
         return noisy_columns(self.parts)

@@ -132,7 +132,7 @@ class Histogram(Mechanism):
     # -------------------------------------------------------------------- cost
 
     @property
-    def _moves(self) -> int:
+    def moves(self) -> int:
         """How many counts one neighbour moves by one: of known bins no more than there are."""
         assert self.adjacency is not None
         moves = self.max_bins * (2 if self.adjacency.change == "replace" else 1)
@@ -148,12 +148,12 @@ class Histogram(Mechanism):
     def mechanism(self) -> Laplace | Gaussian:
         """The additive mechanism that puts noise on each count."""
         if self.noise == "laplace":
-            return Laplace(sensitivity=self._moves, epsilon=self.epsilon, adjacency=self.adjacency)
+            return Laplace(sensitivity=self.moves, epsilon=self.epsilon, adjacency=self.adjacency)
         return Gaussian(
-            sensitivity_squared=self._moves,
+            sensitivity_squared=self.moves,
             epsilon=self.epsilon,
             delta=self.delta,
-            dimension=self._moves,
+            dimension=self.moves,
             adjacency=self.adjacency,
         )
 

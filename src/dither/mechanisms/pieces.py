@@ -58,7 +58,7 @@ class Pieces:
     def point_in(self, piece: int) -> float:
         """A uniform point of the piece."""
         first, end = int(self.starts[piece]), int(self.starts[piece + 1])
-        return self.grid._to_float(first + UniformBelow(end - first).sample())
+        return self.grid.to_float(first + UniformBelow(end - first).sample())
 
 
 def _checked_density(log2_density: NDArray[np.int64], pieces: int) -> NDArray[np.int64]:

@@ -333,7 +333,7 @@ class SparseVectorSession:
     def _told(self, steps: int) -> float:
         mechanism = self._mechanism
         assert mechanism._answer_noise is not None
-        return mechanism.grid._to_float(steps + mechanism._answer_noise.sample())
+        return mechanism.grid.to_float(steps + mechanism._answer_noise.sample())
 
     def _check_open(self) -> None:
         if os.getpid() != self._process:

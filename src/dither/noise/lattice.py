@@ -180,7 +180,7 @@ class Grid:
             The sums; those beyond the largest float are shown as the largest float.
         """
         if isinstance(values, int | float | Fraction | Decimal):
-            return self._to_float(self._round_one(plain(values)) + noise.sample())
+            return self.to_float(self._round_one(plain(values)) + noise.sample())
         array = _numbers(values)
         flat, out = array.ravel(), np.empty(array.size)
         for start in range(0, array.size, _CHUNK):
@@ -216,7 +216,19 @@ class Grid:
         # scaled − whole is exact unless scaled is in (−½, 0), where the answer is 0 either way. Adding ½ first is not.
         return (whole + (scaled - whole >= 0.5)).astype(np.int64)
 
-    def _to_float(self, steps: int) -> float:
+    def to_float(self, steps: int) -> float:
+        """Give the float at so many steps of the grid.
+
+        Parameters
+        ----------
+        steps : int
+            How many steps from 0.
+
+        Returns
+        -------
+        float
+            The value there; beyond the range of floats, the largest or the smallest one.
+        """
         try:
             return steps / (1 << -self.exponent) if self.exponent < 0 else float(steps << self.exponent)
         except OverflowError:
@@ -225,7 +237,7 @@ class Grid:
     def _to_floats(self, steps: Integers) -> NDArray[np.float64]:
         if steps.dtype == np.int64 and self.exponent < 0:
             return np.ldexp(steps.astype(np.float64), self.exponent)
-        flat = [self._to_float(x) for x in steps.ravel().tolist()]
+        flat = [self.to_float(x) for x in steps.ravel().tolist()]
         return np.array(flat, dtype=np.float64).reshape(steps.shape)
 
 

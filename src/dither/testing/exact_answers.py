@@ -43,7 +43,7 @@ def _point(_: Draw, values: Any, terms: dict[str, Any]) -> float:
     """The middle of the best piece."""
     pieces = Pieces.of(*values)
     best = pieces.scores.best_at
-    return pieces.grid._to_float((int(pieces.starts[best]) + int(pieces.starts[best + 1]) - 1) // 2)
+    return pieces.grid.to_float((int(pieces.starts[best]) + int(pieces.starts[best + 1]) - 1) // 2)
 
 
 def _place(_: Draw, values: Any, terms: dict[str, Any]) -> int:
@@ -85,7 +85,7 @@ ANSWERS: Final[dict[str, Callable[[Draw, Any, dict[str, Any]], Any]]] = {
     "test": _test,
     "tested": _within,
     "threshold": lambda _, values, terms: 0,
-    "told": lambda _, steps, terms: terms["mechanism"].grid._to_float(steps),
+    "told": lambda _, steps, terms: terms["mechanism"].grid.to_float(steps),
 }
 """By the kind of call that draws."""
 

@@ -250,9 +250,9 @@ def changed(histogram: Any, moved: Sequence[int], pair: Pair) -> None:
     """Refuse counts that moved in more bins than a neighbour has, or by more than one."""
     if any(abs(x) > 1 for x in moved):
         raise _refuse("a count moved by more than 1", *pair)
-    if sum(map(abs, moved)) > histogram._moves:
-        raise _refuse(f"more than {histogram._moves} counts moved", *pair)
-    if histogram._moves == histogram.max_bins and 1 in moved and -1 in moved:
+    if sum(map(abs, moved)) > histogram.moves:
+        raise _refuse(f"more than {histogram.moves} counts moved", *pair)
+    if histogram.moves == histogram.max_bins and 1 in moved and -1 in moved:
         raise _refuse("one count rose and another fell, where a record is only added or removed", *pair)
 
 
