@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from bench import results
 from bench.figures import PAGES, ROOT, TABLES, faster, page_with_figures
 from bench.row import less_is_better
+from dither.audit.zoo import SPECIMENS
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -42,7 +44,8 @@ def test_there_is_one_notation() -> None:
         "3× slower",
         "20× slower",
     ]
-    assert not any("÷" in (ROOT / name).read_text(encoding="utf-8") for name in PAGES)
+    for name in PAGES:
+        assert re.findall(r"÷ [\d.]+\b", (ROOT / name).read_text(encoding="utf-8")) == [], "a peer ÷ 597"
 
 
 def test_a_topic_replaces_its_own_part(tmp_path: Path) -> None:
@@ -53,3 +56,8 @@ def test_a_topic_replaces_its_own_part(tmp_path: Path) -> None:
     assert list(written) == ["audit", "noise"]
     assert [row.ratio for row in results.rows_of("noise", written)] == [2.0]
     assert written["noise"].keys() == {"date", "versions", "rows"}
+
+
+def test_the_readme_counts_the_broken_mechanisms_that_there_are() -> None:
+    count = sum(each.is_broken for each in SPECIMENS)
+    assert f"proves {count} of {count} broken mechanisms broken" in (ROOT / "README.md").read_text(encoding="utf-8")
