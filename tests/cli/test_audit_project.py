@@ -18,7 +18,7 @@ from dither.audit.project import examination
 from dither.engine import noisy_groups
 from dither.engine.groups import counted
 from dither.engine.noisy_groups import Drawing
-from dither.engine.quantiles import RankNoise
+from dither.estimators.quantile_search import QuantileSearch
 from dither.mechanisms import additive
 from dither.noise import DiscreteLaplace, add_integers, entropy
 from dither.plots import style
@@ -240,8 +240,10 @@ def rows_not_bounded(patch: pytest.MonkeyPatch) -> None:
 
 def scores_too_steep(patch: pytest.MonkeyPatch) -> None:
     """Quantiles are chosen with half the noise that their ranks need."""
-    mechanism = RankNoise.mechanism
-    patch.setattr(RankNoise, "mechanism", lambda self, slope, epsilon: mechanism(self, slope, 2 * epsilon))
+    mechanism = QuantileSearch.mechanism
+    patch.setattr(
+        QuantileSearch, "mechanism", lambda self, q, epsilon, *adjacency: mechanism(self, q, 2 * epsilon, *adjacency)
+    )
 
 
 def large_tables_fail(patch: pytest.MonkeyPatch) -> None:

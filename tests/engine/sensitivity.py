@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from dither.engine.most_common import Best, FoundValues
-from dither.engine.quantiles import Binned, Extreme, Ranks
+from dither.engine.quantiles import Extreme, Ranks
+from dither.estimators.places import Rows
 from dither.unit import Neighbour
 
 __all__ = ["check", "check_rows"]
@@ -65,9 +65,9 @@ def check_votes(neighbour: Neighbour, moved: Any) -> None:
         assert (moved >= 0).all()
 
 
-def check_scores(need: Ranks, neighbour: Neighbour, before: list[Binned], after: list[Binned]) -> None:
+def check_scores(need: Ranks, neighbour: Neighbour, before: list[Rows], after: list[Rows]) -> None:
     """Naive scores, place by place: what the groups lose together is what they were made for."""
-    slopes = {None: 1} if isinstance(need.asked, Extreme) else {q: max(q, 1 - q) for q in need.asked}
+    slopes = {None: 4} if isinstance(need.asked, Extreme) else {q: max(q, 1 - q) for q in need.asked}
     for q, slope in slopes.items():
         changes = [
             max(abs(score(old, y, q) - score(new, y, q)) for y in places(old, new))
@@ -78,32 +78,37 @@ def check_scores(need: Ranks, neighbour: Neighbour, before: list[Binned], after:
             assert max(changes) <= slope * neighbour.rows
 
 
-def places(*groups: Binned) -> list[float]:
-    edges = sorted({0.0, 100.0, *(edge for rows in groups for edge in (*rows.starts.tolist(), *rows.ends.tolist()))})
-    return [(low + high) / 2 for low, high in pairwise(edges)]
+def places(*groups: Rows) -> list[int]:
+    """Every place at which a score may change, and one before them all."""
+    edges = {edge for rows in groups for edge in (*rows.starts.tolist(), *rows.ends.tolist())}
+    return sorted({-(2**62), *edges})
 
 
-def score(rows: Binned, y: float, q: Fraction | None) -> Fraction:
-    bins: list[tuple[float, float, int]] = list(
-        zip(rows.starts.tolist(), rows.ends.tolist(), rows.counts.tolist(), strict=True)
-    )
+def score(rows: Rows, y: int, q: Fraction | None) -> Fraction:
+    bins: list[tuple[int, int, int]] = list(zip(rows.starts.tolist(), rows.ends.tolist(), counts_of(rows), strict=True))
     total = sum(count for _, _, count in bins)
     above = sum(count for start, _, count in bins if start > y)
     below = sum(count for _, end, count in bins if end <= y)
-    if q is None:
-        return Fraction(-max(0, above - 7, below - (total - 7)))
+    if q is None:  # 7 rows are to lie beyond, and half of them at most
+        few = min(14, total)
+        return -Fraction(max(0, 2 * above - few) + 3 * max(0, 2 * below - (2 * total - few)) + 2 * (total - few))
     return -max(Fraction(0), above - (1 - q) * total, below - q * total)
 
 
-def check_rows(neighbour: Neighbour, before: list[Binned], after: list[Binned]) -> None:
+def counts_of(rows: Rows) -> list[int]:
+    assert rows.sums is not None
+    return [int(count) for count in np.diff(rows.sums)]
+
+
+def check_rows(neighbour: Neighbour, before: list[Rows], after: list[Rows]) -> None:
     """Counts per bin where somebody was added: rows come and none goes, few in each of few groups.
 
     That is what the scores of places are made of, and is found in no time.
     """
     come = []
     for old, new in zip(before, after, strict=True):
-        counts = Counter(dict(zip(new.starts.tolist(), new.counts.tolist(), strict=True)))
-        counts.subtract(dict(zip(old.starts.tolist(), old.counts.tolist(), strict=True)))
+        counts = Counter(dict(zip(new.starts.tolist(), counts_of(new), strict=True)))
+        counts.subtract(dict(zip(old.starts.tolist(), counts_of(old), strict=True)))
         assert min(counts.values(), default=0) >= 0
         come.append(sum(counts.values()))
     assert max(come, default=0) <= neighbour.rows

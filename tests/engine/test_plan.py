@@ -17,7 +17,7 @@ from dither.engine.price import Price, Terms
 from dither.engine.quantiles import Ranks
 from dither.errors import ParameterError
 from dither.noise import DiscreteLaplace
-from dither.tables import Column, Lattice
+from dither.tables import Column
 from dither.unit import Neighbour
 
 BOUNDS = (0, 200)
@@ -107,7 +107,7 @@ def test_a_selection_for_rho_is_never_worth_more() -> None:
 def test_each_level_of_several_quantiles_is_paid(number: int) -> None:
     """The deepest chain of parts is as long as the event says: a row is in one part of each level."""
     probabilities = tuple(Fraction(at + 1, number + 1) for at in range(number))
-    need = Ranks(Column("x"), Lattice.within(BOUNDS, from_zero=False), probabilities)
+    need = Ranks(Column("x"), (0.0, 100.0), probabilities)
     event: Any = need.pure(Neighbour(1, 1, dp.Rows().adjacency), Fraction(1)).event
 
     def depth(size: int) -> int:

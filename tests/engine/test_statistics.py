@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import binom
 
 import dither as dp
 from dither.engine.group_statistics import Added
 from dither.engine.groups import Groups
-from dither.engine.quantiles import Binned, Extreme, RankNoise, Ranks
+from dither.engine.quantiles import Extreme, RankNoise, Ranks
+from dither.estimators.places import Rows
 from dither.noise import DiscreteGaussian, DiscreteLaplace
-from dither.tables import Column, Lattice
+from dither.tables import Column
 from dither.unit import Neighbour
 from tests.engine.conftest import Open
 from tests.statistical.fit import ALARM, p_value, p_value_of_counts
@@ -48,29 +47,31 @@ def test_the_noise_of_a_release_has_its_law(kind: str, opened: Open) -> None:
     assert misses > 0.03 * KEYS  # and the interval is not wider than it must be
 
 
-LATTICE = Lattice.within((0, 8), from_zero=False)
+BOUNDS = (0.0, 7.0)
 EPSILON, ROWS = Fraction(1), 2
 
 
 def rank_noise(level: Fraction | None = None, epsilon: Fraction = EPSILON) -> RankNoise:
-    need = Ranks(Column("x"), LATTICE, (Fraction(1, 4),), level)
+    """Of whole numbers from 0 to 7: each is a bin and a place."""
+    need = Ranks(Column("x"), BOUNDS, (Fraction(1, 4),), level, is_whole=True)
     return RankNoise(need, Neighbour(2, ROWS, dp.Person("u").adjacency), epsilon)
 
 
-def unit_bins(counts: list[int]) -> Binned:
-    edges = np.arange(len(counts) + 1, dtype=np.float64)
-    return Binned(edges[:-1], edges[1:], np.array(counts))
+def unit_bins(counts: list[int]) -> Rows:
+    places = np.arange(len(counts))
+    return Rows.of_bins(places, places + 1, np.array(counts))
 
 
 COUNTS = [3, 0, 4, 1, 0, 0, 6, 2]
 
 
 def naive_law(epsilon: Fraction) -> list[float]:
-    """P[place in bin j] ∝ e^{−loss/b}: b = 2·slope·rows/(ε/groups), slope 3/4 in ranks."""
+    """P[place j] ∝ its mass times e^{−loss/b}: b = 2·slope·rows/(ε/groups), slope 3/4 in ranks."""
     total = sum(COUNTS)
     scale = 2 * 0.75 * ROWS / float(epsilon / 2)
     losses = [max(0, sum(COUNTS[j + 1 :]) - 0.75 * total, sum(COUNTS[:j]) - 0.25 * total) for j in range(len(COUNTS))]
-    weights = [math.exp(-loss / scale) for loss in losses]
+    measure = rank_noise().need.base.measure
+    weights = [float(measure.weight(j, j + 1)) * math.exp(-loss / scale) for j, loss in enumerate(losses)]
     return [weight / sum(weights) for weight in weights]
 
 
@@ -87,35 +88,23 @@ def test_intervals_of_quantiles_hold_the_quantile() -> None:
     level, size = Fraction(6, 10), 400
     rows = unit_bins([20 * count for count in COUNTS])
     draws = rank_noise(level, Fraction(4)).draw([rows] * size).flatten().to_numpy().reshape(size, 3)
-    # The quarter of 320 rows: 60 in the first bin, 80 in the third.
-    misses = int(((draws[:, 1] > 3) | (draws[:, 2] < 2)).sum())
+    # The quarter of 320 rows: 60 are 0, 80 are 2.
+    misses = int(((draws[:, 1] > 2) | (draws[:, 2] < 2)).sum())
     assert binom.sf(misses - 1, size, float(1 - level)) > ALARM
     assert misses < size // 4
 
 
+@pytest.mark.parametrize("is_whole", [True, False])
 @pytest.mark.parametrize("largest", [True, False])
-def test_an_extreme_of_many_equal_rows_is_found(largest: bool) -> None:
+def test_an_extreme_of_many_equal_rows_is_found(largest: bool, is_whole: bool) -> None:
     """Each of 40 is beyond them with at most 10 %: more than 20 with a probability below 1e-10 (binomial)."""
-    need = Ranks(Column("x"), LATTICE, Extreme(largest))
-    start, end = need.edge(need.bins // 2), need.edge(need.bins // 2 + 1)
-    rows = Binned(np.array([start]), np.array([end]), np.array([500]))
+    need = Ranks(Column("x"), (0.0, 8.0), Extreme(largest), is_whole=is_whole)
+    (equal,) = need.bins.numbers(np.array([5.0])).tolist()
+    batch = pa.RecordBatch.from_pydict({"dither_bin": [equal], "dither_rows": [500]})
+    (rows,) = need.collect([batch], Groups(pa.table({})))
     noise = RankNoise(need, Neighbour(1, 1, dp.Rows().adjacency), EPSILON)
     draws = noise.draw([rows] * 40).flatten().to_numpy()
-    assert sum(abs(place - start) > 0.01 for place in draws) <= 20
-
-
-@given(total=st.integers(0, 60), beyond=st.integers(1, 40), largest=st.booleans(), above=st.integers(0, 60))
-def test_one_row_moves_the_score_of_an_extreme_by_one_rank(total: int, beyond: int, largest: bool, above: int) -> None:
-    """A row is added above a place or at or below it."""
-    extreme, above = Extreme(largest), min(above, total)
-
-    def loss(number: int, over: int, under: int) -> int:
-        target = extreme.target(number, beyond)
-        return max(0, target.units * over - target.above, target.units * under - target.below)
-
-    before = loss(total, above, total - above)
-    for over, under in ((above + 1, total - above), (above, total - above + 1), (above, total - above)):
-        assert abs(loss(total + 1, over, under) - before) <= 2
+    assert sum(abs(place - 5) > 0.01 for place in draws) <= 20
 
 
 def test_a_mean_lies_in_its_interval(visits: pa.Table, opened: Open) -> None:

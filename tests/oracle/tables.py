@@ -17,7 +17,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["BoundedRows", "Steps", "evaluate", "spoken"]
+__all__ = ["BoundedRows", "Steps", "evaluate", "float_bin", "spoken"]
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
@@ -152,6 +152,19 @@ class Steps:
         return max(0, min(self.high - self.low, math.floor(inside / step + 0.5) - self.low))
 
 
+def float_bin(value: Any, bounds: tuple[float, float], flat: int, digits: int) -> int | None:
+    """The bin of a value by its exact number: the octave by counting, the rest by division of fractions."""
+    number = _number(value)
+    if number is None:
+        return None
+    inside = Fraction(max(bounds[0], min(bounds[1], number)))
+    size, octave = abs(inside), 0
+    while size >= Fraction(2) ** (flat + octave + 1):
+        octave += 1
+    found: int = octave * 2**digits + math.floor(size / Fraction(2) ** (flat + octave - digits))
+    return -found if inside < 0 else found
+
+
 def spoken(values: Sequence[Any], salt: int) -> str:
     """MD5 of the values written out: a hash that every engine has."""
     words = [
@@ -186,11 +199,11 @@ class BoundedRows:
             return {(): dict.fromkeys(measures, 0)}
         return found
 
-    def bins(self, of: Any, steps: Steps, count: int) -> dict[Key, int]:
+    def bins(self, of: Any, bounds: tuple[Any, Any], flat: int, digits: int) -> dict[Key, int]:
         """How many rows each group and bin has."""
         found: dict[Key, int] = defaultdict(int)
-        for key, value in self._few_rows(lambda row: steps.of(evaluate(of, row))):
-            found[*key, min(count - 1, value * count // (steps.high - steps.low))] += 1
+        for key, value in self._few_rows(lambda row: float_bin(evaluate(of, row), bounds, flat, digits)):
+            found[*key, value] += 1
         return dict(found)
 
     def distinct(self, of: Any) -> dict[Key, int]:

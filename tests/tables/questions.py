@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from dither.tables import (
     BoundedTable,
     Centred,
     Column,
+    FloatBins,
     Lattice,
     Measure,
     People,
@@ -232,7 +234,7 @@ def answers(question: Question, engine: Engine) -> dict[str, dict[Any, Any]]:
     unit = Person("who", question.max_groups, question.max_rows) if question.person else Rows()
     bounded = BoundedTable(engine, table, unit, {name: Column(name) for name in question.keys}, public)
     measures = {name: measure for name, (_, measure) in _measures(question).items()}
-    own = Lattice.within(question.bounds, from_zero=False)
+    own = _ends(question)
     keys, salt = question.keys, question.salt
     tally = bounded.tally(Column("s"), pa.array(["any text"]), salt)
     totals, groups_first = (
@@ -242,7 +244,9 @@ def answers(question: Question, engine: Engine) -> dict[str, dict[Any, Any]]:
     assert totals == groups_first
     return {
         "totals": totals,
-        "bins": _rows(bounded.bins(Column("new"), own, 7, salt), (*keys, "dither_bin"), ["dither_rows"]),
+        "bins": _rows(
+            bounded.bins(Column("new"), FloatBins(*own, -3, 2), salt), (*keys, "dither_bin"), ["dither_rows"]
+        ),
         "distinct": _rows(bounded.distinct(Column("i"), salt), keys, ["dither_distinct"]),
         "tally": _rows(tally, (*keys, "dither_value"), ["dither_rows"]),
     }
@@ -271,13 +275,18 @@ def expected(question: Question) -> dict[str, dict[Any, Any]]:
         name: (kind, None if measure.of is None else ("column", "new"), _steps(measure))
         for name, (kind, measure) in _measures(question).items()
     }
-    own = Lattice.within(question.bounds, from_zero=False)
+    own = _ends(question)
     return {
         "totals": bounded.totals(measures),
-        "bins": bounded.bins(("column", "new"), Steps(own.step, own.low, own.high), 7),
+        "bins": bounded.bins(("column", "new"), own, -3, 2),
         "distinct": bounded.distinct(("column", "i")),
         "tally": bounded.tally(("column", "s")),
     }
+
+
+def _ends(question: Question) -> tuple[float, float]:
+    low, high = question.bounds
+    return float(Fraction(low)), float(Fraction(high))
 
 
 def _steps(measure: Measure) -> Steps | None:

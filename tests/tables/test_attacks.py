@@ -17,6 +17,7 @@ from dither.tables import (
     Centred,
     Column,
     Expression,
+    FloatBins,
     Lattice,
     People,
     RowCount,
@@ -42,7 +43,7 @@ def test_a16_no_randomness_of_the_engine() -> None:
     bounded = BoundedTable(engine, rows, Person("who", 1, 1), {"k": Column("k")})
     questions = [
         bounded.totals({"n": RowCount(), "s": Sum(Column("x"), _UNIT)}, 7),
-        bounded.bins(Column("x"), _UNIT, 1, 7),
+        bounded.bins(Column("x"), FloatBins(0.0, 1.0, -4, 2), 7),
         bounded.distinct(Column("x"), 7),
     ]
     for question in questions:

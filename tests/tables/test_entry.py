@@ -17,7 +17,7 @@ import pytest
 
 import dither as dp
 from dither.errors import ParameterError
-from dither.tables import BoundedTable, Column, Lattice, People, Source, Sum, col, open_source
+from dither.tables import BoundedTable, Column, FloatBins, Lattice, People, Source, Sum, col, open_source
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import DuckDB
 from dither.unit import Person
@@ -276,11 +276,11 @@ def test_e61_a_number_too_small_to_divide_enters_as_zero(engine: Engine) -> None
     tiny = [5e-324, 1e-310, 1e-300, -1e-200, 9.9e-101, 0.0]
     table = pa.table({"who": range(len(tiny)), "x": tiny})
     wide = Lattice.within((0, "1e40"), from_zero=True)
-    widest = Lattice.within(("-1e100", "1e100"), 12, from_zero=False)
+    widest = FloatBins(-1e100, 1e100, 292, 16)
     rows = engine.upload(table)
     bounded = BoundedTable(engine, rows, Person("who"), {})
     assert opened(bounded.totals({"s": Sum(Column("x"), wide)}, 7)) == [{"s": 0}]
-    assert opened(bounded.bins(Column("x"), widest, 1, 7)) == [{"dither_bin": 0, "dither_rows": len(tiny)}]
+    assert opened(bounded.bins(Column("x"), widest, 7)) == [{"dither_bin": 0, "dither_rows": len(tiny)}]
     new = {"d": col("x") / 1e100, "p": col("x") * 1e-100, "q": 1e100 / col("x")}
     measures = {name: Sum(Column(name), wide) for name in new}
     assert asked(engine, table, measures, new=new) == {(): (0, 0, 0)}

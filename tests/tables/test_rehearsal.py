@@ -10,7 +10,7 @@ import pytest
 
 import dither as dp
 from dither.errors import ParameterError
-from dither.tables import BoundedTable, Column, RowCount, Sum, col
+from dither.tables import BoundedTable, Column, FloatBins, RowCount, Sum, col
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import DuckDB
 from dither.tables.lattice import Lattice
@@ -98,7 +98,7 @@ def test_questions_that_differ_in_the_salt_alone_are_rehearsed_once() -> None:
         bounded.totals({"n": Sum(col("x") * 2, Lattice.within((0, 1), from_zero=True))}, 1),
         bounded.distinct(Column("x"), 1),
         bounded.distinct(Column("k"), 1),
-        bounded.bins(Column("x"), Lattice.within((0, 1), from_zero=True), 3, 1),
+        bounded.bins(Column("x"), FloatBins(0.0, 1.0, -4, 2), 1),
         bounded.tally(Column("k"), pa.array(["a"]), 1),
         BoundedTable(engine, rows, Person("who", 2), {"k": Column("k")}).totals({"n": RowCount()}, 1),
         BoundedTable(engine, rows, Person("who"), {}).totals({"n": RowCount()}, 1),

@@ -25,6 +25,7 @@ from dither.errors import EngineError, ParameterError
 from dither.tables import (
     BoundedTable,
     Column,
+    FloatBins,
     Lattice,
     RowCount,
     Source,
@@ -451,7 +452,7 @@ def test_persons_of_a_database_may_be_uuids(postgres_engine: Any) -> None:
     table, _ = postgres_engine.table("badges")
     entered = postgres_engine.sealed(table).table
     bounded = BoundedTable(postgres_engine, entered, Person("who", 1, 2), {"k": Column("k")})
-    rows = opened(bounded.bins(Column("x"), Lattice.within((0, 60), from_zero=False), 4, 7))
+    rows = opened(bounded.bins(Column("x"), FloatBins(0.0, 60.0, 4, 1), 7))
     assert sum(row["dither_rows"] for row in rows) == 3 * 2
     assert sum(int(row["n"]) for row in opened(bounded.totals({"n": RowCount()}, 7))) == 3 * 2
 

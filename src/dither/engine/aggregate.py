@@ -91,6 +91,10 @@ class Aggregate(ABC):
         """Exact values of the needs in a group of so many rows, spread evenly over the bounds: for predictions."""
         return dict.fromkeys(self.needs, float(rows))
 
+    def typed(self, is_whole: Callable[[Expression], bool]) -> Aggregate:
+        """The same, knowing which expressions give whole numbers by the types of their columns."""
+        return self
+
     @property
     def width(self) -> int:
         """How many values are held for each group."""

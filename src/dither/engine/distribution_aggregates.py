@@ -3,8 +3,8 @@ users call (see moment_aggregates.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from typing import Any
@@ -74,8 +74,14 @@ class Spread(Counting):
 class _Ranked(OfColumn):
     @property
     def lattice(self) -> Lattice:
-        """Where values are counted."""
+        """For the extremes of one person; and its bounds are checked."""
         return Lattice.within(self.bounds, from_zero=False)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The bounds as doubles."""
+        low, high = (float(rational(bound, "bounds")) for bound in self.bounds)
+        return low, high
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,11 +91,16 @@ class Quantile(_Ranked):
     probabilities: tuple[Fraction, ...]
     alone: bool
     interval_level: Fraction | None
+    is_whole: bool = False
 
     @property
     def needs(self) -> Mapping[str, Need]:
-        need = Ranks(self.of, self.lattice, self.probabilities, self.interval_level)
+        need = Ranks(self.of, self.limits, self.probabilities, self.interval_level, self.is_whole)
         return {str(self): need}
+
+    def typed(self, is_whole: Callable[[Expression], bool]) -> Quantile:
+        """Quantiles of whole numbers are whole."""
+        return replace(self, is_whole=is_whole(self.of))
 
     def answer(self, parts: Mapping[str, Noisy]) -> Answer:
         """The places, and behind them the ends of their intervals if these were paid for."""
@@ -113,6 +124,7 @@ class Edge(_Ranked):
     """As far out as privacy allows."""
 
     largest: bool
+    is_whole: bool = False
 
     @property
     def verb(self) -> str:
@@ -120,7 +132,11 @@ class Edge(_Ranked):
 
     @property
     def needs(self) -> Mapping[str, Need]:
-        return {str(self): Ranks(self.of, self.lattice, Extreme(self.largest))}
+        return {str(self): Ranks(self.of, self.limits, Extreme(self.largest), is_whole=self.is_whole)}
+
+    def typed(self, is_whole: Callable[[Expression], bool]) -> Edge:
+        """Extremes of whole numbers are whole."""
+        return replace(self, is_whole=is_whole(self.of))
 
     def answer(self, parts: Mapping[str, Noisy]) -> Answer:
         (noisy,) = parts.values()
@@ -232,7 +248,8 @@ def quantile(
 ) -> Aggregate:
     """Find values below which given parts of each group's rows lie.
 
-    Several quantiles in one list cost what one costs. Answers are as fine as a 2^18-th part of the bounds.
+    Several quantiles in one list cost what one costs. Rows are told apart to 2^-16 of their size. A column that is
+    whole by its type gets whole numbers.
 
     Parameters
     ----------
@@ -244,7 +261,7 @@ def quantile(
         Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
         do not take them from the data. Too wide means more noise, too narrow means bias.
     interval_level : Number, optional
-        The level of intervals, such as 0.95, on which two fifths of the budget are spent. Without it there are none.
+        The level of intervals, such as 0.95, on which three fifths of the budget are spent. Without it there are none.
 
     Returns
     -------
@@ -285,7 +302,7 @@ def quantile(
 def median(of: str | Expression, bounds: Bounds | None = None, interval_level: Number | None = None) -> Aggregate:
     """Find the median of a column in each group: `quantile` at one half.
 
-    Answers are as fine as a 2^18-th part of the bounds.
+    Rows are told apart to 2^-16 of their size. A column that is whole by its type gets a whole number.
 
     Parameters
     ----------
@@ -295,7 +312,7 @@ def median(of: str | Expression, bounds: Bounds | None = None, interval_level: N
         Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
         do not take them from the data. Too wide means more noise, too narrow means bias.
     interval_level : Number, optional
-        The level of intervals, such as 0.95, on which two fifths of the budget are spent. Without it there are none.
+        The level of intervals, such as 0.95, on which three fifths of the budget are spent. Without it there are none.
 
     Returns
     -------
@@ -326,7 +343,7 @@ def median(of: str | Expression, bounds: Bounds | None = None, interval_level: N
 def min(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     """Find a value near the bottom of each group.
 
-    The smallest value is one person's, so some rows lie below the answer: about 24/ε, times a person's rows and groups.
+    The smallest value is one person's, so some rows lie below the answer: about 18/ε, times a person's rows and groups.
 
     Parameters
     ----------
@@ -365,7 +382,7 @@ def min(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
 def max(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     """Find a value near the top of each group.
 
-    The largest value is one person's, so some rows lie above the answer or share it: about 24/ε, times a person's rows
+    The largest value is one person's, so some rows lie above the answer or share it: about 18/ε, times a person's rows
     and groups.
 
     Parameters

@@ -1,28 +1,17 @@
-"""Quantiles and extremes of each group, from counts per bin: the exponential mechanism with exact pieces (claim C12).
+"""Quantiles and extremes of each group, from counts per bin: the estimators of arrays, on rows that are known by bins.
 
-The bounds are cut into bins of equal width, and the engine counts rows per bin. A row is somewhere in its bin: for a
-place y let A(y) be the number of rows in bins that begin after y and B(y) of those in bins that end at or before y.
-The score of y is −min(T, max(0, d·A(y) − α, d·B(y) − β)) as in `dither.estimators.ranks`, with the target (d, α, β).
+The engine counts rows per bin (`dither.tables.FloatBins`): each octave is cut into bins of equal width, or each whole
+number is one, where the column has whole numbers by its type. A row is somewhere in its bin, as a record of an array
+is somewhere next to its place; `dither.estimators.places` has the score and its sensitivity, `base` the base measure,
+`quantile_search` the steps and `quantile_bars` the intervals.
 
-*Sensitivity.* One row moves a score by at most the slope max(p, d − p) for the p/d-quantile, by 1 for an extreme
-(in ranks), whose target is a constant number of rows from the end. So `rows` rows move it by `rows` times that.
+*Sensitivity.* One row moves a score by its slope at most, so that `rows` rows move it by `rows` times that; and a
+neighbour has rows in `groups` groups, each of which spends its part of ε.
 
-*Extremes.* With t rows to lie beyond, α = min(2t, n) and β = max(2n − 2t, n) for d = 2, or the other way round: at most
-half of the rows lie beyond. One row more moves α by 0 or 1 and β by 1 or 2, so that 2A − α moves by −1 to 2 and 2B − β
-by −2 to 1: 2 at most, 1 in ranks. In the empty space beyond all rows the loss is t ranks; it can have as many times the
-width of one bin, in which many equal rows may be, as there are bins. So t is 12 scales, and the bins are fewer: 2^14.
-
-*Several quantiles* (Kaplan, Schnapp and Stemmer 2022). The middle one is answered first and its answer cuts the rows
-in two; each half answers its own. A neighbour's rows in a group are spread over the parts of a level, and each of
-them moves the scores of one part by its slope at most, so that all parts of a level spend together what one part
-that sees all of them would.
-
-*Intervals.* With t public rows in the lowest bin, let the mechanism aim at rank qn of these n + t: α = (d − p)n + dt
-and β = pn. The bin of the row of rank ⌈qn⌉ (or of the first) has loss 0, and at least 1/(2·bins) of the weight. Every
-place wholly above the bin of the q-quantile x of the data has ⌈qn⌉ rows and t public ones below it: a loss of t ranks
-or more. So such a place comes with probability at most 2·bins·e^{−t/b}, b the scale in ranks, and t = ⌈b·ln(2·bins/m)⌉
-makes this m. (T is 64 scales, more than the logarithm.) Any other place less the width of a bin is at most x, up to
-the rounding of x to its lattice. The upper end is the mirror image.
+*Several quantiles* (Kaplan, Schnapp and Stemmer 2022). A neighbour's rows in a group are spread over the parts of a
+level, and each of them moves the scores of one part by its slope at most, so that all parts of a level spend together
+what one part that sees all of them would. The same holds for the parts of the rows around each answer in which the
+scale of an interval is found.
 """
 
 from __future__ import annotations
@@ -31,73 +20,39 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from dither.adjacency import ADD_REMOVE
+from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.engine.group_statistics import Need, Noise, one_selection, selection_epsilon
 from dither.engine.groups import Groups, Wholes, counted
-from dither.estimators.ranks import Target, quantile_sensitivity, quantile_target
+from dither.estimators.axes import Doubles
+from dither.estimators.base import Base, bounded, stepped
+from dither.estimators.places import (
+    EXTREME_DIGITS,
+    EXTREME_SENSITIVITY,
+    TABLE_DIGITS,
+    Rows,
+    chosen,
+    extreme_target,
+)
+from dither.estimators.quantile_bars import ANSWER_SHARE, HISTOGRAM_SHARE, SCALE_SHARE, QuantileBars
+from dither.estimators.quantile_search import QuantileSearch
+from dither.estimators.records import Bounds
 from dither.events import Composed, Event, Repeated
-from dither.mechanisms import Exponential
+from dither.mechanisms import Exponential, Laplace
 from dither.noise.tape import each
-from dither.tables import BoundedTable, ExactAggregate, Expression, Lattice
+from dither.tables import BoundedTable, ExactAggregate, Expression, FloatBins
 from dither.unit import Neighbour
 
 __all__ = ["Extreme", "RankNoise", "Ranks"]
 
-MOST_BINS: Final = 1 << 18
-"""An answer is as fine as a 2^18-th part of the bounds."""
-_MOST_BINS_OF_EXTREMES: Final = 1 << 14
-_SCALES_BEYOND: Final = 12
-_BARS_SHARE: Final = Fraction(2, 5)
-_FAR: Final = 64
-_EXACT: Final = 1 << 53
-_MOST_SHIFT: Final = 10**7
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Binned:
-    """Rows that are known by their bins: where these begin and end, in order, and how many rows each has."""
-
-    starts: Floats
-    ends: Floats
-    counts: Wholes
-
-    @property
-    def total(self) -> int:
-        return int(self.counts.sum())
-
-    def within(self, low: float, high: float) -> Binned:
-        """The rows of bins that begin from `low` on and before `high`; a bin that reaches further is cut there."""
-        inside = (self.starts >= low) & (self.starts < high)
-        ends = np.minimum(self.ends[inside], high)
-        return Binned(self.starts[inside], ends, self.counts[inside])
-
-    def with_rows_in(self, start: float, end: float, count: int) -> Binned:
-        """And `count` rows in one more bin, which may be there already."""
-        first = int(np.searchsorted(self.starts, start))
-        starts, ends = np.insert(self.starts, first, start), np.insert(self.ends, first, end)
-        return Binned(starts, ends, np.insert(self.counts, first, count))
-
-    def place(self, low: float, high: float, target: Target, mechanism: Exponential) -> float:
-        """A private place between `low` and `high`, by the score above; `low` if there is no room between."""
-        if not high - low > (abs(low) + abs(high)) * 2.0**-50:
-            return low
-        edges = np.unique(np.clip(np.concatenate([[low, high], self.starts, self.ends]), low, high))
-        begin = edges[:-1]
-        summed = np.concatenate([[0], np.cumsum(self.counts)])
-        cut = min(math.ceil(_FAR * mechanism.scale), _EXACT)
-        after = summed[-1] - summed[np.searchsorted(self.starts, begin, side="right")]
-        before = summed[np.searchsorted(self.ends, begin, side="right")]
-        loss = np.maximum(target.units * after - target.above, target.units * before - target.below)
-        scores = -np.clip(loss, 0, cut).astype(np.float64)
-        return float(mechanism.release_interval(edges, scores).value)
+_DIGITS: Final = 52
+_WHOLE_DIGITS: Final = 20
+"""Whole numbers below 2^20 have a bin each, and larger ones share them."""
+_MOST_WHOLE: Final = 1 << _DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +61,51 @@ class Extreme:
 
     largest: bool
 
-    def target(self, total: int, beyond: int) -> Target:
-        """So many rows beyond, and half of them at most: see above."""
-        few, many = min(2 * beyond, total), max(2 * (total - beyond), total)
-        return Target(2, few, many) if self.largest else Target(2, many, few)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranks(Need):
     """Where in its bounds a column has some of its rows below: `asked` are probabilities, or one extreme."""
 
     of: Expression
-    lattice: Lattice
+    bounds: Bounds
     asked: tuple[Fraction, ...] | Extreme
     interval_level: Fraction | None = None
+    is_whole: bool = False
+    """Whether the column has whole numbers, by its type: then answers are whole numbers too."""
 
     @property
-    def bins(self) -> int:
-        """Into how many the bounds are cut."""
-        most = _MOST_BINS_OF_EXTREMES if isinstance(self.asked, Extreme) else MOST_BINS
-        return min(most, self.lattice.width)
+    def base(self) -> Base:
+        """Where answers can be, and what is likely."""
+        low, high = self.bounds
+        first, last = math.ceil(low), math.floor(high)
+        if self.is_whole and first < last and max(abs(first), abs(last)) <= _MOST_WHOLE:
+            return stepped(Fraction(1), first, last)
+        return bounded(self.bounds)
+
+    @property
+    def _room_digits(self) -> int:
+        """log₂ of the places of a bin."""
+        digits = EXTREME_DIGITS if isinstance(self.asked, Extreme) else TABLE_DIGITS
+        return self.base.axis.room_digits(digits, self.base.end - self.base.first)
+
+    @property
+    def bins(self) -> FloatBins:
+        """What the engine counts rows in."""
+        low, high = self.base.bounds
+        axis = self.base.axis
+        if isinstance(axis, Doubles):
+            return FloatBins(low, high, axis.flat, _DIGITS - self._room_digits)
+        return FloatBins(low, high, _WHOLE_DIGITS, _WHOLE_DIGITS)
+
+    def first_places(self, bins: Wholes) -> Wholes:
+        """Where each bin begins; bin 0 has places to both sides of 0, and below it bins are mirror images."""
+        axis, sizes = self.base.axis, self.bins.sizes
+        forward, backward = axis.places(sizes(np.maximum(bins, 0))), axis.places(sizes(np.maximum(1 - bins, 0)))
+        return np.clip(np.where(bins > 0, forward, 1 - backward), self.base.first, self.base.end - 1)
+
+    def snapped(self, places: Wholes) -> Wholes:
+        """The first place of the bin that each place is in."""
+        return self.first_places(self.bins.numbers(self.base.axis.values(places)))
 
     def pure(self, neighbour: Neighbour, epsilon: Fraction) -> RankNoise:
         return RankNoise(self, neighbour, epsilon)
@@ -134,9 +114,9 @@ class Ranks(Need):
         return RankNoise(self, neighbour, selection_epsilon(rho))
 
     def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
-        return table.bins(self.of, self.lattice, self.bins, salt)
+        return table.bins(self.of, self.bins, salt)
 
-    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> list[Binned]:
+    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> list[Rows]:
         """The rows of each group."""
         if not len(groups):
             return []
@@ -148,51 +128,74 @@ class Ranks(Need):
         order = np.lexsort((bins, places))
         cuts = np.searchsorted(places[order], np.arange(1, len(groups)))
         split = zip(np.split(bins[order], cuts), np.split(counts[order], cuts), strict=True)
-        return [Binned(self.edge(own), self.edge(own + 1), rows) for own, rows in split]
+        return [Rows.of_bins(self.first_places(own), self._ends(own), rows) for own, rows in split]
 
-    def edge(self, bins: Any) -> Any:
-        """Where bins begin; the last one ends where one more would begin."""
-        steps = np.minimum(bins * (self.lattice.width / self.bins), self.lattice.width)
-        return (self.lattice.low + steps) * float(self.lattice.step)
+    def _ends(self, bins: Wholes) -> Wholes:
+        """Behind the last place of each bin, also of the one that holds the upper bound."""
+        last = self.bins.numbers(np.array([self.base.bounds[1]]))[0]
+        return np.where(bins >= last, self.base.end, self.first_places(bins + 1))
 
 
 @dataclass(frozen=True)
 class RankNoise(Noise):
-    """Selections of places in each group, for ε in all."""
+    """Selections of places in each group, for ε in all; with an interval also a noisy histogram in each."""
 
     need: Ranks
     neighbour: Neighbour
     epsilon: Fraction
 
     @property
-    def _for_bars(self) -> Fraction:
-        return Fraction(0) if self.need.interval_level is None else self.epsilon * _BARS_SHARE
-
-    @property
     def _probabilities(self) -> tuple[Fraction, ...]:
         return () if isinstance(self.need.asked, Extreme) else self.need.asked
 
     @property
-    def _levels(self) -> int:
-        """How often a row is asked about."""
-        return max(1, len(set(self._probabilities)).bit_length())
+    def _for_answers(self) -> Fraction:
+        return self.epsilon if self.need.interval_level is None else self.epsilon * ANSWER_SHARE
+
+    @property
+    def _adjacency(self) -> Adjacency:
+        """A row that is replaced leaves one group and enters another, or counts twice: each selection is for a half."""
+        return ADD_REMOVE if self.neighbour.replaces else self.neighbour.adjacency
+
+    @property
+    def _search(self) -> QuantileSearch:
+        return QuantileSearch(self.need.base, self._adjacency, self.neighbour.rows, self.neighbour.groups)
+
+    @property
+    def _bars(self) -> QuantileBars | None:
+        level = self.need.interval_level
+        if level is None:
+            return None
+        return QuantileBars(self.need.base, self._adjacency, level, rows=self.neighbour.rows, snapped=self.need.snapped)
+
+    @property
+    def _shares(self) -> list[Fraction]:
+        """What each selection of answers spends in all groups."""
+        if isinstance(self.need.asked, Extreme):
+            return [self.epsilon]
+        return [share for _, share in self._search.steps(self.need.asked, self._for_answers)]
 
     @property
     def event(self) -> Event:
-        """A selection for each level, and two for each interval."""
-        level = one_selection((self.epsilon - self._for_bars) / self._levels, self.neighbour.adjacency)
-        events = [level if self._levels == 1 else Repeated(level, self._levels)]
-        if self._for_bars:
-            ends = 2 * len(set(self._probabilities))
-            events.append(Repeated(one_selection(self._for_bars / ends, self.neighbour.adjacency), ends))
+        """A selection for each step; for an interval one more, and Laplace noise on a histogram."""
+        adjacency, events = self.neighbour.adjacency, list[Event]()
+        for share in dict.fromkeys(self._shares):
+            one, times = one_selection(share, adjacency), self._shares.count(share)
+            events.append(one if times == 1 else Repeated(one, times))
+        if self.need.interval_level is not None:
+            events.append(one_selection(self.epsilon * SCALE_SHARE, adjacency))
+            events.append(self._laplace(self.neighbour.groups, adjacency).event_for([1]))
         return events[0] if len(events) == 1 else Composed(tuple(events))
+
+    def _laplace(self, groups: int, adjacency: Adjacency) -> Laplace:
+        """For the histograms of so many groups."""
+        part = self.epsilon * HISTOGRAM_SHARE * groups / self.neighbour.groups
+        return Laplace(sensitivity=groups * self.neighbour.rows, epsilon=part, adjacency=adjacency)
 
     def mechanism(self, slope: int, epsilon: Fraction) -> Exponential:
         """For one selection in one group, of all that ε pays in the groups a neighbour touches."""
-        # A row that is replaced leaves one group and enters another, or counts twice: each selection is for a half.
-        adjacency = ADD_REMOVE if self.neighbour.replaces else self.neighbour.adjacency
         return Exponential(
-            sensitivity=slope * self.neighbour.rows, epsilon=epsilon / self.neighbour.groups, adjacency=adjacency
+            sensitivity=slope * self.neighbour.rows, epsilon=epsilon / self.neighbour.groups, adjacency=self._adjacency
         )
 
     @property
@@ -201,84 +204,48 @@ class RankNoise(Noise):
         places = max(1, len(self._probabilities))
         return places if self.need.interval_level is None else 3 * places
 
-    def draw(self, exact: list[Binned]) -> pa.Array:
+    def draw(self, exact: list[Rows]) -> pa.Array:
         """The answers of each group, in the order they were asked for."""
         flat = np.array([self._answers(rows) for rows in each(exact)], dtype=np.float64).ravel()
         return pa.FixedSizeListArray.from_arrays(pa.array(flat), self.width)
 
-    def _answers(self, rows: Binned) -> list[float]:
-        low, high = self._bounds
-        if isinstance(self.need.asked, Extreme):
-            mechanism = self.mechanism(2, self.epsilon)
-            target = self.need.asked.target(rows.total, math.ceil(_SCALES_BEYOND * mechanism.scale / 2))
-            return [rows.place(low, high, target, mechanism)]
-        answers = self._level(rows, sorted(set(self.need.asked)), (Fraction(0), Fraction(1)), (low, high))
-        places = [answers[q] for q in self.need.asked]
-        if self.need.interval_level is None:
-            return places
-        ends = {q: self._ends(rows, q) for q in answers}
-        return places + [ends[q][0] for q in self.need.asked] + [ends[q][1] for q in self.need.asked]
+    def _answers(self, rows: Rows) -> list[float]:
+        base, asked = self.need.base, self.need.asked
+        if isinstance(asked, Extreme):
+            mechanism = self.mechanism(EXTREME_SENSITIVITY, self.epsilon)
+            target = extreme_target(rows.total, mechanism, self._adjacency, largest=asked.largest)
+            return [base.axis.value(chosen(rows, base, (base.first, base.end), target, mechanism).value)]
+        found = self._search.run(rows, asked, self._for_answers)
+        answers = {q: place for q, place in found.items() if place is not None}
+        places = [base.axis.value(answers[q]) for q in asked]
+        ends = self._ends(rows, answers)
+        return places + [ends[q][at] for at in (0, 1) for q in asked] if ends else places
 
-    @property
-    def _bounds(self) -> tuple[float, float]:
-        return float(self.need.edge(0)), float(self.need.edge(self.need.bins))
-
-    def _level(
-        self, rows: Binned, asked: list[Fraction], between: tuple[Fraction, Fraction], bounds: tuple[float, float]
-    ) -> dict[Fraction, float]:
-        """The middle probability, then those below and above it in their own parts of the rows."""
-        if not asked:
+    def _ends(self, rows: Rows, answers: dict[Fraction, int]) -> dict[Fraction, Bounds]:
+        """Both ends of intervals that hold the quantiles with their level, where they were asked for."""
+        bars = self._bars
+        if bars is None:
             return {}
-        middle = asked[len(asked) // 2]
-        first, last = between
-        inside = _short((middle - first) / (last - first))
-        mechanism = self.mechanism(
-            quantile_sensitivity(inside, ADD_REMOVE), (self.epsilon - self._for_bars) / self._levels
-        )
-        place = rows.place(*bounds, quantile_target(inside, rows.total), mechanism)
-        low, high = bounds
-        below = self._level(rows.within(low, place), [q for q in asked if q < middle], (first, middle), (low, place))
-        above = self._level(
-            rows.within(place, math.inf), [q for q in asked if q > middle], (middle, last), (place, high)
-        )
-        return {**below, middle: place, **above}
-
-    def _ends(self, rows: Binned, q: Fraction) -> tuple[float, float]:
-        """Both ends of an interval that holds the q-quantile with its level."""
-        level = self.need.interval_level
-        assert level is not None
-        each = self._for_bars / (2 * len(set(self._probabilities)))
-        mechanism = self.mechanism(quantile_sensitivity(q, ADD_REMOVE), each)
-        low, high = self._bounds
-        p, d, total = q.numerator, q.denominator, rows.total
-        certainty = Fraction(math.log(2 * self.need.bins) - math.log((1 - level) / 2) + 1e-9)
-        shift = math.ceil(mechanism.scale / d * certainty)
-        if shift > _MOST_SHIFT:
-            return low, high
-        lower, upper = (
-            Target(d, (d - p) * total + d * shift, p * total),
-            Target(d, (d - p) * total, p * total + d * shift),
-        )
-        first = rows.with_rows_in(low, float(self.need.edge(1)), shift).place(low, high, lower, mechanism)
-        last = rows.with_rows_in(float(self.need.edge(self.need.bins - 1)), high, shift).place(
-            low, high, upper, mechanism
-        )
-        outwards = (high - low) / self.need.bins * (1 + 2.0**-20) + float(self.need.lattice.step)
-        return max(low, first - outwards), min(high, last + outwards)
+        edges = bars.cells(rows, answers, bars.scale_choice(self.epsilon * SCALE_SHARE / self.neighbour.groups))
+        laplace = self._laplace(1, self._adjacency)
+        noisy = np.asarray(laplace.release(bars.counts(rows, edges)).value)
+        walk = bars.walk(edges, noisy, float(laplace.scale))
+        return {q: walk.ends(q) for q in answers}
 
     def rank_error(self, miss: Fraction) -> int:
-        """How many rows an answer is off by at most, in rank, except with probability `miss`; as for intervals.
+        """How many rows an answer is off by at most, in rank, except with probability `miss`.
 
-        Of several quantiles each lies in the parts of up to all levels, and is off by the sum of theirs.
+        The places of loss 0 have at least the mass of the lightest bin. Of several quantiles each lies in the parts of
+        up to all levels, and is off by the sum of theirs.
         """
-        each, levels = miss / self._levels, self._levels
-        asked = self._probabilities or (Fraction(1, 1),)
-        # The steepest slope of a part that was cut to a millionth, and of all that are asked for, in ranks: 1 at most.
-        scale = self.mechanism(1, (self.epsilon - self._for_bars) / levels).scale
-        if levels == 1 and self._probabilities:
-            (q,) = set(asked)
-            scale *= Fraction(quantile_sensitivity(q, ADD_REMOVE), q.denominator)
-        return levels * math.ceil(scale * Fraction(math.log(2 * self.need.bins) - math.log(each) + 1e-9))
+        shares = self._shares
+        known = sum(share == shares[-1] for share in shares)
+        scale = self.mechanism(1, shares[-1]).scale
+        if known == 1 and self._probabilities:
+            (q,) = set(self._probabilities)
+            scale *= max(q, 1 - q)
+        certainty = self.need.base.log_mass_ratio(self.need._room_digits) - math.log(miss / known) + 1e-9
+        return known * math.ceil(scale * Fraction(certainty))
 
     @property
     def size(self) -> float:
@@ -289,9 +256,3 @@ class RankNoise(Noise):
 
     def __str__(self) -> str:
         return f"exponential mechanism, epsilon {float(self.epsilon):.4g}"
-
-
-def _short(probability: Fraction) -> Fraction:
-    """Rounded to a millionth, it still is a target like any other."""
-    least = Fraction(1, 10**6)
-    return min(max(probability.limit_denominator(10**6), least), 1 - least)

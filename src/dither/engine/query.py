@@ -399,7 +399,8 @@ class Query(Shortcuts):
             check_values(self.public_keys.num_rows, sum(aggregate.width for aggregate in aggregates.values()))
         question = Question(self, aggregates)
         question.check()
-        return question
+        whole = question._bounded.is_whole
+        return Question(self, {name: aggregate.typed(whole) for name, aggregate in aggregates.items()})
 
     def _all_rows(self, aggregate: Aggregate, terms: Terms) -> Single:
         if self.keys:

@@ -21,14 +21,15 @@ __all__ = ["Axis", "Doubles", "Steps"]
 _DIGITS = 52
 """Binary digits of a double behind its first one."""
 _BIAS = 1023
+_USUAL_DIGITS = 58
 
 
 class Axis(ABC):
     """An increasing map of whole numbers to doubles."""
 
     @abstractmethod
-    def spread(self, digits: int) -> int:
-        """How many places are 2^-digits of the size of a number; none where equal records have room enough."""
+    def room_digits(self, digits: int, count: int) -> int:
+        """log₂ of how many of `count` places are 2^-digits of the size of a number, and fewer if the places are few."""
 
     @abstractmethod
     def places(self, values: Floats) -> Wholes:
@@ -42,10 +43,6 @@ class Axis(ABC):
     @abstractmethod
     def least(self) -> int:
         """log₂ of the least distance from 0 that makes a difference."""
-
-    def snapped(self, places: Wholes) -> Wholes:
-        """Each place, or the next one below it at which rows can be told apart."""
-        return places
 
     @abstractmethod
     def even(self, first: int, end: int) -> Floats:
@@ -70,8 +67,9 @@ class Doubles(Axis):
 
     flat: int
 
-    def spread(self, digits: int) -> int:
-        return 1 << (_DIGITS - digits)
+    def room_digits(self, digits: int, count: int) -> int:
+        # Of the 40 octaves of any bounds, 2^58 places, these are as many.
+        return max(min(_DIGITS - digits, count.bit_length() - _USUAL_DIGITS + _DIGITS - digits), 0)
 
     @property
     def least(self) -> int:
@@ -104,7 +102,7 @@ class Steps(Axis):
 
     step: Fraction
 
-    def spread(self, digits: int) -> int:
+    def room_digits(self, digits: int, count: int) -> int:
         return 0
 
     @property

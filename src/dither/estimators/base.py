@@ -64,10 +64,19 @@ class Base:
         return self.axis.value(self.first), self.axis.value(self.end - 1)
 
     def around(self, anchor: int) -> Base:
-        """Half of it spread over the octaves of the distance from a released place: for searches in a tail."""
-        known = self.measure.parts[0] if isinstance(self.measure, Mixture) else self.measure
+        """For searches in a tail: half of it spread over the octaves of the distance from a released place.
+
+        And little of it is uniform, as most of the space up to wide bounds has no records.
+        """
         near = _measure(self.axis, self.first, self.end, {"octaves": 1.0}, self.axis.value(anchor))
-        return replace(self, measure=Mixture((known, near)))
+        far = unbounded().measure if self.refuses else _far(self.axis, self.first, self.end)
+        return replace(self, measure=Mixture((far, near)))
+
+    def log_mass_ratio(self, room_digits: int) -> float:
+        """ln of the mass of all places over the least mass of 2^room_digits of them, `around` any place."""
+        far = _far(self.axis, self.first, self.end)
+        least = float(np.min(far.masses / np.diff(far.cuts))) * 2.0**room_digits
+        return math.log(2 * far.total) - math.log(least)
 
 
 @lru_cache(maxsize=64)
@@ -82,6 +91,13 @@ def bounded(bounds: Bounds) -> Base:
 def stepped(step: Fraction, first: int, last: int) -> Base:
     """On the multiples of a step from `first` to `last`, in steps."""
     return _on(Steps(step), first, last + 1)
+
+
+@lru_cache(maxsize=64)
+def _far(axis: Axis, first: int, end: int) -> Measure:
+    """As usual, but with a tenth of the uniform part."""
+    shares = {"octaves": _OCTAVES + 0.9 * _UNIFORM, "uniform": 0.1 * _UNIFORM}
+    return _measure(axis, first, end, {**shares, "round": _ROUND, "ends": _BOUND, "zero": _ZERO}, 0.0)
 
 
 def _on(axis: Axis, first: int, end: int) -> Base:

@@ -46,13 +46,24 @@ from dither.estimators.records import Floats, is_replace
 from dither.mechanisms import Exponential, Release
 from dither.mechanisms.measure import Wholes, released_place
 
-__all__ = ["EXTREME_DIGITS", "EXTREME_SENSITIVITY", "Rows", "Target", "chosen", "extreme_target", "quantile_aim"]
+__all__ = [
+    "EXTREME_DIGITS",
+    "EXTREME_SENSITIVITY",
+    "TABLE_DIGITS",
+    "Rows",
+    "Target",
+    "chosen",
+    "extreme_target",
+    "quantile_aim",
+]
 
 _FAR = 64
 _EXACT = 2**53
 
 QUANTILE_DIGITS = 42
 """Records of an array have a room of 2^-42 of their size: finer than any that are told apart."""
+TABLE_DIGITS = 16
+"""Rows of a table are told apart to 2^-16 of their size: so many bins are counted in each octave."""
 EXTREME_DIGITS = 11
 """For an extreme of 2^-11: the space beyond must not outweigh equal records there."""
 EXTREME_SENSITIVITY = 4
@@ -78,8 +89,14 @@ class Rows:
     def of_values(cls, values: Floats, base: Base, digits: int = QUANTILE_DIGITS) -> Rows:
         """Sorted records of an array, clamped to the bounds; each lies within 2^-digits of its size."""
         at = np.clip(base.axis.places(values), base.first, base.end - 1)
-        spread = base.axis.spread(digits)
+        digits = base.axis.room_digits(digits, base.end - base.first)
+        spread = 1 << digits if digits else 0
         return cls(at, at - spread, at + (spread + 1))
+
+    @classmethod
+    def of_bins(cls, firsts: Wholes, ends: Wholes, counts: Wholes) -> Rows:
+        """Rows of a table in bins, in order: the places of each, the last one not included, and its rows."""
+        return cls(firsts, firsts, ends, np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]))
 
     @property
     def total(self) -> int:

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -73,6 +73,8 @@ class QuantileBars:
     population: bool = False
     rows: int = 1
     """How many rows of a person count."""
+    snapped: Callable[[Wholes], Wholes] = lambda places: places
+    """Each place, or the next one below it at which rows can be told apart."""
 
     def scale_choice(self, epsilon: Fraction) -> Exponential:
         """The mechanism of the first step."""
@@ -102,7 +104,7 @@ class QuantileBars:
             growth **= 2  # few cells: each one more adds its noise
         for side in (-1, 1):
             ends = np.clip(value + side * sigma * np.array(factors), low, high)
-            yield from self.base.axis.snapped(self.base.axis.places(ends)).tolist()
+            yield from self.snapped(self.base.axis.places(ends)).tolist()
 
     def _distances(self, place: int) -> Floats:
         """Powers of two, from what is no distance at all up to the width of the bounds."""

@@ -1,21 +1,6 @@
 """Quantiles: one, or several for the price of one (Kaplan, Schnapp and Stemmer 2022).
 
-**One** quantile is one exponential mechanism with all of ε: no range is searched for before, as the base measure knows
-where numbers usually are (`base`, `places`).
-
-**Several.** The middle probability is answered first; its answer v cuts the data in two, and each half answers its own.
-A level spends ε/levels, whatever the number of its nodes:
-
-* add/remove: a record is in one node of a level, and only that node sees a change;
-* replace-one, one node: a record is replaced, added or removed there: Δ = d covers all three;
-* replace-one, several nodes: a record may leave one and enter another. Each node spends half as for add/remove.
-  A record replaced within a node moves its score by d ≤ 2·max(p, d − p), so that it costs no more than both halves.
-
-In each case the privacy losses of a level lie in an interval of width ε/levels, which is what its event says. (Losses
-of two independent selections lie in an interval of the sum of the widths.)
-
-**Far out.** A single quantile beyond 5 % or 95 % first finds the median with a twentieth of ε. Half of its base measure
-is then spread over the octaves of the distance from there.
+`quantile_search` has the steps, for arrays and tables alike.
 
 **Without bounds** the answer may be `NoAnswer`: see `places`.
 
@@ -36,18 +21,17 @@ from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.estimators.answer import Estimate, Spent, budget
 from dither.estimators.base import Base, bounded, stepped, unbounded
-from dither.estimators.places import Rows, chosen, quantile_aim
+from dither.estimators.places import Rows
 from dither.estimators.quantile_bars import ANSWER_SHARE, HISTOGRAM_SHARE, SCALE_SHARE, QuantileBars
-from dither.estimators.ranks import MOST_UNITS, checked_probability, quantile_sensitivity
+from dither.estimators.quantile_search import QuantileSearch
+from dither.estimators.ranks import checked_probability
 from dither.estimators.records import Bounds, checked_adjacency, checked_bounds, is_replace, present
 from dither.exact import Number, check, in_words, rational
-from dither.mechanisms import Exponential, Laplace, NoAnswer
+from dither.mechanisms import Laplace, NoAnswer
 from dither.mechanisms.released import Interval
 
 __all__ = ["base_for", "median", "quantile"]
 
-_ANCHOR_SHARE = Fraction(1, 20)
-_FAR_OUT = Fraction(1, 20)
 _HALF = Fraction(1, 2)
 _ENOUGH = 100
 """How many records times ε a median without bounds needs."""
@@ -173,8 +157,11 @@ def quantile(
     base = base_for(data, limits)
     rows = Rows.of_values(values, base)
     spent = Spent(adjacency)
-    search = _Search(base, adjacency, spent)
-    answers = search.run(rows, asked, total if level is None else total * ANSWER_SHARE)
+    search = QuantileSearch(base, adjacency)
+    for_answers = total if level is None else total * ANSWER_SHARE
+    answers = search.run(rows, asked, for_answers)
+    for step, share in search.steps(asked, for_answers):
+        spent.record(step, share, search.mechanism(_HALF if step != "quantile" else asked[0], share).event)
     ends = None
     if level is not None:
         ends = _ends(QuantileBars(base, adjacency, level, population), rows, answers, total, spent)
@@ -262,95 +249,3 @@ class _Bars:
         if level > self.level:
             raise ParameterError(f"the interval was bought for the level {float(self.level)}, got {float(level)}.")
         return self.ends
-
-
-@dataclass(frozen=True)
-class _Node:
-    """A part of the data between two answers, with the probabilities that fall there."""
-
-    rows: Rows
-    between: tuple[int, int]
-    asked: list[Fraction]
-    first: Fraction
-    last: Fraction
-    base: Base
-
-    @property
-    def middle(self) -> Fraction:
-        return self.asked[len(self.asked) // 2]
-
-    @property
-    def probability(self) -> Fraction:
-        """The middle probability, relative to this part. Rounded, it still is a target like any other."""
-        inside = ((self.middle - self.first) / (self.last - self.first)).limit_denominator(MOST_UNITS)
-        least = Fraction(1, MOST_UNITS)
-        return min(max(inside, least), 1 - least)
-
-    def children(self, answer: int) -> list[_Node]:
-        first, end = self.between
-        below, above = self.rows.parted(answer)
-        parts = [
-            (below, (first, answer + 1), [q for q in self.asked if q < self.middle], self.first, self.middle),
-            (above, (answer, end), [q for q in self.asked if q > self.middle], self.middle, self.last),
-        ]
-        return [_Node(*part, self.base.around(answer)) for part in parts if part[2]]
-
-
-@dataclass(frozen=True)
-class _Search:
-    """The steps of one quantile query; None stands for no answer."""
-
-    base: Base
-    adjacency: Adjacency
-    spent: Spent
-
-    def mechanism(self, probability: Fraction, epsilon: Fraction) -> Exponential:
-        """The mechanism for one quantile of all data."""
-        sensitivity = quantile_sensitivity(probability, self.adjacency)
-        return Exponential(sensitivity=sensitivity, epsilon=epsilon, adjacency=self.adjacency)
-
-    def run(self, rows: Rows, asked: list[Fraction], epsilon: Fraction) -> dict[Fraction, int | None]:
-        """The place of each probability."""
-        distinct = sorted(set(asked))
-        if len(distinct) > 1:
-            whole = (self.base.first, self.base.end)
-            return self._levels([_Node(rows, whole, distinct, Fraction(0), Fraction(1), self.base)], epsilon)
-        (q,) = distinct
-        base = self.base
-        if not _FAR_OUT <= q <= 1 - _FAR_OUT:
-            anchor = self._one(rows, _HALF, base, epsilon * _ANCHOR_SHARE, "median")
-            epsilon *= 1 - _ANCHOR_SHARE
-            base = base if anchor is None else base.around(anchor)
-        return {q: self._one(rows, q, base, epsilon, "quantile")}
-
-    def _one(self, rows: Rows, probability: Fraction, base: Base, epsilon: Fraction, step: str) -> int | None:
-        mechanism = self.mechanism(probability, epsilon)
-        target = quantile_aim(probability, rows.total, refuses=base.refuses)
-        released = chosen(rows, base, (base.first, base.end), target, mechanism)
-        self.spent.record(step, epsilon, released.event)
-        return _answer(base, released.value)
-
-    def _levels(self, nodes: list[_Node], epsilon: Fraction) -> dict[Fraction, int | None]:
-        asked = nodes[0].asked
-        levels = len(asked).bit_length()
-        share = epsilon / levels
-        answers: dict[Fraction, int | None] = dict.fromkeys(asked)
-        for _ in range(levels):
-            placed = [(node, self._in_node(node, share, is_alone=len(nodes) == 1)) for node in nodes]
-            answers |= {node.middle: place for node, place in placed}
-            nodes = [child for node, place in placed if place is not None for child in node.children(place)]
-            self.spent.record("quantiles", share, self.mechanism(_HALF, share).event)
-        return answers
-
-    def _in_node(self, node: _Node, share: Fraction, *, is_alone: bool) -> int | None:
-        q = node.probability
-        adjacency = self.adjacency
-        if is_replace(adjacency) and not is_alone:
-            adjacency, share = ADD_REMOVE, share / 2
-        mechanism = Exponential(sensitivity=quantile_sensitivity(q, adjacency), epsilon=share, adjacency=adjacency)
-        target = quantile_aim(q, node.rows.total, refuses=node.base.refuses)
-        return _answer(node.base, chosen(node.rows, node.base, node.between, target, mechanism).value)
-
-
-def _answer(base: Base, place: int) -> int | None:
-    return None if base.refuses and place == base.end else place

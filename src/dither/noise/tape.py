@@ -22,8 +22,8 @@ class Tape(Protocol):
         """The answer of a call: drawn now, or recorded before."""
         ...
 
-    def turn(self, group: int) -> None:
-        """What follows is about this group."""
+    def turn(self, group: int | None) -> None:
+        """What follows is about this group, or about all."""
         ...
 
 
@@ -53,8 +53,10 @@ def at_once(batches: Iterable[Item]) -> Iterable[Item]:
 
 
 def each(groups: Iterable[Item]) -> Iterator[Item]:
-    """The groups one by one; the tape is told when the next one begins."""
+    """The groups one by one; the tape is told when the next one begins, and after the last."""
     for place, group in enumerate(groups):
         if _tape is not None:
             _tape.turn(place)
         yield group
+    if _tape is not None:
+        _tape.turn(None)

@@ -5,6 +5,7 @@ from dither.tables.engines.brought_tables import content_digest
 from dither.tables.engines.sealed_entry import refused_column
 from dither.tables.expression import Column, Expression, col, columns_of, if_else
 from dither.tables.expression_compiler import different, few_steps, kinds_of, missing_column, shown, with_values
+from dither.tables.float_bins import FloatBins
 from dither.tables.group_totals import Centred, Measure, People, RowCount, Squares, Sum, Values
 from dither.tables.key_columns import entered_keys
 from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
@@ -20,6 +21,7 @@ __all__ = [
     "Column",
     "ExactAggregate",
     "Expression",
+    "FloatBins",
     "Lattice",
     "Measure",
     "People",

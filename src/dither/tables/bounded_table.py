@@ -30,16 +30,15 @@ from dither.tables.engines import Engine
 from dither.tables.engines.engine import without_rows
 from dither.tables.engines.sealed_entry import identity_of
 from dither.tables.expression import Expression
-from dither.tables.expression_compiler import clamped, kind_of, missing_column, number, of_kind, shown, with_values
+from dither.tables.expression_compiler import kind_of, missing_column, number, of_kind, shown, with_values
+from dither.tables.float_bins import FloatBins
 from dither.tables.group_totals import Measure, Reduced
-from dither.tables.lattice import Lattice
 from dither.tables.text_parsing import no_text_is_read
 from dither.unit import Person, TableUnit
 
 __all__ = ["BoundedTable", "ExactAggregate"]
 
 _PERSON = "dither person"
-_MOST_BINS = 1 << 20
 _ROWS, _TOTAL, _COUNT, _KEY = "dither rows", " total", " count", "dither key "
 
 
@@ -107,19 +106,16 @@ class BoundedTable:
         sums = {name: self.engine.total(each[name]) for name in measures}
         return self._grouped(each, sums, measures)
 
-    def bins(self, of: Expression, lattice: Lattice, count: int, salt: int) -> ExactAggregate:
-        """One row per group and bin that is not empty: its keys, `dither_bin` and `dither_rows`.
-
-        The bounds are cut into `count` bins of equal width; the outer ones also hold what lies beyond the bounds.
-        """
-        if not 1 <= count <= _MOST_BINS:
-            raise ParameterError(f"the number of bins must be between 1 and {_MOST_BINS}, got {count}.")
-        rows = self._few_rows(of, salt, lambda value: lattice.steps(number(value)))
-        # Steps have 24 bits and bins 20, so the quotient of doubles has the right whole part.
-        scaled = (rows["dither_value"] * count).cast("float64") / float(lattice.width)
-        binned = rows.mutate(dither_bin=clamped(scaled.floor().cast("int64"), 0, count - 1))
+    def bins(self, of: Expression, bins: FloatBins, salt: int) -> ExactAggregate:
+        """One row per group and bin that is not empty: its keys, `dither_bin` and `dither_rows`."""
+        rows = self._few_rows(of, salt, lambda value: bins.number(number(value)))
+        binned = rows.rename(dither_bin="dither_value")
         counted = binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count())
-        return self._asked(counted, "bins", of, lattice, count)
+        return self._asked(counted, "bins", of, bins)
+
+    def is_whole(self, of: Expression) -> bool:
+        """Whether the values are whole numbers or conditions by their type. No row is looked at."""
+        return kind_of(with_values(self.rows, {"dither value": of})["dither value"]) in ("whole", "truth")
 
     def distinct(self, of: Expression, salt: int) -> ExactAggregate:
         """One row per group: its keys and `dither_distinct`, the number of different values."""

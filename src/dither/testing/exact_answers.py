@@ -97,7 +97,7 @@ class _Exact:
         """As every tape."""
         return ANSWERS[kind](draw, values, terms)
 
-    def turn(self, group: int) -> None:
+    def turn(self, group: int | None) -> None:
         """Groups are all alike."""
 
 

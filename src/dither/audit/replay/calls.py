@@ -102,7 +102,7 @@ class Recorder:
     """Whether every test of a distance above 0 passes, whatever is drawn: noise that is large enough has a chance."""
     _group: int | None = None
 
-    def turn(self, group: int) -> None:
+    def turn(self, group: int | None) -> None:
         """The calls that follow are about this group."""
         self._group = group
 

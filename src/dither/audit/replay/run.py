@@ -270,7 +270,7 @@ def _by_world(first: Call, second: Call, worlds: Sequence[int] | None) -> list[t
     """The call, or what it holds of each world: rows of an array are groups, one after the other."""
     if worlds is None or RULES[first.kind] is RULES["salt"]:
         return [(None, first, second)]
-    if first.group is not None and first.kind in ("place", "point", "selection"):
+    if first.group is not None and first.kind in ("added", "place", "point", "selection"):
         return [(worlds[first.group], first, second)]
     if first.kind == "groups":
         return _found_by_world(first, second)
