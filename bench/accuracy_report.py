@@ -18,8 +18,6 @@ MOST_SLIGHTLY = 5.0
 MOST_NAMED = 12
 ENOUGH_FOR_HINDSIGHT = 2000
 HINDSIGHT = {1: 1.4, 10: 2.5, 1000: 2.5}
-ANSWERED_FROM = {"quantile": 100, "mean": 500, "sum": 500, "variance": 500}
-"""Without bounds: the n·ε from which nothing is refused."""
 STEPS = (0, 25, 50, 100, 200, 500, 1000, 2000, 10**9)
 NEGLIGIBLE = 1e-9
 
@@ -89,6 +87,16 @@ def asked_ratio(question: Question, widening: float | None) -> float | None:
         return 0.5 if question.q == 0.5 else 0.75
     wide = {1: 1.05, 10: 0.4, 1000: 0.4} if question.statistic == "sum" else {1: 0.75, 10: 0.4, 1000: 0.1}
     return wide[int(widening or 1)]
+
+
+def answered_from(question: Question) -> float:
+    """Without bounds: the n·ε from which nothing is refused.
+
+    100 for a median, and as many records beyond any other quantile; an interval leaves two fifths of ε for the answer.
+    """
+    if question.statistic != "quantile":
+        return 500
+    return 50 / min(question.q, 1 - question.q) * (2.5 if question.interval else 1)
 
 
 def rows(outcomes: Sequence[Outcome]) -> Iterator[Row]:
@@ -192,10 +200,10 @@ def _refusals(door: str, mine: Sequence[Measured]) -> Iterator[Row]:
         size = setting.n * setting.epsilon * max(each.runs, 1) / max(each.answers + each.refused, 1)
         step = int(np.searchsorted(STEPS, size, "right")) - 1
         by_step[f"{setting.question.name}, {width_name(setting.widening)}", step].append(each)
-        if setting.widening is not None or size >= ANSWERED_FROM.get(setting.question.statistic, 0):
+        if setting.widening is not None or size >= answered_from(setting.question):
             late += each.refused
     yield none_allowed(
-        f"{door}: refusals with bounds, or from n·ε = 100 (quantiles) or 500 (sums, means, variances) on", found=late,
+        f"{door}: refusals with bounds, or from n·ε = 100 (medians) or 500 (sums, means, variances) on", found=late,
         unit="answers",
     )  # fmt: skip
     for (name, step), found in sorted(by_step.items()):
