@@ -1,7 +1,7 @@
 """Which datasets are neighbours: what a guarantee protects.
 
 A sensitivity or a guarantee means nothing until it states between which datasets it holds (claim D5). This is
-the smallest noun that states it. It sits below `unit`, `guarantees` and `events`, because all three carry it and
+the smallest type that states it. It sits below `unit`, `guarantees` and `events`, because all three carry it and
 none of them may import another.
 
 A guarantee may leave it unstated (`None`): it is then about two distributions, or about a mechanism whose

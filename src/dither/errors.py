@@ -6,7 +6,7 @@
     │   └── AdjacencyMismatch            two promises protect different things, so they cannot be combined
     ├── OverBudget (ValueError)          a release would pass the budget; nothing was charged
     ├── CertificateError (ValueError)    a certificate is not as dither writes it, promises too much, or is in no ledger
-    ├── PrecisionError (ArithmeticError) two numbers could not be told apart at the largest working precision
+    ├── PrecisionError (ArithmeticError) two numbers could not be distinguished at the largest working precision
     ├── EntropyError (RuntimeError)      randomness could not be had safely
     ├── MissingPackage (ImportError)     a package that this part of dither needs is not installed
     ├── EngineError (RuntimeError)       the engine that holds the data could not answer
@@ -78,7 +78,7 @@ class CertificateError(DitherError, ValueError):
 
 
 class PrecisionError(DitherError, ArithmeticError):
-    """Two numbers could not be told apart at the largest working precision."""
+    """Two numbers could not be distinguished at the largest working precision."""
 
 
 class EntropyError(DitherError, RuntimeError):

@@ -1,4 +1,4 @@
-"""Does an event certainly keep what is stated of it? Answered with bounded work: events may come from strangers."""
+"""Does an event certainly keep what is stated of it? Answered with bounded work: events may come from anyone."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _out_of_reach(whole: Composition) -> str:
 
 
 def is_in_reach(whole: Composition) -> bool:
-    """Whether there are few enough different releases to compose them for a stranger."""
+    """Whether there are few enough different releases to compose them, whoever wrote the event."""
     return len(whole.groups) <= MOST_DIFFERENT and _searched(whole) <= MOST_SEARCHED
 
 

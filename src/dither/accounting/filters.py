@@ -443,5 +443,5 @@ def _joined(before: BasicOdometer | ZCDPFilter | RenyiFilter, thing: Spending) -
     return common([before.adjacency, parts_of_all([thing])[1]])
 
 
-def _exact_fields(noun: object, *names: str) -> None:
-    set_fields(noun, **{name: rational(getattr(noun, name), name) for name in names})
+def _exact_fields(instance: object, *names: str) -> None:
+    set_fields(instance, **{name: rational(getattr(instance, name), name) for name in names})

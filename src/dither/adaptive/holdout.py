@@ -26,7 +26,7 @@ _MOST_CHECKS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What the holdout tells about one finding.
+    """What the holdout reveals about one finding.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ class Oracle:
     Notes
     -----
     Claim C28; transfer.md has the theorem. What goes wrong on the examples is refused, and costs nothing. What goes
-    wrong on the sample is not refused: see `ask`. So a refusal tells nothing about the sample.
+    wrong on the sample is not refused: see `ask`. So a refusal reveals nothing about the sample.
 
     Examples
     --------

@@ -123,7 +123,7 @@ class Sample:
 
     def settled(self, query: Query) -> NDArray[np.int64]:
         """The values of a query in parts of 2^-30, whatever it does: outside of [0, 1] they are cut, and where it fails
-        (raises, or gives no number for each row) it counts as 0. Nothing is refused, so that nothing is told.
+        (raises, or gives no number for each row) it counts as 0. Nothing is refused, so that nothing is revealed.
 
         Where it fails on many rows it is asked about either half of them, down to single rows. A function of one row,
         which fails if it fails on one of the rows, so becomes another, g: row → [0, 1], whatever rows are beside it.

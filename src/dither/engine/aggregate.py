@@ -1,4 +1,4 @@
-"""What can be asked of each group: nouns that know which exact numbers they need and what to make of noisy ones.
+"""What can be asked of each group: types that know which exact numbers they need and what to make of noisy ones.
 
 Needs with the same key are one need: a mean and a variance of one column share its count, and two quantiles of one
 column that are asked for in one list share their price.

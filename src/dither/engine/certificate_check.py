@@ -5,7 +5,7 @@ costs no more than it states: an upper bound on the cost of the event is at most
 is too small is never accepted. That it *was* done, for which question and in which account, only the ledger knows.
 Each field is compared with its own part of the entry: `dither.engine.question_text` takes question and unit apart.
 
-It may come from a stranger, so the work is bounded: its text has at most 2,000,000 characters, its event is nested 32
+It may come from anyone, so the work is bounded: its text has at most 2,000,000 characters, its event is nested 32
 deep at most and its numbers have 1,250 bits at most, and 256 different releases are composed, on 2^24 points in all; 4
 of them may be known by bounds only.
 

@@ -59,7 +59,7 @@ class Noise(ABC):
     @property
     @abstractmethod
     def event(self) -> Event:
-        """What is said of it."""
+        """The event that describes it."""
 
     @abstractmethod
     def draw(self, exact: Any) -> pa.Array:
@@ -98,7 +98,7 @@ class Need(ABC):
 
     @property
     def unit(self) -> Fraction | None:
-        """What one step is in the unit of the column; None where noise is told in counts, or is a choice."""
+        """What one step is in the unit of the column; None where noise is in counts, or is a choice."""
         return None
 
     @property
@@ -142,7 +142,7 @@ class Added(Noise):
 
     @property
     def event(self) -> Event:
-        """What is said of the noise on whole numbers."""
+        """The event that describes the noise on whole numbers."""
         return self.noising.event
 
     @classmethod
@@ -306,5 +306,5 @@ def selection_epsilon(rho: Fraction) -> Fraction:
 
 
 def one_selection(epsilon: Fraction, adjacency: Adjacency) -> Event:
-    """What is said of selections whose losses lie in an interval of width ε together."""
+    """The event of selections whose losses lie in an interval of width ε together."""
     return Exponential(sensitivity=1, epsilon=epsilon, adjacency=adjacency).event

@@ -277,7 +277,7 @@ class TableRelease(Release):
         return [NOT_PRIVATE, *notes] if self.noise_removed else notes
 
     def _terms(self) -> dict[str, Any]:
-        """What a stranger needs to recompute the cost and to find it in the ledger: no data, not even the answer."""
+        """What anyone needs to recompute the cost and to find it in the ledger: no data, not even the answer."""
         question, unit = question_and_unit(self.entry.content["question"])
         return {
             "mechanism": "table",

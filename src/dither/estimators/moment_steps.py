@@ -92,7 +92,7 @@ class Steps:
         return self.spent.estimate(name, value, mechanism, found=known, **said)
 
     def refused(self, name: str) -> Estimate:
-        """No answer, at the full price: which of the two it is has been told by the look."""
+        """No answer, at the full price: the look has revealed which of the two it is."""
         why = NoAnswer(
             "no answer: there are too few records to find a range without bounds. About "
             f"{in_words(Fraction(needed(self.total)))} records that are not 0 are enough at this epsilon. State "

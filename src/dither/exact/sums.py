@@ -83,7 +83,7 @@ def _tail_sum(decay: Decay, first: int, bits: int) -> Ball:
 
 
 def _negligible(decay: Decay, n: int, total: Ball, bits: int) -> Ball | None:
-    """The ball from 0 to all that is left, if that is too little to matter or too small to be told from 0."""
+    """The ball from 0 to all that is left, if that is too little to matter or too small to be distinguished from 0."""
     bound = decay.tail_bound(n)
     if bound <= total * arb(2) ** -bits or not decay.weight(n) > 0:
         return arb(0).union(bound)

@@ -1,4 +1,4 @@
-"""Is this what was written? Every entry is read as a stranger would, and every sum is added up again."""
+"""Is this what was written? Every entry is read from scratch, and every sum is added up again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a release says of itself to strangers: plain JSON values, and a digest that a slip of the pen breaks.
+"""What a release states about itself: plain JSON values, and a digest that an accidental change breaks.
 
-The digest is a checksum, not a signature: who changes a certificate on purpose computes it anew. What can be believed
-is what can be computed again, and what a ledger confirms (`dither.engine.certificate_check`).
+The digest is a checksum, not a signature: whoever changes a certificate on purpose computes it anew. Believe what
+can be computed again, and what a ledger confirms (`dither.engine.certificate_check`).
 """
 
 from __future__ import annotations

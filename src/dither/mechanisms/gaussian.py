@@ -167,7 +167,7 @@ class Gaussian(Additive):
         return textbook_variance(self.calibration, self.sensitivity_squared, amount, self.delta)
 
     def _check_promise(self) -> None:
-        """The formulas of the lectures speak of continuous noise: that ours keeps the promise too is computed."""
+        """The formulas of the lectures are for continuous noise: that ours keeps the promise too is computed."""
         promised = self.guarantee if self.calibration in TEXTBOOK else None
         for noising in self._noisings:
             if isinstance(promised, ApproxDP) and not noising.guarantee.implies(promised):

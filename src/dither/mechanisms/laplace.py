@@ -129,7 +129,7 @@ class Laplace(Additive):
 
     @shared
     def _common(self) -> int:
-        """m: the largest divisor of ⌊Δ⌋ to a multiple of which K can be rounded at no cost to speak of."""
+        """m: the largest divisor of ⌊Δ⌋ to a multiple of which K can be rounded at negligible cost."""
         whole = max(math.floor(self.sensitivity), 1)
         most = Grid.for_scale(self.scale).l1_steps(self.sensitivity, self.dimension) >> _SPARE_BITS
         return max((m for m in range(1, min(most, whole, _MOST_STEPS) + 1) if not whole % m), default=1)

@@ -295,7 +295,7 @@ class MatrixMechanism(Mechanism):
         return np.asarray(self._of_sums(miss, sums_of(self._strategy).reaches, self._lengths))
 
     def _of_sums(self, miss: Fraction, far: Callable[[Fraction, float], Any], lengths: Any) -> Any:
-        """The better of two ways from continuous noise, of which `far` tells, to that of the lattice (matrix.md)."""
+        """The better of two ways from continuous noise, with the reach `far`, to that of the lattice (matrix.md)."""
         law = self._noising.law
         assert isinstance(law, DiscreteLaplace)
         scale = float(law.scale) / self.workload.denominator

@@ -15,7 +15,7 @@ class NoAnswer:
     """The value of a release that found no answer to give.
 
     `ProposeTestRelease` returns it as `release.value` if its private test did not pass, and a quantile without bounds
-    if there are too few records. The release was paid for in full: that there is no answer tells something too. It is
+    if there are too few records. The release was paid for in full: that there is no answer reveals something too. It is
     neither true nor false, since 0.0 is an answer: ask `isinstance(release.value, dp.NoAnswer)`.
 
     Parameters

@@ -70,7 +70,7 @@ def _checked_density(log2_density: NDArray[np.int64], pieces: int) -> NDArray[np
 
 
 def _checked_edges(edges: Numbers) -> NDArray[Any]:
-    """Exact numbers in order. How many there are may be data, and no message tells it."""
+    """Exact numbers in order. How many there are may be data, and no message states it."""
     known = numbers("edges", edges)
     if known.ndim != 1 or known.size < 2:
         raise ParameterError("edges must be a list of two numbers or more. Give both ends of every piece.")

@@ -183,7 +183,7 @@ def _spans(shape: Shape, first: int, layout: Layout) -> list[_Span]:
     while not shape.tail_bound(near) <= enough:
         highest = shape.weight(near)
         if not highest > 0:
-            raise PrecisionError("a weight cannot be told from 0; use a larger scale")
+            raise PrecisionError("a weight cannot be distinguished from 0; use a larger scale")
         least = highest * ball(layout.keep)
         lowest = _lowest(shape, near, bits)
         while not lowest >= least and bits > 0:

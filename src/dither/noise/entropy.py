@@ -3,7 +3,7 @@
 Promises:
 
 * every thread has its own stream with its own key from `os.urandom`, so no lock and no shared state;
-* the key is replaced from the operating system after every 16 MiB: a key found in memory tells no more of the past;
+* the key is replaced from the operating system after every 16 MiB: a key found in memory reveals no more of the past;
 * after a fork the child forgets its parent's streams before it draws anything;
 * there is no seed. The only other way to get bits is the test door `dither.noise._replay`, which stays shut unless
   the environment asked for it when this module was imported.

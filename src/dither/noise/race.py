@@ -37,7 +37,7 @@ The tests find less than 2^-50 against balls: the assumption is a million times 
 """
 
 _MARGIN = 2.0**-20  # what all roundings of a candidate's value are certain to stay below, see race.md
-_EDGE_BITS = 28  # double precision speaks of 2^-28 ≤ V ≤ 1 − 2^-28 only
+_EDGE_BITS = 28  # double precision decides 2^-28 ≤ V ≤ 1 − 2^-28 only
 _LARGEST_GAP = 2.0**20  # and leads the race only with scores less than 2^20 scales below the best
 _CHUNK = 1 << 14  # candidates at a time: all of them stay in the processor's cache
 _LARGEST_SCALE = Fraction(2) ** 900

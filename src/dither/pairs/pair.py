@@ -129,7 +129,7 @@ class Pair(ABC):
 
     @property
     def is_exact(self) -> bool:
-        """Whether the upper and the lower bounds speak of the same pair, so that finer lattices close the gap."""
+        """Whether the upper and the lower bounds are for the same pair, so that finer lattices close the gap."""
         return True
 
     @property

@@ -43,7 +43,7 @@ class TestedPair(Pair):
     `test` is integer noise on a distance of sensitivity 1; `answer` a pair with the same profile in both directions.
     """
 
-    __test__ = False  # pytest: a noun of the library, not a test case
+    __test__ = False  # pytest: a dominating pair, not a test case
 
     test: DiscreteLaplacePair | DiscreteGaussianPair
     threshold: int

@@ -190,7 +190,7 @@ def _pairs(target: Any, hunted: AttackTarget, neighbours: Any) -> Sequence[Pair]
 def _runs(target: AttackTarget, pair: Pair) -> bool:
     try:
         return all(len(target.rows(data, 1)) == 1 for data in pair)
-    except Exception:  # whatever a stranger's function raises on an input that is not its own
+    except Exception:  # whatever an unknown function raises on an input that is not its own
         return False
 
 

@@ -12,7 +12,7 @@ What this would lose is added. A whole number beyond 2^53 is followed by its bin
 comes as an integer or as a float: in an array it is a float if any other answer is one. A longer text is followed by
 its length, its letters and its words (`texts`). At the end stands a name for how the numbers would be printed, 3 or 3.0
 or True, and for the order of keys, unless all of it follows from the numbers. (A type of NumPy is that of Python which
-is printed alike; of an array nothing is said, as its type depends on all answers in it.)
+is printed alike; for an array nothing is known, as its type depends on all answers in it.)
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Entries:
         return cls(width, numbers if len(numbers) > 1 else (), tuple(fractional[:_MOST_FINE]))
 
     def with_relations(self, left: Rows, right: Rows) -> Entries:
-        """And what entries of answers on two inputs are to each other, where that tells which input it was."""
+        """And what entries of answers on two inputs are to each other, where that reveals which input it was."""
         both = zip(left.T, right.T, strict=True)
         is_number = [not are_names(np.concatenate(sides)) for sides in both]
         return replace(self, related=relations(left, right, is_number))

@@ -36,7 +36,7 @@ _MOST_ENTRIES, _MOST_PAIRED, _MOST_TRIPLED = 64, 7, 5
 _MOST_BASES = 16
 """Of so many entries and combinations there are residues and bits."""
 _MODULI = np.array([*range(2, 21), 23, 24, 25, 27, 29, 30, 31, 32, 36, 37, 41, 43, 47, 48, 49, 50, 53, 59, 60, 61, 64])
-"""All small ones, and powers of primes: what tells a residue by a product tells those by its factors."""
+"""All small ones, and powers of primes: a residue by a product determines those by its factors."""
 _USUAL_MODULI = frozenset({100, 128, 256, 1000})
 _FEW_VALUES, _BINS = 64, 16
 _DEVIATIONS = 5.0
@@ -297,7 +297,7 @@ class _Found(NamedTuple):
     excess: float
 
 
-@np.errstate(all="ignore")  # what is too large to be added, or no number, tells nothing
+@np.errstate(all="ignore")  # what is too large to be added, or no number, is left out
 def relations(left: Rows, right: Rows, is_number: Sequence[bool]) -> tuple[RowRelation, ...]:
     """The relations that tell most about which of two inputs the answers came from; none where entries tell as much.
 

@@ -37,7 +37,7 @@ _FEW_RUNS, _CHOICES = 4_000, 20_000
 _FEWEST_RUNS = 1_000
 _SHARE_OF_REPLAY = 0.7
 """Of the time, for the bar."""
-_FAILS = "the question fails on both tables, and is answered on others: an error tells some neighbours apart."
+_FAILS = "the question fails on both tables, and is answered on others: an error distinguishes some neighbours."
 _ENTRY = re.compile(r"entry (\d+)")
 
 Progress = Callable[[float], object]

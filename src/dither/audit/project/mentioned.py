@@ -1,4 +1,4 @@
-"""What questions say of the columns they speak of: the kind of each, and the values at which something changes.
+"""The columns that questions mention: the kind of each, and the values at which something changes.
 
 Bounds, edges of bins, public keys, candidates and the literals of conditions are where a table is cut. A leak is more
 likely there than elsewhere, so made-up rows hold these values, what lies beside and beyond, and what is no value.
@@ -89,7 +89,7 @@ _MOST_USUAL = 12
 def pools(
     questions: Sequence[Inquiry], kinds: Mapping[str, str], identifier: str | None, *, written: bool
 ) -> dict[str, Pool]:
-    """A pool for each column of the source that the questions speak of.
+    """A pool for each column of the source that the questions mention.
 
     `kinds` are those that were stated; others follow from the use of the column. `written`: the source has texts
     alone, as a file of separated values. Real numbers tell nobody apart, so that the `identifier` is a text or whole.

@@ -23,7 +23,7 @@ Row = dict[str, Any]
 _FEW, _MANY = 5, 20
 _MOST_ROWS = 200
 _FILLER = "row"
-"""A column for questions that speak of none."""
+"""A column for questions that mention none."""
 _SHOWN_ROWS = 2
 _ODD_SHARE = 0.5
 

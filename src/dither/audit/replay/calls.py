@@ -38,7 +38,7 @@ class Call:
     is_half: bool = False
     """Whether a replacement counts twice here: the call was made for a record that is added or removed."""
     units: Mapping[Event, frozenset[Fraction]] = field(default_factory=dict)
-    """What 1 may stand for in the unit of a column, by the noise that is added, where the result tells."""
+    """What 1 may stand for in the unit of a column, by the noise that is added, where the result shows it."""
 
     @property
     def is_test(self) -> bool:

@@ -75,7 +75,7 @@ def _gaussian(event: GaussianNoise, grid: Any, size: int, square: int, count: in
 
 
 def _said(event: Event, amount: Fraction, power: int, pair: Pair) -> str:
-    """A sensitivity, or its square. Sums of a table are kept in steps: they are said in the unit of the column too."""
+    """A sensitivity, or its square. Sums of a table are in steps; messages give them in the unit of the column too."""
     words = f"{amount}{', squared' if power == 2 else ''}"
     units = pair[0].units.get(event, frozenset({Fraction(1)}))
     if units == {1}:

@@ -96,7 +96,7 @@ SPECIMENS = (
         "add or remove",
         PureDP(1),
         math.inf,
-        "the width of the noise tells the number of records",
+        "the width of the noise reveals the number of records",
     ),
     Specimen(
         "clips one copy, adds the other",

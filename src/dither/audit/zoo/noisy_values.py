@@ -1,4 +1,4 @@
-"""Selection that tells or promises too much."""
+"""Selection that reveals or promises too much."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SPECIMENS", "loss", "many", "permute_and_flip"]
 
 
 def many(scores: Sequence[int], runs: int, epsilon: float = 1.0) -> NDArray[np.float64]:
-    """The position and the noisy score of the winner; noise of scale 2/ε, as if only the position were told."""
+    """The position and the noisy score of the winner; noise of scale 2/ε, as if only the position were released."""
     noisy = np.asarray(scores) + DiscreteLaplace(2 / epsilon).sample((runs, len(scores)))
     return np.stack([noisy.argmax(axis=1), noisy.max(axis=1)], axis=1).astype(np.float64)
 

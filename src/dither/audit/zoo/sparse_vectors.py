@@ -124,7 +124,7 @@ _CAPS = {"SVT1": 2, "SVT2": 2, "SVT3": 1, "SVT4": 3, "SVT5": 1, "SVT6": 1}
 _WHY = {
     "SVT1": "the noise of the answers grows with their number",
     "SVT2": "the noise of the threshold is drawn again after each answer, and grows too",
-    "SVT3": "a value that is told shows how low the threshold lies, and so does each ⊥ before it",
+    "SVT3": "a value that is released shows how low the threshold lies, and so does each ⊥ before it",
     "SVT4": "the noise of the answers does not grow with their number, nor with both directions of a change",
     "SVT5": "without noise of their own, answers order the values exactly",
     "SVT6": "without a cap, each question costs again",

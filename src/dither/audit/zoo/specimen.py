@@ -1,4 +1,4 @@
-"""What every animal of the zoo has: what it promises, what is true, and why it is broken."""
+"""A broken mechanism: what it promises, what is true, and why it is broken."""
 
 from __future__ import annotations
 

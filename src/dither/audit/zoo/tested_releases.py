@@ -131,7 +131,7 @@ SPECIMENS = (
         "replace",
         ApproxDP(1, "1e-3"),
         math.inf,
-        "without noise on the distance, whether there is an answer tells one record",
+        "without noise on the distance, whether there is an answer reveals one record",
     ),
     Specimen(
         "PTR with a distance off by one",
