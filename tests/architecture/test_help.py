@@ -28,6 +28,9 @@ COVERED = (
     "dither.adaptive",
     "dither.adjacency",
     "dither.audit",
+    "dither.audit.claims",
+    "dither.audit.replay",
+    "dither.audit.zoo",
     "dither.engine",
     "dither.engine.binning",
     "dither.engine.distribution_aggregates",
@@ -45,6 +48,7 @@ COVERED = (
     "dither.plots",
     "dither.sensitivity",
     "dither.tables.expression",
+    "dither.testing",
     "dither.unit",
     "dither.workloads",
 )

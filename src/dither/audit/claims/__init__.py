@@ -42,7 +42,29 @@ ALL: tuple[Claim, ...] = tuple(
 
 
 def find(id: str) -> Claim:
-    """The claim with this id."""
+    """Find a claim by its number.
+
+    Parameters
+    ----------
+    id : str
+        Such as "C2" or "D5"; small letters will do.
+
+    Returns
+    -------
+    Claim
+        The claim; `.check()` checks it.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of this number.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> dp.audit.claims.find("C2").check().verdict
+    'holds'
+    """
     for claim in ALL:
         if claim.id == id.upper():
             return claim
@@ -50,5 +72,16 @@ def find(id: str) -> Claim:
 
 
 def rows(ids: Iterable[str] = ()) -> list[Row]:
-    """The rows of these claims, or of all, computed now."""
+    """Check these claims, or all.
+
+    Parameters
+    ----------
+    ids : iterable of str, default ()
+        Their numbers; all claims if there are none.
+
+    Returns
+    -------
+    list of Row
+        The verdict of each, computed now.
+    """
     return [claim.check() for claim in ([find(id) for id in ids] or ALL)]

@@ -1,7 +1,7 @@
 """What a claim is, and what checking it shows.
 
 A claim is checked by a function that walks over a grid of parameters and yields evidence: points, each a promise
-beside the truth, and figures worth knowing. Nothing is stored: the verdict is what the points say today.
+beside the truth, and figures worth knowing. Nothing is stored: the verdict follows from the points of today.
 
 The constants of the printed formula are the keyword arguments of that function. `check(scale=Fraction(99, 100))`
 asks what would become of the claim if the lecture had printed one percent less, so each verdict is seen to fail.
@@ -44,10 +44,21 @@ _TIE = Ball(10) ** -40
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The promise and the truth at one choice of parameters.
+    """What a claim promises and what is true, at one choice of parameters.
 
-    `relation` is what should hold between them: `exact` ≤, = or > `textbook`; ≰ is a counter-example, which means > for
-    a formula that is misprinted, or used outside its range.
+    Parameters
+    ----------
+    quantity : str
+        What is compared.
+    textbook : Value
+        The promise.
+    exact : Value
+        The truth.
+    relation : {"≤", "=", ">", "≰"}
+        What should hold: `exact` ≤, = or > `textbook`; ≰ is a counter-example, which means > for a formula that is
+        misprinted, or used outside its range.
+    at : mapping of str to object
+        The parameters.
     """
 
     quantity: str
@@ -57,7 +68,13 @@ class Point:
     at: Mapping[str, object]
 
     def holds(self) -> bool:
-        """Whether the relation is certain; exact numbers are compared exactly."""
+        """Decide whether the relation is certain; exact numbers are compared exactly.
+
+        Returns
+        -------
+        bool
+            Whether it holds.
+        """
         textbook, exact = self.textbook, self.exact
         if isinstance(textbook, int | Fraction) and isinstance(exact, int | Fraction):
             return {"≤": exact <= textbook, "=": exact == textbook}.get(self.relation, exact > textbook)
@@ -70,7 +87,7 @@ class Point:
 
     @property
     def slack(self) -> float:
-        """How many times the promise is the truth; the difference where one of them is 0."""
+        """The promise divided by the truth; their difference where one of them is 0."""
         promise, truth = _ball(self.textbook), _ball(self.exact)
         if promise == 0 or truth.contains(Ball(0)):
             return float(abs(promise - truth))
@@ -79,7 +96,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number that goes with a claim: what the exact treatment gains, or how wrong a misprint is."""
+    """A number that goes with a claim: what the exact treatment gains, or how wrong a misprint is.
+
+    Parameters
+    ----------
+    name : str
+        What it is.
+    value : Value
+        The number.
+    """
 
     name: str
     value: Value
@@ -119,10 +144,40 @@ def refused(call: Callable[[], object]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of `dither claims`: the verdict over all points, and the numbers of the tightest (or first broken) one.
+    """One row of `dither claims`: the verdict over all points, with the numbers of the tightest or first broken one.
 
-    `slack` is promise over truth there, and `largest_slack` at the loosest point of the same quantity. `textbook` and
-    `exact` are shown as the nearest floats; the verdict compares the numbers themselves.
+    `textbook` and `exact` are the nearest floats; the verdict compares the numbers themselves.
+
+    Parameters
+    ----------
+    id : str
+        The number of the claim, such as "C2".
+    source : str
+        The lecture.
+    statement : str
+        The claim in its correct form.
+    formula : str
+        What the lecture prints.
+    quantity : str
+        What is compared at the point that is shown.
+    textbook : float
+        The promise there.
+    exact : float
+        The truth there.
+    slack : float
+        The promise divided by the truth there.
+    largest_slack : float
+        The same at the loosest point of this quantity.
+    verdict : {"holds", "fails"}
+        Whether all points hold.
+    witness : dict of str to str
+        The parameters of the point that is shown.
+    points : int
+        How many points were checked.
+    counterexample : dict of str to Any or None
+        Where a misprinted formula promises too little, if it does.
+    figures : dict of str to float
+        Further numbers, by name.
     """
 
     id: str
@@ -141,7 +196,13 @@ class Row:
     figures: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
-        """The row as plain JSON values."""
+        """Convert to plain JSON values.
+
+        Returns
+        -------
+        dict of str to Any
+            The fields by name.
+        """
         return asdict(self)
 
 
@@ -149,7 +210,18 @@ class Row:
 class Claim:
     """A numbered statement of the lectures, with a check that may come out against it.
 
-    `id` and `source` as in the list of claims, `statement` in its correct form, `formula` what the lecture prints.
+    Parameters
+    ----------
+    id : str
+        Its number, such as "C2".
+    source : str
+        The lecture.
+    statement : str
+        The claim in its correct form.
+    formula : str
+        What the lecture prints.
+    evidence : callable
+        Yields points and figures; its keyword arguments are the constants of the printed formula.
     """
 
     id: str
@@ -159,7 +231,24 @@ class Claim:
     evidence: Callable[..., Iterator[Evidence]]
 
     def check(self, **constants: Any) -> Row:
-        """Compute everything on the spot; `constants` replace those of the printed formula."""
+        """Check the claim now, with certified numbers.
+
+        Parameters
+        ----------
+        **constants : Any
+            Replace constants of the printed formula, to see that another claim would fail.
+
+        Returns
+        -------
+        Row
+            The verdict and its numbers.
+
+        Examples
+        --------
+        >>> from dither.audit.claims import find
+        >>> find("C2").check().verdict
+        'holds'
+        """
         with precision(_BITS):
             found = list(self.evidence(**constants))
             points = [each for each in found if isinstance(each, Point)]

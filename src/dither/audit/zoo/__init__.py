@@ -16,4 +16,4 @@ SPECIMENS: tuple[Specimen, ...] = (
     *discovery.SPECIMENS,
     *sampling.SPECIMENS,
 )
-"""All of them; `is_broken` says which."""
+"""All of them; `is_broken` is True for those that promise too much."""

@@ -21,22 +21,36 @@ STEPS = 64
 
 @dataclass(frozen=True)
 class Specimen:
-    """A mechanism as it was really published or shipped. `attack` can be pointed at it as it stands."""
+    """A mechanism as it was published or shipped, with its claim and the truth; `dp.audit.attack` takes it as a target.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    many : callable
+        ``many(input, size)`` returns the answers of so many runs on one input.
+    neighbours : str
+        The family of its inputs.
+    guarantee : Guarantee
+        What it claims.
+    truth : float
+        The smallest ε that is known to be true at the δ it claims, on the lattice of its noise; ∞ if there is none.
+    why : str
+        What is wrong with it, or why it is right.
+    is_broken : bool, default True
+        Whether its claim is false.
+    samples : int, default 100000
+        With so many runs on each input its claim is refuted.
+    """
 
     name: str
     many: Callable[[Any, int], Any]
-    """The answers of so many runs on one input."""
     neighbours: str
-    """The family of its inputs."""
     guarantee: Guarantee
-    """What it claims."""
     truth: float
-    """The smallest ε that is known to be true at the δ it claims, on the lattice of its noise; ∞ if there is none."""
     why: str
-    """What is wrong with it, or why it is right."""
     is_broken: bool = True
     samples: int = 100_000
-    """With so many runs a side it is caught."""
 
     def __str__(self) -> str:
         return self.name
