@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutations import accounting, accounting_pairs, adaptive, additive, claims, noise, selection, workloads
+from tests.mutations import (
+    accounting,
+    accounting_pairs,
+    adaptive,
+    additive,
+    claims,
+    engine,
+    noise,
+    selection,
+    workloads,
+)
 from tests.mutations.mutation import Mutation, passes
 
 LISTS = {
@@ -16,6 +26,7 @@ LISTS = {
     "additive": additive.MUTATIONS,
     "selection": selection.MUTATIONS,
     "claims": claims.MUTATIONS,
+    "engine": engine.MUTATIONS,
     "workloads": workloads.MUTATIONS,
 }
 every_mutation = pytest.mark.parametrize(
