@@ -64,7 +64,10 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "bounds next to zero": (lambda data: data.median("spend", (0, 1e-300), epsilon=1), "between 1e-100 and 1e100"),
     "persons counted as persons": (lambda data: data.per_person(user=dp.count()), "identifies persons"),
     "no bounds": (lambda data: data.mean("spend", epsilon=1), r"bounds are needed: .* such as bounds=\(0, 200\)"),
-    "no bounds of a quantile": (lambda data: data.agg(q=dp.quantile("spend", 0.5)), "bounds are needed"),
+    "no bounds of a person's extreme": (
+        lambda data: data.per_person(most=dp.max("spend")),
+        "bounds are needed",
+    ),
     "lists of lists": (lambda data: data.group_by([["city"], "age"]), "different column names"),
     "one text as keys": (lambda data: data.group_by("city", keys="Lyon"), r"Write keys=\['Lyon'\]"),
     "one text for a column": (lambda data: data.group_by("city", keys={"city": "Lyon"}), "must be a list of values"),

@@ -222,7 +222,9 @@ def test_sums_of_a_wrong_sensitivity_would_be_seen(monkeypatch: pytest.MonkeyPat
 
 def test_a_score_that_moves_too_far_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """With half the sensitivity declared, some pair of neighbours loses more than ε."""
-    monkeypatch.setattr("dither.estimators.quantiles.quantile_sensitivity", lambda q, _: q.denominator / 4)
+    monkeypatch.setattr(
+        "dither.estimators.quantile_search.quantile_sensitivity", lambda q, _: Fraction(q.denominator, 4)
+    )
     options: dict[str, Any] = {"epsilon": 1, "bounds": (0, 10), "adjacency": ADD_REMOVE}
     with pytest.raises(AssertionError):
         check(lambda x: stats.median(x, **options), [1, 2, 8, 9], [1, 2, 8, 9, 9.5], Fraction(1), [0.5])

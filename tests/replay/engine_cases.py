@@ -26,8 +26,10 @@ AGGREGATES: Mapping[str, Any] = {
     "histogram": dp.histogram("x", [0, 10, 50, 100]),
     "median": dp.median("x", (0, 100), "0.9"),
     "quantile": dp.quantile("x", ["0.25", "0.9"], (0, 100)),
+    "quantile without bounds": dp.quantile("x", ["0.25", "0.9"], interval_level="0.9"),
     "min": dp.min("x", (0, 100)),
     "max": dp.max("x", (0, 100)),
+    "max without bounds": dp.max("x"),
     "top": dp.top("k", 2, candidates=[0, 1, 2, 3]),
 }
 VERBS = ("coalesce", "day", "floor", "is_in", "is_null", "month", "weekday", "year")
@@ -128,8 +130,9 @@ class ApartCase:
 
 
 def _aggregate(name: str) -> EngineCase:
-    if name in ("median", "quantile", "min", "max"):
-        return EngineCase(name, frozenset({name}), _of_world, {"asked": AGGREGATES[name]}, groups=1)
+    covered = name.split()[0]
+    if covered in ("median", "quantile", "min", "max"):
+        return EngineCase(name, frozenset({covered}), _of_world, {"asked": AGGREGATES[name]}, groups=1)
     return EngineCase(name, frozenset({name}), _known, {"asked": AGGREGATES[name]})
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -20,7 +20,6 @@ from dither.engine.aggregate import (
     OfColumn,
     aggregate_function,
     known_bounds,
-    with_lattice,
 )
 from dither.engine.binning import Bins, bins, expression
 from dither.engine.group_statistics import Distinct, Need, Tally
@@ -72,16 +71,26 @@ class Spread(Counting):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ranked(OfColumn):
-    @property
-    def lattice(self) -> Lattice:
-        """For the extremes of one person; and its bounds are checked."""
-        return Lattice.within(self.bounds, from_zero=False)
+    """What is chosen by the ranks of the values of a column, within bounds or without."""
+
+    bounds: Bounds | None  # type: ignore[assignment]
 
     @property
-    def limits(self) -> tuple[float, float]:
+    def lattice(self) -> Lattice:
+        """For the extremes of one person; and bounds are checked."""
+        return Lattice.within(known_bounds(self.bounds), from_zero=False)
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
         """The bounds as doubles."""
+        if self.bounds is None:
+            return None
         low, high = (float(rational(bound, "bounds")) for bound in self.bounds)
         return low, high
+
+    @property
+    def _said_bounds(self) -> str:
+        return "" if self.bounds is None else f", bounds=({self.bounds[0]}, {self.bounds[1]})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +125,7 @@ class Quantile(_Ranked):
     def __str__(self) -> str:
         listed = ", ".join(map(str, self.probabilities))
         level = "" if self.interval_level is None else f", interval_level={self.interval_level}"
-        return f"quantile({self.of}, [{listed}], bounds=({self.bounds[0]}, {self.bounds[1]}){level})"
+        return f"quantile({self.of}, [{listed}]{self._said_bounds}{level})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +137,11 @@ class Edge(_Ranked):
 
     @property
     def verb(self) -> str:
+        """What it is called."""
         return "max" if self.largest else "min"
+
+    def __str__(self) -> str:
+        return f"{self.verb}({self.of}{self._said_bounds})"
 
     @property
     def needs(self) -> Mapping[str, Need]:
@@ -141,6 +154,16 @@ class Edge(_Ranked):
     def answer(self, parts: Mapping[str, Noisy]) -> Answer:
         (noisy,) = parts.values()
         return Answer(noisy.value[:, 0])
+
+
+_Chosen = TypeVar("_Chosen", bound=_Ranked)
+
+
+def _checked(aggregate: _Chosen) -> _Chosen:
+    """With bounds that can be kept, if there are any: refused here rather than when it is asked."""
+    if aggregate.bounds is not None:
+        _ = aggregate.lattice
+    return aggregate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,9 +280,10 @@ def quantile(
         The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
     probability : Number or sequence of Number
         One number strictly between 0 and 1, such as 0.5 for the median, or a list of up to 1,000 of them.
-    bounds : tuple of (Number, Number)
-        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
-        do not take them from the data. Too wide means more noise, too narrow means bias.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
+        them from the data. They may be far too wide at little cost. Without them a group of too few rows gets no
+        answer: NULL.
     interval_level : Number, optional
         The level of intervals, such as 0.95, on which three fifths of the budget are spent. Without it there are none.
 
@@ -295,7 +319,7 @@ def quantile(
     level = None if interval_level is None else rational(interval_level, "interval_level")
     if level is not None:
         check.between(0, 1 - _LEAST_MISS, interval_level=level)
-    return with_lattice(Quantile(expression(of), known_bounds(bounds), exact, not several, level))
+    return _checked(Quantile(expression(of), bounds, exact, not several, level))
 
 
 @aggregate_function
@@ -308,9 +332,10 @@ def median(of: str | Expression, bounds: Bounds | None = None, interval_level: N
     ----------
     of : str or Expression
         The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
-    bounds : tuple of (Number, Number)
-        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
-        do not take them from the data. Too wide means more noise, too narrow means bias.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
+        them from the data. They may be far too wide at little cost. Without them a group of too few rows gets no
+        answer: NULL.
     interval_level : Number, optional
         The level of intervals, such as 0.95, on which three fifths of the budget are spent. Without it there are none.
 
@@ -349,9 +374,10 @@ def min(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     ----------
     of : str or Expression
         The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
-    bounds : tuple of (Number, Number)
-        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
-        do not take them from the data. Too wide means more noise, too narrow means bias.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
+        them from the data. They may be far too wide at little cost. Without them a group of too few rows gets no
+        answer: NULL.
 
     Returns
     -------
@@ -375,7 +401,7 @@ def min(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     >>> question.release(epsilon=0.5).to_arrow().column_names
     ['city', 'least']
     """
-    return with_lattice(Edge(expression(of), known_bounds(bounds), largest=False))
+    return _checked(Edge(expression(of), bounds, largest=False))
 
 
 @aggregate_function
@@ -389,9 +415,10 @@ def max(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     ----------
     of : str or Expression
         The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
-    bounds : tuple of (Number, Number)
-        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
-        do not take them from the data. Too wide means more noise, too narrow means bias.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
+        them from the data. They may be far too wide at little cost. Without them a group of too few rows gets no
+        answer: NULL.
 
     Returns
     -------
@@ -415,7 +442,7 @@ def max(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     >>> question.release(epsilon=0.5).to_arrow().column_names
     ['city', 'most']
     """
-    return with_lattice(Edge(expression(of), known_bounds(bounds), largest=True))
+    return _checked(Edge(expression(of), bounds, largest=True))
 
 
 @aggregate_function

@@ -29,7 +29,7 @@ from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.engine.group_statistics import Need, Noise, one_selection, selection_epsilon
 from dither.engine.groups import Groups, Wholes, counted
 from dither.estimators.axes import Doubles
-from dither.estimators.base import Base, bounded, stepped
+from dither.estimators.base import Base, bounded, stepped, unbounded
 from dither.estimators.places import (
     EXTREME_DIGITS,
     EXTREME_SENSITIVITY,
@@ -67,7 +67,7 @@ class Ranks(Need):
     """Where in its bounds a column has some of its rows below: `asked` are probabilities, or one extreme."""
 
     of: Expression
-    bounds: Bounds
+    bounds: Bounds | None
     asked: tuple[Fraction, ...] | Extreme
     interval_level: Fraction | None = None
     is_whole: bool = False
@@ -76,6 +76,8 @@ class Ranks(Need):
     @property
     def base(self) -> Base:
         """Where answers can be, and what is likely."""
+        if self.bounds is None:
+            return unbounded()
         low, high = self.bounds
         first, last = math.ceil(low), math.floor(high)
         if self.is_whole and first < last and max(abs(first), abs(last)) <= _MOST_WHOLE:
@@ -213,19 +215,29 @@ class RankNoise(Noise):
         base, asked = self.need.base, self.need.asked
         if isinstance(asked, Extreme):
             mechanism = self.mechanism(EXTREME_SENSITIVITY, self.epsilon)
-            target = extreme_target(rows.total, mechanism, self._adjacency, largest=asked.largest)
-            return [base.axis.value(chosen(rows, base, (base.first, base.end), target, mechanism).value)]
+            target = extreme_target(rows.total, mechanism, self._adjacency, largest=asked.largest, refuses=base.refuses)
+            return [self._shown(chosen(rows, base, (base.first, base.end), target, mechanism).value)]
         found = self._search.run(rows, asked, self._for_answers)
-        answers = {q: place for q, place in found.items() if place is not None}
-        places = [base.axis.value(answers[q]) for q in asked]
-        ends = self._ends(rows, answers)
-        return places + [ends[q][at] for at in (0, 1) for q in asked] if ends else places
+        places = [self._shown(found[q]) for q in asked]
+        ends = self._ends(rows, {q: place for q, place in found.items() if place is not None})
+        if ends is None:
+            return places
+        everything = (-math.inf, math.inf)
+        return places + [ends.get(q, everything)[at] for at in (0, 1) for q in asked]
 
-    def _ends(self, rows: Rows, answers: dict[Fraction, int]) -> dict[Fraction, Bounds]:
-        """Both ends of intervals that hold the quantiles with their level, where they were asked for."""
+    def _shown(self, place: int | None) -> float:
+        """NaN for no answer; without bounds whole columns are searched as others are, and rounded afterwards."""
+        base = self.need.base
+        if place is None or (base.refuses and place == base.end):
+            return math.nan
+        value = base.axis.value(place)
+        return float(round(value)) if self.need.is_whole and base.refuses else value
+
+    def _ends(self, rows: Rows, answers: dict[Fraction, int]) -> dict[Fraction, Bounds] | None:
+        """Both ends of intervals that hold the quantiles with their level; None if they were not asked for."""
         bars = self._bars
-        if bars is None:
-            return {}
+        if bars is None or not answers:
+            return None if bars is None else {}
         edges = bars.cells(rows, answers, bars.scale_choice(self.epsilon * SCALE_SHARE / self.neighbour.groups))
         laplace = self._laplace(1, self._adjacency)
         noisy = np.asarray(laplace.release(bars.counts(rows, edges)).value)

@@ -18,12 +18,17 @@ from dither.engine.price import NoiseKind, Terms, priced
 from dither.engine.table_release import TableRelease
 from dither.errors import ParameterError
 from dither.exact import Number
+from dither.mechanisms.no_answer import NoAnswer
 from dither.mechanisms.released import Interval, Release
 from dither.tables import Expression
 
 __all__ = ["Shortcuts", "Single"]
 
 _NAME = "value"
+_TOO_FEW = (
+    "no answer: there are too few rows to find this without bounds. State bounds, spend a larger epsilon, or use more "
+    "data."
+)
 _Function = TypeVar("_Function", bound=Callable[..., "Single"])
 
 _HELP: Final = """{summary}
@@ -165,7 +170,7 @@ class Single(TableRelease):
 
 def _only(column: Any) -> Any:
     (value,) = column.to_pylist()
-    return value
+    return NoAnswer(_TOO_FEW) if value is None else value
 
 
 def _shortcut(function: _Function) -> _Function:

@@ -303,6 +303,7 @@ def _numbers(column: Any) -> Any:
 
 
 def _column(values: Any) -> pa.Array:
+    """As it is shown: NULL where there is no answer, which is NaN among noisy numbers."""
     if isinstance(values, np.ndarray) and values.ndim == 2:
-        return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
-    return values if isinstance(values, pa.Array) else pa.array(values)
+        return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel(), from_pandas=True), values.shape[1])
+    return values if isinstance(values, pa.Array) else pa.array(values, from_pandas=True)

@@ -74,7 +74,7 @@ class Base:
 
     def log_mass_ratio(self, room_digits: int) -> float:
         """ln of the mass of all places over the least mass of 2^room_digits of them, `around` any place."""
-        far = _far(self.axis, self.first, self.end)
+        far = _human() if self.refuses else _far(self.axis, self.first, self.end)
         least = float(np.min(far.masses / np.diff(far.cuts))) * 2.0**room_digits
         return math.log(2 * far.total) - math.log(least)
 
@@ -108,11 +108,18 @@ def _on(axis: Axis, first: int, end: int) -> Base:
 @lru_cache(maxsize=1)
 def unbounded() -> Base:
     """On ±2^120, with a place for no answer."""
+    plain = _human()
+    first, end = int(plain.cuts[0]), int(plain.cuts[-1])
+    refusing = Measure(np.append(plain.cuts, end + 1), np.append(plain.masses, _REFUSAL * plain.total))
+    return Base(Doubles(-_FARTHEST), first, end, refusing, refuses=True)
+
+
+@lru_cache(maxsize=1)
+def _human() -> Measure:
     axis = Doubles(-_FARTHEST)
     reach = axis.place(2.0**_FARTHEST)
-    plain = _measure(axis, -reach, reach + 1, {"human": _OCTAVES + _UNIFORM, "round": _ROUND, "zero": _ZERO}, 0.0)
-    refusal = Measure(np.append(plain.cuts, plain.cuts[-1] + 1), np.append(plain.masses, _REFUSAL * plain.total))
-    return Base(axis, -reach, reach + 1, refusal, refuses=True)
+    shares = {"human": _OCTAVES + _UNIFORM, "round": _ROUND, "zero": _ZERO}
+    return _measure(axis, -reach, reach + 1, shares, 0.0)
 
 
 def _measure(axis: Axis, first: int, end: int, shares: dict[str, float], origin: float) -> Measure:

@@ -137,6 +137,8 @@ def figures(value: Any, low: Any = None, high: Any = None) -> tuple[str, ...]:
     >>> figures(1234.5678, 1200.1, 1269.0), figures(0.123456)
     (('1,235', '1,200', '1,269'), ('0.1235',))
     """
+    if value is None:
+        return "no answer", *(_written(each, 0) for each in (low, high) if each is not None)
     known = [each for each in (value, low, high) if each is not None]
     if not all(_is_number(each) for each in known):
         return tuple(map(plain, known))

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import pyarrow as pa
 
@@ -219,7 +219,8 @@ def _all_measured(question: Inquiry) -> Iterator[_Note]:
 
 def _measured(aggregate: Aggregate, made: Mapping[str, Expression]) -> Iterator[_Note]:
     if isinstance(aggregate, OfColumn):
-        ends = [float(rational(end)) for end in aggregate.bounds]
+        bounds = cast("tuple[Any, ...] | None", aggregate.bounds)  # quantiles and extremes may have none
+        ends = [float(rational(end)) for end in bounds or ()]
         yield from _read(aggregate.of, "number", [*ends, *_literals(aggregate.of)], made)
     elif isinstance(aggregate, Spread):
         yield from _binned(aggregate.bins, made)
