@@ -98,7 +98,7 @@ def attack(
         "replace" (a record). By default those that a mechanism is made for; for a function, numbers that differ by 1.
     epsilon : Number, optional
         The claim is (`epsilon`, `delta`)-DP. With neither `epsilon` nor `claim`, it is what a mechanism promises
-        itself, and ε = 1 for a function; `Verdict.is_usual_claim` is then True.
+        itself; for a function it is ε = 1, and `Verdict.is_usual_claim` is True.
     delta : Number, optional
         The δ of the claim, and of the lower bound on ε. By default 0, or the δ of `claim`.
     claim : Guarantee, optional
