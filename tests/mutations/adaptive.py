@@ -27,7 +27,7 @@ MUTATIONS = [
     Mutation("adaptive/mean.py", "np.rint(array * _ONE)", "(np.rint(array) * _ONE)", _ORACLE),
     Mutation("adaptive/oracle.py", "        self._asked += len(queries)", "        self._asked += 0", _ORACLE),
     Mutation("adaptive/turns.py", "if os.getpid() != self._process:", "if False:", _ORACLE),
-    Mutation("adaptive/oracle.py", "self._order[number * size : (number + 1) * size]", "self._order[:size]", _ORACLE),
+    Mutation("adaptive/oracle.py", "self._order[number * size:(number + 1) * size]", "self._order[:size]", _ORACLE),
     Mutation("adaptive/oracle.py", "np.argsort(keys)", "np.arange(rows)", _ORACLE),
     Mutation("adaptive/oracle.py", "self._examples.checked(query) for", "query for", _REFUSALS),
     Mutation(
@@ -39,7 +39,7 @@ MUTATIONS = [
     Mutation("adaptive/sample.py", "        except BaseException:", "        except Exception:", _REFUSALS),
     Mutation("adaptive/sample.py", "[(start, middle), (middle, stop)]", "[(start, middle)]", _REFUSALS),
     Mutation("adaptive/holdout.py", "self._holdout.settled(function)", "self._holdout.tried(query, '')[1]", _REFUSALS),
-    Mutation("adaptive/routes.py", "+ Fraction(1, 2 * self.levels)\n\n    def told", "\n\n    def told", _ROUTES),
+    Mutation("adaptive/routes.py", "+ Fraction(1, 2 * self.levels)", "", _ROUTES, within="Rounding._bound"),
     Mutation(
         "adaptive/rules.py",
         "(self.levels * (self.checks - i)) / (i + 1)",

@@ -28,7 +28,7 @@ MUTATIONS = [
         _ADDITIVE,
     ),
     Mutation("mechanisms/laplace.py", "return 1 / ball(1 / law.scale).sinh()", "return ball(law.scale)", _ADDITIVE),
-    Mutation("mechanisms/laplace.py", "if not steps:\n            return None", "steps = steps or 1", _ATTACKS),
+    Mutation("mechanisms/laplace.py", "if not steps:", "steps = steps or 1\n        if False:", _ATTACKS),
     # Additive
     Mutation("mechanisms/additive.py", "self.law.quantile(1 - miss / 2)", "self.law.quantile(1 - miss)", _ADDITIVE),
     Mutation(
@@ -49,12 +49,12 @@ MUTATIONS = [
     Mutation("mechanisms/calibration.py", "2 * ball(2 / delta).log()", "2 * ball(1 / delta).log()", _CALIBRATION),
     Mutation("mechanisms/calibration.py", "Fraction(5, 4) / delta", "Fraction(6, 5) / delta", _CALIBRATION),
     Mutation("mechanisms/calibration.py", "ball(Fraction(9, 4)).max(", "ball(Fraction(2)).max(", _CALIBRATION),
-    Mutation("mechanisms/calibration.py", "ball(1 + Fraction(1, 10**12))", "ball(1)", _CALIBRATION),
+    Mutation("mechanisms/calibration.py", "ball(1 + Fraction(1, 10 ** 12))", "ball(1)", _CALIBRATION),
     Mutation("mechanisms/calibration.py", "/ ball(epsilon)) ** 2 / 2", "/ ball(epsilon)) ** 2 / 3", _CALIBRATION),
     Mutation("mechanisms/calibration.py", "epsilon <= 1 and delta <=", "epsilon <= 2 and delta <=", _CALIBRATION),
     Mutation(
         "mechanisms/calibration.py",
-        'limits["dwork-roth"] = (epsilon < 1,',
+        "limits['dwork-roth'] = (epsilon < 1,",
         'limits["dwork-roth"] = (epsilon <= 1,',
         _CALIBRATION,
     ),
@@ -93,8 +93,8 @@ MUTATIONS = [
     ),
     Mutation("mechanisms/histogram.py", "self._noising.reach(beta))", "self._noising.reach(beta / 2))", _BOUND),
     Mutation("mechanisms/histogram.py", "found = counts > 0", "found = counts >= 0", _HISTOGRAM),
-    Mutation("mechanisms/histogram.py", '(2 if self.adjacency.change == "replace" else 1)', "1", _HISTOGRAM),
-    Mutation("mechanisms/additive.py", "not exact * int(n) < 1 and", "not exact * int(n) <= 1 and", _HISTOGRAM),
+    Mutation("mechanisms/histogram.py", "(2 if self.adjacency.change == 'replace' else 1)", "1", _HISTOGRAM),
+    Mutation("mechanisms/additive.py", "not exact * int(n) < 1", "not exact * int(n) <= 1", _HISTOGRAM),
     Mutation("mechanisms/histogram.py", "order = _sorted(names)", "order = np.arange(len(names))", _HISTOGRAM),
     # Staircase
     Mutation(

@@ -12,7 +12,7 @@ MUTATIONS = [
         # C5 to C7: the formulas of the lectures, and the range in which they hold
         (
             "mechanisms/calibration.py",
-            "2 * ball(2 / delta).log() / ball(epsilon**2)",
+            "2 * ball(2 / delta).log() / ball(epsilon ** 2)",
             "2 * ball(1 / delta).log() / ball(epsilon**2)",
         ),
         ("mechanisms/calibration.py", "2 * ball(Fraction(5, 4) / delta).log()", "2 * ball(1 / delta).log()"),
@@ -40,17 +40,17 @@ MUTATIONS = [
         ("guarantees/approximate.py", "ball(-self._loss).exp() * ball(rest)", "ball(self._loss).exp() * ball(rest)"),
         # D5, C10, C26: who is protected
         ("adjacency.py", "if other != first:", "if other is not None and other != first:"),
-        ("adjacency.py", 'known is not None and known.change == "replace"', "known is None"),
+        ("adjacency.py", "known is not None and (known.change == 'replace')", "known is None"),
         (
             "accounting/dominate.py",
-            "return found, common(adjacency_of(thing) for thing in known)",
-            "return found, adjacency_of(known[0])",
+            "common((adjacency_of(thing) for thing in known))",
+            "adjacency_of(known[0])",
         ),
         ("mechanisms/histogram.py", "moves = self.max_bins * (2 if", "moves = self.max_bins * (1 if"),
         ("mechanisms/histogram.py", "moves = self.max_bins * (2 if", "moves = 1 * (2 if"),
         ("mechanisms/histogram.py", "sensitivity_squared=self.moves", "sensitivity_squared=self.moves**2"),
         ("mechanisms/gaussian.py", "failure(delta, n, allow_large_delta)", "failure(delta, None, allow_large_delta)"),
-        ("mechanisms/additive.py", "not exact * int(n) < 1 and", "not exact * int(n) < 2 and"),
+        ("mechanisms/additive.py", "not exact * int(n) < 1", "not exact * int(n) < 2"),
         # D6: sensitivities of a dataset
         (
             "sensitivity/replaced.py",
@@ -119,7 +119,7 @@ MUTATIONS = [
         # C24, C25: workloads and plans
         ("workloads/queries.py", "lengths + lengths[column] - 2 * inner", "lengths + lengths[column] - inner"),
         ("workloads/ranges.py", "holding[cell:] - 2 * both[cell:]", "holding[cell:] - both[cell:]"),
-        ("workloads/marginals.py", "return 2 * sum(size > 1", "return sum(size > 1"),
+        ("workloads/marginals.py", "return 2 * sum((size > 1", "return sum((size > 1"),
         ("estimators/solving.py", "Fraction(far) / known.accuracy)", "Fraction(far) / known.accuracy / 2)"),
         ("estimators/solving.py", "sensitivity_squared=queries, epsilon", "sensitivity_squared=2 * queries, epsilon"),
         # C3, C30: composition

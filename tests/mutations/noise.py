@@ -69,9 +69,10 @@ MUTATIONS = [
     ),
     Mutation(
         "noise/rejection.py",
-        "        return None\n\n    def _accepts(",
-        "        return self._deeper._attempt(source)\n\n    def _accepts(",
+        "return None",
+        "return self._deeper._attempt(source)",
         _STREAMS,
+        within="BlockSampler._attempt",
     ),
     # Vectors
     Mutation(
@@ -153,15 +154,15 @@ MUTATIONS = [
     # Randomness
     Mutation(
         "noise/entropy.py",
-        "os.register_at_fork(after_in_child=_forget)\n",
-        "os.getpid = lambda: 0\n",
+        "os.register_at_fork(after_in_child=_forget)",
+        "os.getpid = lambda: 0",
         ("tests/statistical/test_attacks_noise.py",),
     ),
     Mutation("noise/entropy.py", "self._left -= len(part)", "self._left -= 0", _ENTROPY),
     Mutation("noise/entropy.py", "class _Streams(threading.local):", "class _Streams:", _ENTROPY),
-    Mutation("noise/entropy.py", ">> (8 * size - count)", ">> max(0, 8 * size - count - 1)", _ENTROPY),
+    Mutation("noise/entropy.py", ">> 8 * size - count", ">> max(0, 8 * size - count - 1)", _ENTROPY),
     # The margin of double precision
-    Mutation("noise/blocks.py", "margin: float = 2.0**-40", "margin: float = 0.0", _STREAMS),
+    Mutation("noise/blocks.py", "margin: float = 2.0 ** (-40)", "margin: float = 0.0", _STREAMS),
     Mutation("noise/blocks.py", "top=float(highest / words)", "top=float(highest / words) * (1 - 2.0**-30)", _STREAMS),
     Mutation("noise/rejection.py", " if block.fits_double else None", "", _STREAMS),
 ]

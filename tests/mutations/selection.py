@@ -100,7 +100,7 @@ MUTATIONS = [
     Mutation(_RESPONSE_FILE, "share = odds / (odds + count)", "share = odds / (odds + 1)", _RESPONSE),
     Mutation(_RESPONSE_FILE, ".lower().floor()", ".upper().ceil()", _RESPONSE),
     Mutation(_RESPONSE_FILE, "estimate = (shown / count - false) / keep", "estimate = shown / count / keep", _RESPONSE),
-    Mutation(_RESPONSE_FILE, "(count * keep**2)", "(count * keep)", _RESPONSE),
+    Mutation(_RESPONSE_FILE, "(count * keep ** 2)", "(count * keep)", _RESPONSE),
     Mutation(_RESPONSE_FILE, "is_known = bool((known[places] == part).all())", "is_known = True", _RESPONSE),
     # Sparse vector
     Mutation(_SPARSE_FILE, "return (1 if self.monotone else 2) * self.max_above", "return self.max_above", _SPARSE),

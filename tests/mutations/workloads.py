@@ -15,14 +15,14 @@ MUTATIONS = [
     for file, before, after in [
         ("mechanisms/matrix.py", "longest if self.workload.has_unseen_cells else 0", "0"),
         ("mechanisms/matrix.py", "max(self._strategy.largest_distance(power), longest", "max(longest, longest"),
-        ("mechanisms/laplace_sums.py", "-(squares / peaks**2) * math.log1p", "-(squares / peaks**3) * math.log1p"),
+        ("mechanisms/laplace_sums.py", "-(squares / peaks ** 2) * math.log1p", "-(squares / peaks**3) * math.log1p"),
         ("mechanisms/laplace_sums.py", "-np.log1p(-parts).sum(axis=1)", "-np.log1p(-parts / 2).sum(axis=1)"),
         ("mechanisms/laplace_sums.py", "/ (1 - parts) ** 2)", "/ (1 - parts) ** 4)"),
         ("mechanisms/laplace_sums.py", "logsumexp(tails) <= wanted", "tails.max() <= wanted"),
         ("mechanisms/matrix.py", "far(miss, 0.5)", "far(miss, 2)"),
         ("mechanisms/matrix.py", "+ _SHIFT * lengths", "- _SHIFT * lengths"),
-        ("workloads/strategies/direct.py", "return 2 * self._scale**power", "return self._scale**power"),
-        ("workloads/strategies/tree.py", "return 2 * sum(int(weight**power)", "return sum(int(weight**power)"),
+        ("workloads/strategies/direct.py", "return 2 * self._scale ** power", "return self._scale**power"),
+        ("workloads/strategies/tree.py", "return 2 * sum((int(weight ** power)", "return sum((int(weight ** power)"),
         ("workloads/strategies/tree.py", "for weight in self._weights[:-1]", "for weight in self._weights[:-2]"),
         (
             "workloads/strategies/square_root.py",
