@@ -18,7 +18,7 @@ MUTATIONS = [
         ("mechanisms/laplace_sums.py", "-(squares / peaks ** 2) * math.log1p", "-(squares / peaks**3) * math.log1p"),
         ("mechanisms/laplace_sums.py", "-np.log1p(-parts).sum(axis=1)", "-np.log1p(-parts / 2).sum(axis=1)"),
         ("mechanisms/laplace_sums.py", "/ (1 - parts) ** 2)", "/ (1 - parts) ** 4)"),
-        ("mechanisms/laplace_sums.py", "logsumexp(tails) <= wanted", "tails.max() <= wanted"),
+        ("mechanisms/laplace_sums.py", "scipy.special.logsumexp(tails) <= wanted", "tails.max() <= wanted"),
         ("mechanisms/matrix.py", "far(miss, 0.5)", "far(miss, 2)"),
         ("mechanisms/matrix.py", "+ _SHIFT * lengths", "- _SHIFT * lengths"),
         ("workloads/strategies/direct.py", "return 2 * self._scale ** power", "return self._scale**power"),

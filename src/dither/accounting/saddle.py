@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import erfcx
+import scipy
 
 from dither.accounting.law import span
 from dither.pairs.pair import FloatArray, Pair, Tails
@@ -155,7 +155,7 @@ class _TiltedMoments:
     def log_delta(self) -> FloatArray:
         """The saddle-point estimate of ln δ(K′(λ))."""
         deviation = np.sqrt(self.variance / 2)
-        shape = 0.5 * (erfcx(self.tilts * deviation) - erfcx((1 + self.tilts) * deviation))
+        shape = 0.5 * (scipy.special.erfcx(self.tilts * deviation) - scipy.special.erfcx((1 + self.tilts) * deviation))
         found: FloatArray = self.log_mgf - self.tilts * self.mean + np.log(np.maximum(shape, 1e-300))
         return found
 

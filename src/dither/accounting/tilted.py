@@ -26,14 +26,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.fft import irfft, next_fast_len, rfft
 
 from dither.accounting.law import LossLaw
 from dither.accounting.saddle import Saddle
 from dither.pairs.pair import FloatArray
 
-__all__ = ["FFT_ERROR", "UNIT", "ComposedLaw", "Underflow", "compose_laws", "irfft", "rfft"]
+__all__ = ["FFT_ERROR", "UNIT", "ComposedLaw", "Underflow", "compose_laws"]
 
 UNIT = 2.0**-53
 FFT_ERROR = 16 * UNIT
@@ -122,7 +122,7 @@ def _window(laws: Sequence[tuple[LossLaw, int]], saddle: Saddle, base: float) ->
     near = min(3 * sum(count for _, count in laws) + 3, end - start)
     start = min(start, 0) if start <= near else start
     end = max(end, _last(laws) + 1) if end >= _last(laws) - near else end
-    return start, int(next_fast_len(max(end - start, 16), real=True))
+    return start, int(scipy.fft.next_fast_len(max(end - start, 16), real=True))
 
 
 def _last(laws: Sequence[tuple[LossLaw, int]]) -> int:
@@ -161,7 +161,7 @@ def _convolve(tilted: Sequence[_Tilted], size: int) -> tuple[FloatArray, float]:
     else:
         places, product = _product_at(places, tilted, size, errors)
         whole[places] = product
-    return irfft(whole, size), errors.spread()
+    return scipy.fft.irfft(whole, size), errors.spread()
 
 
 @dataclass(slots=True)
@@ -274,7 +274,7 @@ def _screened(tilted: Sequence[_Tilted], size: int, negligible: float) -> NDArra
     of a band, π/short, times E|x − m| is at most π/16; its rounding and that of the transform stay below 1e-9.
     """
     some = tilted[:: max(len(tilted) // _SCREENS, 1)]
-    short = int(next_fast_len(_OVERSAMPLED * max(len(one.weights) for one in some), real=True))
+    short = int(scipy.fft.next_fast_len(_OVERSAMPLED * max(len(one.weights) for one in some), real=True))
     if short >= size:
         return None
     logs = np.zeros(short // 2 + 1)
@@ -282,7 +282,7 @@ def _screened(tilted: Sequence[_Tilted], size: int, negligible: float) -> NDArra
         steps = np.arange(len(one.weights))
         middle = float(np.sum(one.weights * steps))
         reach = float(np.sum(one.weights * np.abs(steps - middle)))
-        bound = np.abs(rfft(one.weights, short)) + math.pi / short * reach + _SCREEN_ERROR
+        bound = np.abs(scipy.fft.rfft(one.weights, short)) + math.pi / short * reach + _SCREEN_ERROR
         logs += one.count * np.log(np.minimum(bound, 1.0))
     bands = logs >= math.log(negligible)
     # A frequency belongs to the band around the nearest short one.
@@ -297,7 +297,7 @@ def _spectrum(weights: FloatArray, size: int, count: int) -> NDArray[np.complex1
     NumPy adds pairwise, and the angles 2π·(f·i mod size)/size are exact up to 3 roundings.
     """
     if count * len(weights) > _DIRECT * size:
-        whole: NDArray[np.complex128] = rfft(_wrapped(weights, size), size)
+        whole: NDArray[np.complex128] = scipy.fft.rfft(_wrapped(weights, size), size)
         return whole[:count]
     places = np.outer(np.arange(count), np.arange(len(weights))) % size
     angles = places * (2 * math.pi / size)

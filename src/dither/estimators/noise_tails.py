@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+import scipy
 
 from dither.estimators.records import Floats
 
@@ -65,7 +65,7 @@ def _weights(scales: list[float]) -> list[float]:
 
 def _beyond(x: float, scales: list[float], weights: list[float], normal: float) -> float:
     if not scales:
-        return float(2 * ndtr(-x / normal)) if normal > 0 else 0.0
+        return float(2 * scipy.special.ndtr(-x / normal)) if normal > 0 else 0.0
     each = np.array([_one_beyond(x, scale, normal) for scale in scales])
     return float(np.array(weights) @ each)
 
@@ -76,5 +76,5 @@ def _one_beyond(x: float, scale: float, normal: float) -> float:
         return float(np.exp(-x / scale))
     ratio, place = normal / scale, x / normal
     parts: Floats = np.array([ratio**2 / 2 - x / scale, ratio**2 / 2 + x / scale])
-    logs = parts + log_ndtr(np.array([place - ratio, -place - ratio]))
-    return float(2 * ndtr(-place) + np.exp(logs[0]) - np.exp(logs[1]))
+    logs = parts + scipy.special.log_ndtr(np.array([place - ratio, -place - ratio]))
+    return float(2 * scipy.special.ndtr(-place) + np.exp(logs[0]) - np.exp(logs[1]))

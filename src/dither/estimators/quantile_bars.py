@@ -39,8 +39,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from dither.adjacency import Adjacency
 from dither.estimators.base import Base
@@ -160,7 +160,7 @@ class Walk:
         miss = float((1 - self.bars.level) / 2)
         reach = tails(len(inner) + 1, float(q), miss) * self.scale + 0.5
         if self.bars.population:
-            sampling = float(ndtri(miss)) ** 2 * float(q * (1 - q)) * max(total, 1)
+            sampling = float(scipy.special.ndtri(miss)) ** 2 * float(q * (1 - q)) * max(total, 1)
             reach = np.sqrt(reach**2 + sampling) + 1
         passed_low, passed_high = tested < -reach, tested[::-1] > reach[::-1]
         low, high = self.bars.base.bounds

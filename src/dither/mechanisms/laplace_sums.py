@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from dither.exact.search import farthest
 from dither.workloads.strategies.strategy import Floats, Strategy
@@ -52,7 +52,7 @@ class LaplaceSums:
 
         def is_enough(reach: float) -> bool:
             tails = np.minimum((logs - self.tilts * reach).min(axis=0), 0)
-            return bool(logsumexp(tails) <= wanted)
+            return bool(scipy.special.logsumexp(tails) <= wanted)
 
         return farthest(is_enough, high, low, _HALVINGS)
 

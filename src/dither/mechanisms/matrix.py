@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.special import log_ndtr, ndtri
+import scipy
 
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
@@ -287,7 +287,7 @@ class MatrixMechanism(Mechanism):
         """How far each answer is off at most, except with probability `miss`."""
         law = self._noising.law
         if isinstance(law, DiscreteGaussian):
-            far = -float(ndtri(float(miss) / 2 / self._excess / _OUTWARDS))
+            far = -float(scipy.special.ndtri(float(miss) / 2 / self._excess / _OUTWARDS))
             return self._lengths * ((math.sqrt(self._variance) * far + self._rounding) * _OUTWARDS)
         assert isinstance(law, DiscreteLaplace)
         if self._strategy.is_direct:
@@ -318,7 +318,7 @@ class MatrixMechanism(Mechanism):
 def _all_within(lengths: Floats, distance: float) -> float:
     """ln ∏ P[|N| ≤ distance/length]."""
     with np.errstate(divide="ignore"):
-        missed = 2 * np.exp(log_ndtr(-distance / np.maximum(lengths, 1e-300)))
+        missed = 2 * np.exp(scipy.special.log_ndtr(-distance / np.maximum(lengths, 1e-300)))
         return float(np.log1p(-np.minimum(missed, 1)).sum())
 
 

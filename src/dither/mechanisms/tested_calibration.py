@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from dither.errors import ParameterError, PrecisionError
 from dither.exact import Real, ball
@@ -98,7 +98,7 @@ def gaussian_tight(epsilon: Fraction, delta: Fraction) -> Split:
         sigma = _widest(threshold, delta)
         return (threshold + 1 + _USUAL_MISS * sigma) / math.sqrt(_answer(epsilon, delta, threshold, sigma, best))
 
-    threshold = _smallest(cost, max(1, round(-ndtri(float(delta)) / math.sqrt(best))))
+    threshold = _smallest(cost, max(1, round(-scipy.special.ndtri(float(delta)) / math.sqrt(best))))
     variance = _widest_variance(threshold, delta)
     guess = _answer(epsilon, delta, threshold, math.sqrt(variance), best)
     test, back = DiscreteGaussianPair(variance), 2.0**-30
@@ -123,7 +123,7 @@ def _answer(epsilon: Fraction, delta: Fraction, threshold: int, sigma: float, be
 
 def _widest(threshold: int, delta: Fraction) -> float:
     """σ with P[X > T] near δ: about that of a normal law beyond T + ½."""
-    return (threshold + 0.5) / -float(ndtri(float(delta)))
+    return (threshold + 0.5) / -float(scipy.special.ndtri(float(delta)))
 
 
 def _widest_variance(threshold: int, delta: Fraction) -> Fraction:

@@ -23,9 +23,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from flint import ctx
-from scipy.special import beta as whole_beta
-from scipy.special import betainc
 
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, check, once, precision
@@ -252,9 +251,11 @@ class HeavyTailedPair(PowerDecay, Mirrored):
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             power, inverse = (i / core) ** alpha, (core / i) ** alpha
             outside, inside = inverse / (1 + inverse), power / (1 + power)  # NaN only where the other one is taken
-        share = np.where(beta * power > 1, betainc(far, near, outside), 1 - betainc(near, far, inside))
+        share = np.where(
+            beta * power > 1, scipy.special.betainc(far, near, outside), 1 - scipy.special.betainc(near, far, inside)
+        )
         slope = -alpha * beta / i / (1 + inverse) * np.exp(-beta * np.log1p(power))
-        found: FloatArray = core / alpha * whole_beta(far, near) * share + slope / 24
+        found: FloatArray = core / alpha * scipy.special.beta(far, near) * share + slope / 24
         return found
 
     # ----------------------------------------------------------------- contract

@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from flint import ctx
-from scipy.special import erfcx
 
 from dither.errors import ParameterError, PrecisionError
 from dither.exact import Ball, ball, check, once
@@ -157,7 +157,7 @@ class DiscreteGaussianPair(Pair):
         else:
             sigma = math.sqrt(self.variance)
             z = (mirrored + 0.5) / sigma
-            inner = 0.5 * erfcx(z / math.sqrt(2)) - z / (24 * sigma**2 * math.sqrt(2 * math.pi))
+            inner = 0.5 * scipy.special.erfcx(z / math.sqrt(2)) - z / (24 * sigma**2 * math.sqrt(2 * math.pi))
             logs = np.log(inner) - z * z / 2
         return np.where(n < 0, np.log1p(-np.exp(logs)), logs)
 

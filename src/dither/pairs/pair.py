@@ -23,8 +23,8 @@ from fractions import Fraction
 from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import erfcx, ndtri
 
 from dither.exact import Ball, ball, check, lower, once, precision, rational, upper
 from dither.exact.inverse import root_bracket
@@ -234,13 +234,13 @@ class GaussianPair(Pair):
         if not (0 < goal < 1 and _SMALL < mu < 1 / _SMALL):
             return None
         log_goal = math.log(2 * goal)
-        epsilon = mu * (mu / 2 - float(ndtri(goal)))
+        epsilon = mu * (mu / 2 - float(scipy.special.ndtri(goal)))
         for _ in range(_NEWTON_STEPS):
             a = (epsilon / mu - mu / 2) / _ROOT_TWO
             if not a > _LEAST_ERFCX:
                 return None
-            slope = float(erfcx(a + mu / _ROOT_TWO))
-            value = float(erfcx(a)) - slope
+            slope = float(scipy.special.erfcx(a + mu / _ROOT_TWO))
+            value = float(scipy.special.erfcx(a)) - slope
             if not value > 0 < slope:
                 return None
             stride = (math.log(value) - a * a - log_goal) * value / slope
@@ -262,7 +262,7 @@ class GaussianPair(Pair):
         p = _upper_tail(above_p, density)
         # e^ℓ φ(z_Q) = φ(z_P): the scaled tail of Q needs no second exponential where z_Q ≥ 0.
         first = int(np.searchsorted(above_q, 0.0))
-        scaled_q = 0.5 * density * erfcx(np.abs(above_q) / math.sqrt(2))
+        scaled_q = 0.5 * density * scipy.special.erfcx(np.abs(above_q) / math.sqrt(2))
         scaled_q[:first] = np.exp(losses[:first]) - scaled_q[:first]
         squares = above_p * above_p + np.abs(losses) + 1
         return Tails(p, scaled_q, ERFCX_ERROR + POSITION_ERROR * squares)
@@ -273,7 +273,7 @@ class GaussianPair(Pair):
 
 def _upper_tail(z: FloatArray, density: FloatArray) -> FloatArray:
     """P[N(0, 1) > z] from e^{−z²/2}."""
-    tail: FloatArray = 0.5 * density * erfcx(np.abs(z) / math.sqrt(2))
+    tail: FloatArray = 0.5 * density * scipy.special.erfcx(np.abs(z) / math.sqrt(2))
     return np.where(z < 0, 1 - tail, tail)
 
 

@@ -20,7 +20,6 @@ from dither.tables.expression import LONGEST_TEXT
 __all__ = ["entered_keys"]
 
 _OF_KIND: Final = {"whole": pa.int64(), "text": pa.large_string(), "truth": pa.bool_(), "date": pa.date32()}
-_FIRST_DAY, _LAST_DAY = (pa.scalar(end, pa.date32()) for end in (date.min, date.max))
 
 
 def entered_keys(name: str, values: Any, kinds: Mapping[str, str]) -> Any:
@@ -73,7 +72,8 @@ def _days(name: str, values: Any) -> Any:
         days = values.cast(pa.date32())
     except pa.ArrowInvalid:
         raise ParameterError(f"the keys {name!r} must be days, not times. Cast them to dates.") from None
-    inside = pc.and_(pc.greater_equal(days, _FIRST_DAY), pc.less_equal(days, _LAST_DAY))
+    first, last = (pa.scalar(end, pa.date32()) for end in (date.min, date.max))
+    inside = pc.and_(pc.greater_equal(days, first), pc.less_equal(days, last))
     if not pc.all(inside, skip_nulls=True).as_py():
         raise ParameterError(f"the keys {name!r} hold a day outside of the years 1 to 9999: in the data it is missing.")
     return days

@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from dither.exact import once
 
@@ -90,7 +90,7 @@ class Queries(ABC):
 class Matrix(Queries):
     """Any whole numbers, of which most may be 0. No two columns are equal."""
 
-    def __init__(self, rows: sparse.csr_array) -> None:
+    def __init__(self, rows: scipy.sparse.csr_array) -> None:
         self.rows = rows
         self.cells = int(rows.shape[1])
 
@@ -156,7 +156,7 @@ class Matrix(Queries):
         return found
 
     @once
-    def _columns(self) -> sparse.csc_array:
+    def _columns(self) -> scipy.sparse.csc_array:
         return self.rows.tocsc()
 
     @once
@@ -164,7 +164,7 @@ class Matrix(Queries):
         """Whether all entries are 0 or 1, so that |a − b| is its own square."""
         return bool((self.rows.data == 1).all())
 
-    def _powers(self, power: int) -> sparse.csr_array:
+    def _powers(self, power: int) -> scipy.sparse.csr_array:
         return abs(self.rows) if power == 1 else self.rows.multiply(self.rows)
 
     def _column_sums(self, power: int) -> Array:

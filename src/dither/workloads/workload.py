@@ -10,8 +10,8 @@ from math import lcm, prod
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from dither.adjacency import ADD_REMOVE, Adjacency, checked, name
 from dither.errors import NotANumberError, ParameterError
@@ -204,7 +204,7 @@ class Workload:
         rows = [_truths(predicate, values) for predicate in predicates]
         if not rows or not values:
             raise ParameterError("a workload needs a domain of one value or more, and one predicate or more.")
-        return cls._of_matrix(sparse.csr_array(np.array(rows, dtype=np.int64)), 1)
+        return cls._of_matrix(scipy.sparse.csr_array(np.array(rows, dtype=np.int64)), 1)
 
     @classmethod
     def matrix(cls, rows: Any) -> Workload:
@@ -220,15 +220,17 @@ class Workload:
         Workload
             One query for each row.
         """
-        if sparse.issparse(rows):
-            found = sparse.csr_array(rows)
+        if scipy.sparse.issparse(rows):
+            found = scipy.sparse.csr_array(rows)
             scaled, denominator = _exact_entries(found.data)
-            return cls._of_matrix(sparse.csr_array((scaled, found.indices, found.indptr), found.shape), denominator)
+            return cls._of_matrix(
+                scipy.sparse.csr_array((scaled, found.indices, found.indptr), found.shape), denominator
+            )
         array = np.asarray(rows) if isinstance(rows, np.ndarray) else np.array(rows, dtype=object)
         if array.ndim != 2 or not array.size:
             raise ParameterError("a matrix must have two dimensions: a row for each query, a column for each cell.")
         scaled, denominator = _exact_entries(array.ravel())
-        return cls._of_matrix(sparse.csr_array(scaled.reshape(array.shape)), denominator)
+        return cls._of_matrix(scipy.sparse.csr_array(scaled.reshape(array.shape)), denominator)
 
     @classmethod
     def stack(cls, *workloads: Workload) -> Workload:
@@ -264,10 +266,10 @@ class Workload:
         if any(each.queries.largest_entry * (denominator // each.denominator) > _LARGEST_ENTRY for each in workloads):
             raise _too_large()
         written = [each._entries() * (denominator // each.denominator) for each in workloads]
-        return cls._of_matrix(sparse.csr_array(sparse.vstack(written)), denominator)
+        return cls._of_matrix(scipy.sparse.csr_array(scipy.sparse.vstack(written)), denominator)
 
     @classmethod
-    def _of_matrix(cls, rows: sparse.csr_array, denominator: int) -> Workload:
+    def _of_matrix(cls, rows: scipy.sparse.csr_array, denominator: int) -> Workload:
         """Equal columns become one class."""
         columns = rows.tocsc()
         columns.sum_duplicates()
@@ -287,7 +289,7 @@ class Workload:
             raise ParameterError(
                 "every entry of the workload is 0: it asks nothing. Give queries that count something."
             )
-        return cls._of(columns.shape[1], Matrix(sparse.csr_array(columns[:, firsts])), classes, denominator)
+        return cls._of(columns.shape[1], Matrix(scipy.sparse.csr_array(columns[:, firsts])), classes, denominator)
 
     @classmethod
     def _of(cls, cells: int, queries: Queries, classes: Indices, denominator: int = 1) -> Workload:
@@ -404,7 +406,7 @@ class Workload:
         summed = np.bincount(self.classes[is_seen], counts[is_seen], minlength=self.queries.cells)
         return summed.astype(np.int64)
 
-    def _entries(self) -> sparse.csr_array:
+    def _entries(self) -> scipy.sparse.csr_array:
         """The matrix over all cells, in whole numbers; for stacking different kinds."""
         if float(self.queries.row_squares().sum()) > _MOST_ENTRIES:
             raise ParameterError("the workloads to stack are of different kinds, and too large to write out together.")
@@ -415,14 +417,18 @@ class Workload:
             lengths = kind.high - kind.low
             starts = np.concatenate([[0], np.cumsum(lengths)])
             places = np.arange(starts[-1]) - np.repeat(starts[:-1] - kind.low, lengths)
-            rows = sparse.csr_array((np.ones(starts[-1], dtype=np.int64), places, starts), (kind.count, kind.cells))
+            rows = scipy.sparse.csr_array(
+                (np.ones(starts[-1], dtype=np.int64), places, starts), (kind.count, kind.cells)
+            )
         else:
-            rows = sparse.csr_array(kind.answers(np.eye(kind.cells, dtype=np.int64)))
+            rows = scipy.sparse.csr_array(kind.answers(np.eye(kind.cells, dtype=np.int64)))
         if self.classes is None:
             return rows
         cells = np.flatnonzero(self.classes >= 0)
         ones = np.ones(len(cells), dtype=np.int64)
-        return sparse.csr_array(rows @ sparse.csr_array((ones, (self.classes[cells], cells)), (kind.cells, self.cells)))
+        return scipy.sparse.csr_array(
+            rows @ scipy.sparse.csr_array((ones, (self.classes[cells], cells)), (kind.cells, self.cells))
+        )
 
 
 def is_replaced(adjacency: Adjacency) -> bool:
@@ -469,7 +475,7 @@ def _exact_entries(values: Array) -> tuple[Array, int]:
     return scaled.astype(np.int64), denominator
 
 
-def _check_size(columns: sparse.csc_array) -> None:
+def _check_size(columns: scipy.sparse.csc_array) -> None:
     """Entries that were given twice add up, and squares of a column add up to less than 2^60: nothing wraps."""
     largest = int(np.abs(columns.data).max(initial=0))
     if largest > _LARGEST_ENTRY or largest**2 * columns.shape[0] >= _LARGEST_SQUARE:

@@ -8,8 +8,8 @@ best factorisation (Fichtenberger, Henzinger and Upadhyay 2023; Henzinger, Upadh
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from flint import fmpz_poly
-from scipy.fft import irfft, next_fast_len, rfft
 
 from dither.exact import once
 from dither.workloads.strategies.strategy import FINE, Floats, Integers, Strategy
@@ -82,6 +82,6 @@ def _inverse(series: Floats) -> Floats:
 def _product(left: Floats, right: Floats) -> Floats:
     """The coefficients of a product of polynomials. (scipy.signal has it too, and takes seconds to load.)"""
     length = len(left) + len(right) - 1
-    padded = next_fast_len(length, real=True)
-    product: Floats = irfft(rfft(left, padded) * rfft(right, padded), padded)[:length]
+    padded = scipy.fft.next_fast_len(length, real=True)
+    product: Floats = scipy.fft.irfft(scipy.fft.rfft(left, padded) * scipy.fft.rfft(right, padded), padded)[:length]
     return product
