@@ -17,7 +17,9 @@ from scipy.optimize import brentq
 
 import dither as dp
 from dither.adjacency import REPLACE_ONE
-from dither.estimators.ranks import Base, _scored, quantile_sensitivity, quantile_target
+from dither.estimators.base import bounded
+from dither.estimators.places import Rows, quantile_aim, scored
+from dither.estimators.ranks import quantile_sensitivity
 from dither.estimators.unbounded import _SCALES, _Steps, _tested
 from dither.plots import competing
 from dither.plots.style import save
@@ -64,9 +66,10 @@ def tested(data: np.ndarray, epsilon: Fraction) -> float:
 def on_the_interval(data: np.ndarray, epsilon: Fraction) -> float:
     """The exponential mechanism: the mass of each piece by its score, and half of it around the median."""
     mechanism = dp.Exponential(sensitivity=quantile_sensitivity(HALF, REPLACE_ONE), epsilon=epsilon)
-    target = quantile_target(HALF, len(data))
-    edges, scores, density = _scored(data, Base.around_zero(BOUNDS), target, 1 << 40)
-    mass = np.diff(edges) * np.exp2(density) * np.exp(scores / float(mechanism.scale))
+    base = bounded((float(BOUNDS[0]), float(BOUNDS[1])))
+    rows, target = Rows.of_values(np.sort(data), base), quantile_aim(HALF, len(data))
+    starts, scores = scored(rows, base, (base.first, base.end), target, mechanism)
+    mass, edges = base.measure.weights(starts) * np.exp(scores / float(mechanism.scale)), base.axis.values(starts)
     reached = np.concatenate([[0.0], np.cumsum(mass) / mass.sum()])
     middle = Median(BOUNDS).value(data)
 

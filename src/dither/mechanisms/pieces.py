@@ -18,7 +18,6 @@ from dither.noise.race import Numbers, Scores, numbers
 __all__ = ["Pieces"]
 
 _LARGEST_EDGE = 1e300
-_LARGEST_LOG2_DENSITY = 200
 _INT64_ROOM = 2.0**61
 
 
@@ -33,15 +32,11 @@ class Pieces:
     grid: Grid
     starts: Integers
     scores: Scores
-    """The score of each piece, weighted by its number of points and the density there; −inf if it has none."""
+    """The score of each piece, weighted by its number of points; −inf if it has none."""
 
     @classmethod
-    def of(cls, edges: Numbers, scores: Numbers, log2_density: NDArray[np.int64] | None = None) -> Pieces:
-        """Lay the pieces on the grid. Edges must not decrease, and be one more than the scores.
-
-        A point of piece i has the base weight 2^`log2_density`[i], 1 unless given. Powers of two, because their product
-        with a number of points is an exact float: a weight that was rounded would depend on where data cut the piece.
-        """
+    def of(cls, edges: Numbers, scores: Numbers) -> Pieces:
+        """Lay the pieces on the grid. Edges must not decrease, and be one more than the scores."""
         known, values = _checked_edges(edges), Scores.of(scores).values
         if len(known) != len(values) + 1:
             raise ParameterError("there must be one edge more than scores. Give both ends of every piece.")
@@ -50,23 +45,12 @@ class Pieces:
         starts[-1] += int(starts[-1] * grid.step == Fraction(known[-1]))  # the right end itself
         sizes = np.diff(starts)
         raced = np.where(sizes > 0, values, -math.inf)
-        weights = np.maximum(sizes, 1)
-        if log2_density is not None:
-            weights = np.ldexp(weights.astype(np.float64), _checked_density(log2_density, len(values)))
-        return cls(grid, starts, Scores.of(raced, weights))
+        return cls(grid, starts, Scores.of(raced, np.maximum(sizes, 1)))
 
     def point_in(self, piece: int) -> float:
         """A uniform point of the piece."""
         first, end = int(self.starts[piece]), int(self.starts[piece + 1])
         return self.grid.to_float(first + UniformBelow(end - first).sample())
-
-
-def _checked_density(log2_density: NDArray[np.int64], pieces: int) -> NDArray[np.int64]:
-    if log2_density.shape != (pieces,) or log2_density.dtype.kind != "i":
-        raise ParameterError("log2_density must be one integer for each piece.")
-    if not (np.abs(log2_density) <= _LARGEST_LOG2_DENSITY).all():
-        raise ParameterError(f"log2_density must lie between ±{_LARGEST_LOG2_DENSITY}.")
-    return log2_density
 
 
 def _checked_edges(edges: Numbers) -> NDArray[Any]:

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
 from dither.events import Event, Repeated, Selection
@@ -302,9 +299,7 @@ class Exponential(_Selecting):
         """
         return self._select(Scores.of(value, weights), candidates)
 
-    def release_interval(
-        self, edges: Numbers, scores: Numbers, *, log2_density: NDArray[np.int64] | None = None
-    ) -> Release:
+    def release_interval(self, edges: Numbers, scores: Numbers) -> Release:
         """Draw a point of an interval, with density ∝ e^{q/b}, where the score q is constant on each piece.
 
         Piece i reaches from edges[i] to edges[i + 1]. The first and the last edge must be public; those between may be
@@ -316,9 +311,6 @@ class Exponential(_Selecting):
             The ends of the pieces, in increasing order.
         scores : sequence or array of numbers
             The exact score of each piece: one fewer than the edges.
-        log2_density : array of int, optional
-            A point of piece i has the base weight 2^log2_density[i], 1 by default. How it depends on the place of the
-            point must be public.
 
         Returns
         -------
@@ -326,9 +318,9 @@ class Exponential(_Selecting):
             `.value` is a point of a public dyadic grid of at least 2^40 steps. Each point of the grid has the score of
             its piece: the exponential mechanism on a finite set, exactly.
         """
-        pieces = Pieces.of(edges, scores, log2_density)
+        pieces = Pieces.of(edges, scores)
         race = Race("gumbel", self.scale)
-        given = (edges, scores, log2_density)
+        given = (edges, scores)
         point = answered(lambda: pieces.point_in(race.winner(pieces.scores)), "point", given, mechanism=self)
         return self._released(point, self._event(None))
 

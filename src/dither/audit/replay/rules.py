@@ -127,8 +127,6 @@ def _point(first: Call, second: Call) -> list[Event]:
         raise _refuse("the ends of the interval depend on data", first, second)
     places = np.unique(np.concatenate([left[0], right[0]]))
     at = [np.minimum(np.searchsorted(side[0], places, side="right") - 1, len(side[1]) - 1) for side in (left, right)]
-    if (left[2][at[0]] != right[2][at[1]]).any():
-        raise _refuse("the base measure depends on data", first, second)
     pairs = set(zip(left[1][at[0]].tolist(), right[1][at[1]].tolist(), strict=True))
     return _scores([Fraction(a) - Fraction(b) for a, b in pairs], first, second)
 
@@ -144,10 +142,9 @@ def _place(first: Call, second: Call) -> list[Event]:
     return _scores([Fraction(a) - Fraction(b) for a, b in pairs], first, second)
 
 
-def _pieces(call: Call) -> tuple[Any, Any, Any]:
-    edges, scores, density = call.values
-    known = numbers("scores", scores)
-    return numbers("edges", edges), known, np.zeros(len(known), np.int64) if density is None else np.asarray(density)
+def _pieces(call: Call) -> tuple[Any, Any]:
+    edges, scores = call.values
+    return numbers("edges", edges), numbers("scores", scores)
 
 
 def _scores(moved: Sequence[Fraction], first: Call, second: Call) -> list[Event]:
