@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from dither.engine.group_statistics import Need, Whole
+from dither.engine.group_statistics import Measured, Need
 from dither.engine.groups import Groups
-from dither.tables import BoundedTable
+from dither.tables import BoundedTable, Measure
 
 __all__ = ["exact_batches", "exact_numbers", "needs_of", "numbers_of"]
 
@@ -25,10 +25,12 @@ def needs_of(aggregates: Mapping[str, Any]) -> dict[str, Need]:
 
 def exact_batches(bounded: BoundedTable, needs: Mapping[str, Need]) -> Batches:
     """What the engine answers to each need, before any noise; measures by one question, as in a release."""
-    wholes = {name: need.measure for name, need in _wholes(needs).items()}
+    wholes: dict[str, Measure] = {}
+    for name, need in _measured(needs).items():
+        wholes |= need.measures(name)
     pooled = list(bounded.totals(wholes, _SALT)._open()) if wholes else []
     return {
-        key: pooled if isinstance(need, Whole) else list(need.ask(bounded, _SALT)._open())
+        key: pooled if isinstance(need, Measured) else list(need.ask(bounded, _SALT)._open())
         for key, need in needs.items()
     }
 
@@ -36,11 +38,15 @@ def exact_batches(bounded: BoundedTable, needs: Mapping[str, Need]) -> Batches:
 def numbers_of(batches: Batches, needs: Mapping[str, Need], groups: pa.Table) -> dict[str, Any]:
     """What each need is in each of the groups."""
     known = Groups(groups)
-    names = dict(zip((key for key, need in needs.items() if isinstance(need, Whole)), _wholes(needs), strict=True))
-    return {
-        key: known.vector(batches[key], names[key]) if key in names else need.collect(batches[key], known)
-        for key, need in needs.items()
-    }
+    names = dict(zip((key for key, need in needs.items() if isinstance(need, Measured)), _measured(needs), strict=True))
+    found: dict[str, Any] = {}
+    for key, need in needs.items():
+        if isinstance(need, Measured):
+            answers = {name: known.vector(batches[key], name) for name in need.measures(names[key])}
+            found[key] = need.exact(answers, names[key])
+        else:
+            found[key] = need.collect(batches[key], known)
+    return found
 
 
 def exact_numbers(bounded: BoundedTable, needs: Mapping[str, Need], groups: pa.Table) -> dict[str, Any]:
@@ -48,6 +54,6 @@ def exact_numbers(bounded: BoundedTable, needs: Mapping[str, Need], groups: pa.T
     return numbers_of(exact_batches(bounded, needs), needs, groups)
 
 
-def _wholes(needs: Mapping[str, Need]) -> dict[str, Whole]:
-    """The measures under names of columns."""
-    return {f"m{at}": need for at, need in enumerate(needs.values()) if isinstance(need, Whole)}
+def _measured(needs: Mapping[str, Need]) -> dict[str, Measured]:
+    """Those that one question answers, under names of columns."""
+    return {f"m{at}": need for at, need in enumerate(needs.values()) if isinstance(need, Measured)}

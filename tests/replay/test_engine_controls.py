@@ -78,7 +78,7 @@ def nobody_counts(patch: Patch) -> None:
 
 def no_threshold(patch: Patch) -> None:
     def shown(self: noisy_groups.Drawing, batch: pa.RecordBatch) -> pa.Table:
-        noisy = {self.plan.columns[key]: self._noised(key, batch) for key in self._wholes}
+        noisy = {self.plan.columns[key]: self._noised(key, batch) for key in self._measured}
         return noisy_groups._table(pa.Table.from_batches([batch]).select(list(self.keys)), noisy)
 
     patch.setattr(noisy_groups.Drawing, "_shown", shown)

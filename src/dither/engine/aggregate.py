@@ -9,6 +9,7 @@ command line and descriptions in TOML take their names and parameters from it.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from dither.engine.group_statistics import Need
 from dither.errors import ParameterError
+from dither.estimators.noise_tails import NoiseLaw
 from dither.exact import Number
 from dither.tables import Expression, Lattice
 
@@ -46,10 +48,12 @@ def aggregate_function(function: _Function) -> _Function:
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
-    """One noisy need: its value per group, and the bound that |noise| keeps with the probability asked for."""
+    """One noisy need: its value per group, and the bound that |noise| keeps but for a probability of `miss`."""
 
     value: Any
     reach: int = 0
+    law: NoiseLaw | None = None
+    miss: float = 0.0
 
     @property
     def low(self) -> Floats:
@@ -87,7 +91,7 @@ class Aggregate(ABC):
     def answer(self, parts: Mapping[str, Noisy]) -> Answer:
         """The value and its interval, from the noisy parts alone: post-processing, at no cost."""
 
-    def supposed(self, rows: int) -> Mapping[str, float]:
+    def supposed(self, rows: int) -> Mapping[str, Any]:
         """Exact values of the needs in a group of so many rows, spread evenly over the bounds: for predictions."""
         return dict.fromkeys(self.needs, float(rows))
 
@@ -108,6 +112,11 @@ class Aggregate(ABC):
     def sampling_error(self, parts: Mapping[str, Noisy], miss: float) -> Floats:
         """How far the value of the rows is from that of the population, except with probability `miss`."""
         raise ParameterError("population=True is about means. Ask for other columns in another release.")
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """What no value can be below or above."""
+        return -math.inf, math.inf
 
     @property
     def depends_on_size(self) -> bool:

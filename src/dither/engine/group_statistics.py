@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -31,17 +31,31 @@ import pyarrow.compute as pc
 from dither.adjacency import Adjacency
 from dither.engine.groups import ROOM, Groups, Wholes, counted
 from dither.errors import ParameterError
+from dither.estimators.noise_tails import NoiseLaw
 from dither.events import Event, GaussianNoise, LaplaceNoise
 from dither.mechanisms import Exponential, Gaussian, Laplace
 from dither.mechanisms.additive import Noising
-from dither.tables import BoundedTable, ExactAggregate, Expression, Measure, filtered
+from dither.tables import (
+    BoundedTable,
+    Centred,
+    ExactAggregate,
+    Expression,
+    Lattice,
+    Measure,
+    Squares,
+    Values,
+    filtered,
+)
 from dither.unit import Neighbour
 
 __all__ = [
     "Added",
+    "BothEnds",
     "Distinct",
+    "Measured",
     "Need",
     "Noise",
+    "SquaresOfEnds",
     "Tally",
     "Whole",
     "one_selection",
@@ -78,6 +92,11 @@ class Noise(ABC):
     def reach(self, miss: Fraction) -> int:
         """The smallest bound on |noise| that one number passes with probability `miss` at most; 0 if none is added."""
         return 0
+
+    @property
+    def law(self) -> NoiseLaw | None:
+        """The law of what is added to each number; None if nothing is."""
+        return None
 
     def sized(self, unit: Fraction) -> tuple[str, float] | None:
         """Its law with what measures its size, and the size in this unit; None where nothing is added."""
@@ -183,6 +202,10 @@ class Added(Noise):
         return int(self.noising.reach(miss))
 
     @property
+    def law(self) -> NoiseLaw:
+        return NoiseLaw(self._scale, is_normal=not self._is_laplace)
+
+    @property
     def _is_laplace(self) -> bool:
         return isinstance(self.event, LaplaceNoise)
 
@@ -214,11 +237,38 @@ class Added(Noise):
         return f"{self._kind} {self._scale:,.4g}"
 
 
+class Measured(Need):
+    """Whole numbers of each group that follow from measures of the bounded table; one question answers all of them."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def measures(self, column: str) -> Mapping[str, Measure]:
+        """What is asked, by the column in which it is answered."""
+
+    @abstractmethod
+    def exact(self, answers: Mapping[str, Wholes], column: str) -> Wholes:
+        """The numbers that get noise, from these columns: one for each group, or a row of several."""
+
+    def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
+        return table.totals(self.measures("dither total"), salt)
+
+    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> Wholes:
+        names, kept = self.measures("dither total"), list(batches)
+        return self.exact({name: groups.vector(kept, name) for name in names}, "dither total")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Whole(Need):
+class Whole(Measured):
     """A measure of the bounded table."""
 
     measure: Measure
+
+    def measures(self, column: str) -> Mapping[str, Measure]:
+        return {column: self.measure}
+
+    def exact(self, answers: Mapping[str, Wholes], column: str) -> Wholes:
+        return answers[column]
 
     @property
     def unit(self) -> Fraction:
@@ -241,11 +291,98 @@ class Whole(Need):
         square = (most * groups) ** 2 if neighbour.replaces else groups * most**2
         return Added.gaussian(square, groups, rho, neighbour.adjacency)
 
-    def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
-        return table.totals({"dither total": self.measure}, salt)
 
-    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> Wholes:
-        return groups.vector(batches, "dither total")
+@dataclass(frozen=True, slots=True, eq=False)
+class BothEnds(Measured):
+    """U = Σq and V = Σ(K − q): how far the values are from either end of their lattice, K steps wide.
+
+    A person moves U by 0 to K·rows and V by the rest of what K times their number of values is: K·rows in ℓ₁ for both
+    together, which is the sensitivity of one sum, and their number needs no noise of its own. In ℓ₂ it is no more.
+    """
+
+    of: Expression
+    lattice: Lattice
+
+    @property
+    def unit(self) -> Fraction:
+        return self.lattice.step
+
+    @property
+    def word(self) -> str:
+        return "distances from both ends"
+
+    @property
+    def step(self) -> int:
+        return self.lattice.width
+
+    def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Added:
+        most = self.lattice.width * neighbour.rows
+        return Added.laplace(neighbour.groups * most, epsilon, neighbour.adjacency, 2)
+
+    def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Added:
+        return _gaussian(self.lattice.width * neighbour.rows, 2, neighbour, rho)
+
+    def measures(self, column: str) -> Mapping[str, Measure]:
+        return {f"{column} count": Values(self.of), f"{column} sum": Centred(self.of, self.lattice)}
+
+    def exact(self, answers: Mapping[str, Wholes], column: str) -> Wholes:
+        all_steps, way = self.lattice.width * answers[f"{column} count"], answers[f"{column} sum"]
+        return np.stack([(all_steps + way) // 2, (all_steps - way) // 2], axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SquaresOfEnds(Measured):
+    """A = Σq², B = Σ2q(K − q) and C = Σ(K − q)², four times each: they add to 4K² for each value.
+
+    They follow from n, S = Σy and Y = Σy² of y = 2q − K: 4A = Y + 2KS + K²n, 4B = 2(K²n − Y), 4C = Y − 2KS + K²n. None
+    is negative, so that a person moves them by 4K²·rows together. Where a person has too many rows, S and Y are those
+    of their average, rounded down: S is off by less than 4 and Y by less than 2, so that 4A or 4C may be below 0 by
+    less than 8K + 2, and the sum of magnitudes is above by less than twice that for each of the two.
+    """
+
+    of: Expression
+    lattice: Lattice
+
+    @property
+    def unit(self) -> Fraction:
+        return self.lattice.step**2 / 4
+
+    @property
+    def word(self) -> str:
+        return "squares of distances from both ends"
+
+    @property
+    def step(self) -> int:
+        return 4 * self.lattice.width**2
+
+    def _most(self, neighbour: Neighbour) -> int:
+        return self.step * neighbour.rows + 4 * (8 * self.lattice.width + 2)
+
+    def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Added:
+        return Added.laplace(neighbour.groups * self._most(neighbour), epsilon, neighbour.adjacency, 3)
+
+    def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Added:
+        return _gaussian(self._most(neighbour), 3, neighbour, rho)
+
+    def measures(self, column: str) -> Mapping[str, Measure]:
+        return {
+            f"{column} count": Values(self.of),
+            f"{column} sum": Centred(self.of, self.lattice),
+            f"{column} squares": Squares(self.of, self.lattice),
+        }
+
+    def exact(self, answers: Mapping[str, Wholes], column: str) -> Wholes:
+        width = self.lattice.width
+        count, way, centred = (answers[f"{column} {which}"] for which in ("count", "sum", "squares"))
+        squares = (centred + width**2 * count) // 2
+        ends, mixed = squares + width**2 * count, 2 * width * way
+        return np.stack([ends + mixed, 2 * (width**2 * count - squares), ends - mixed], axis=1)
+
+
+def _gaussian(most: int, width: int, neighbour: Neighbour, rho: Fraction) -> Added:
+    """Noise for `width` numbers of each group that a person moves by `most` in ℓ₁ together, and so in ℓ₂."""
+    square = (most * neighbour.groups) ** 2 if neighbour.replaces else neighbour.groups * most**2
+    return Added.gaussian(square, width * neighbour.groups, rho, neighbour.adjacency, width)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

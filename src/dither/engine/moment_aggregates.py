@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +28,14 @@ from dither.engine.aggregate import (
     with_lattice,
 )
 from dither.engine.binning import expression
-from dither.engine.group_statistics import Need, Whole
-from dither.tables import SQUARE_BITS, Centred, Expression, Lattice, Measure, People, RowCount, Squares, Sum, Values
+from dither.engine.group_statistics import BothEnds, Need, SquaresOfEnds, Whole
+from dither.estimators.fieller import ThreeSums, mean_between
+from dither.tables import SQUARE_BITS, Expression, Lattice, People, RowCount, Sum
 
 __all__ = ["count", "count_people", "mean", "std", "sum", "variance"]
+
+_DISCRETE = 3.0
+"""Steps by which whole numbers as noise, each for one of three sums, are beside the law that has no steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +85,12 @@ class Mean(OfColumn):
 
     @property
     def needs(self) -> Mapping[str, Need]:
-        return _moments(self.of, self.lattice, squares=False)
+        return {f"both ends of {self.of} on {self.lattice}": BothEnds(self.of, self.lattice)}
 
-    def supposed(self, rows: int) -> Mapping[str, float]:
-        number, total = self.needs
-        return {number: float(rows), total: 0.0}
+    def supposed(self, rows: int) -> Mapping[str, Any]:
+        """Of values spread evenly, the mean is in the middle."""
+        (key,) = self.needs
+        return {key: [rows * self.lattice.width / 2] * 2}
 
     @property
     def depends_on_size(self) -> bool:
@@ -95,24 +101,37 @@ class Mean(OfColumn):
         return Lattice.within(self.bounds, from_zero=False)
 
     def answer(self, parts: Mapping[str, Noisy]) -> Answer:
-        """low + step·(K + S/N)/2 from S = Σ (2q − K) and N; the interval is that of all plausible S and N."""
-        number, total = parts.values()
-        value, low, high = (_placed(self.lattice, way) for way in _ratio(total, number, self.lattice.width))
-        return Answer(value, low, high)
+        """low + width·U/(U + V), inside the bounds; the interval is that of `estimators.fieller`."""
+        (noisy,) = parts.values()
+        above, below = noisy.value.astype(np.float64).T
+        assert noisy.law is not None
+        place = np.clip(above / np.maximum(above + below, self.lattice.width), 0.0, 1.0)
+        low, high = mean_between(above, below, noisy.law, noisy.miss, _DISCRETE)
+        return Answer(self._placed(place), self._placed(low), self._placed(high))
+
+    def _placed(self, place: Floats) -> Floats:
+        """A place between the ends, 0 to 1, as a value of the column."""
+        return (self.lattice.low + place * self.lattice.width) * float(self.lattice.step)
 
     @property
     def is_about_population(self) -> bool:
         return True
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return float(self.lattice.low * self.lattice.step), float(self.lattice.high * self.lattice.step)
 
     def sampling_error(self, parts: Mapping[str, Noisy], miss: float) -> Floats:
         """(high − low)·√(ln(2/miss)/2n) for the smallest plausible n (Hoeffding 1963, Theorem 2).
 
         And half a step, by which a value is rounded to its lattice.
         """
-        number, _ = parts.values()
+        (noisy,) = parts.values()
+        assert noisy.law is not None
+        total = noisy.value.astype(np.float64).sum(axis=1) - float(noisy.law.reach([1.0, 1.0], miss)) - 2
         width = float(self.lattice.width * self.lattice.step)
-        spread = width * np.sqrt(math.log(2 / miss) / (2 * np.maximum(number.low, 1.0)))
-        return spread * (1 + 1e-12) + float(self.lattice.step) / 2
+        spread = width * np.sqrt(math.log(2 / miss) / (2 * np.maximum(total / self.lattice.width, 1.0)))
+        return np.asarray(spread * (1 + 1e-12) + float(self.lattice.step) / 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,12 +142,12 @@ class Variance(OfColumn):
 
     @property
     def needs(self) -> Mapping[str, Need]:
-        return _moments(self.of, self.lattice, squares=True)
+        return {f"squares of both ends of {self.of} on {self.lattice}": SquaresOfEnds(self.of, self.lattice)}
 
-    def supposed(self, rows: int) -> Mapping[str, float]:
-        """Of values spread evenly the mean square of the way from the middle is K²/3."""
-        number, total, squares = self.needs
-        return {number: float(rows), total: 0.0, squares: -rows * self.lattice.width**2 / 3}
+    def supposed(self, rows: int) -> Mapping[str, Any]:
+        """Of values spread evenly, w² and (1 − w)² have the mean 1/3, and 2w(1 − w) too."""
+        (key,) = self.needs
+        return {key: [4 * rows * self.lattice.width**2 / 3] * 3}
 
     @property
     def depends_on_size(self) -> bool:
@@ -139,46 +158,19 @@ class Variance(OfColumn):
         return Lattice.within(self.bounds, SQUARE_BITS, from_zero=False)
 
     def answer(self, parts: Mapping[str, Noisy]) -> Answer:
-        """E[w²] − E[w]² of w = 2q − K, the way from the middle in half steps; never below 0."""
-        number, total, squares = parts.values()
-        width = self.lattice.width
-        means, seconds = _ratio(total, number, width), _ratio(squares, number, width**2)
-        second = [(each + width**2) / 2 for each in seconds]
-        least = np.where((means[1] <= 0) & (means[2] >= 0), 0.0, np.minimum(means[1] ** 2, means[2] ** 2))
-        most = np.maximum(means[1] ** 2, means[2] ** 2)
-        unit = float(self.lattice.step / 2) ** 2
-        ways = (second[0] - means[0] ** 2, second[1] - most, second[2] - least)
-        value, low, high = (unit * np.clip(way, 0.0, width**2) for way in ways)
-        return Answer(*map(np.sqrt, (value, low, high))) if self.root else Answer(value, low, high)
+        """That of the places w = q/K times the square of the width; the interval is that of `estimators.fieller`."""
+        (noisy,) = parts.values()
+        assert noisy.law is not None
+        first, second, third = noisy.value.astype(np.float64).T
+        sums = ThreeSums((first, second, third), 4 * self.lattice.width**2, noisy.law, _DISCRETE)
+        low, high = sums.variance_between(noisy.miss, population=False)
+        unit = float(self.lattice.width * self.lattice.step) ** 2
+        answer = [unit * way for way in (sums.variance, low, high)]
+        return Answer(*map(np.sqrt, answer)) if self.root else Answer(*answer)
 
     @property
     def verb(self) -> str:
         return "std" if self.root else "variance"
-
-
-def _moments(of: Expression, lattice: Lattice, *, squares: bool) -> dict[str, Need]:
-    measures: dict[str, Measure] = {
-        f"values of {of}": Values(of),
-        f"centred {of} on {lattice}": Centred(of, lattice),
-    }
-    if squares:
-        measures[f"squares of {of} on {lattice}"] = Squares(of, lattice)
-    return {key: Whole(measure) for key, measure in measures.items()}
-
-
-def _ratio(total: Noisy, number: Noisy, width: int) -> list[Floats]:
-    """S/N and its plausible ends, between −width and width; N is at least 1 wherever a mean has a meaning."""
-    least, most = np.maximum(number.low, 1.0), np.maximum(number.high, 1.0)
-    value = total.value / np.maximum(number.value, 1.0)
-    low = np.where(total.low < 0, total.low / least, total.low / most)
-    high = np.where(total.high > 0, total.high / least, total.high / most)
-    return [np.clip(way, -width, width) for way in (value, low, high)]
-
-
-def _placed(lattice: Lattice, way: Floats) -> Floats:
-    """A distance from the middle in half steps, as a value of the column."""
-    step = float(lattice.step)
-    return (lattice.low + (way + lattice.width) / 2) * step
 
 
 @aggregate_function
@@ -301,8 +293,8 @@ def mean(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
 
     Notes
     -----
-    A noisy sum of distances from the middle of the bounds, divided by a noisy count. In one query the count is shared
-    with other aggregates of the same column, at no further cost.
+    The sums of the distances from both ends of the bounds, each with the noise of one; together they tell how many
+    values there are, and no part of the budget is for that. The interval inverts the exact law of their noise.
 
     Examples
     --------

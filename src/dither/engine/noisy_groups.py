@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from dither.engine.aggregate import PEOPLE
-from dither.engine.group_statistics import Need, Whole
-from dither.engine.groups import Groups, counted, with_plain_texts
+from dither.engine.group_statistics import Measured, Need
+from dither.engine.groups import Groups, Wholes, counted, with_plain_texts
 from dither.engine.plan import Plan
 from dither.errors import ParameterError
 from dither.noise.tape import answered, at_once
-from dither.tables import BoundedTable, ExactAggregate
+from dither.tables import BoundedTable, ExactAggregate, Measure
 
 __all__ = ["Drawing", "questions"]
 
@@ -29,9 +29,11 @@ def questions(needs: Mapping[str, Need], table: BoundedTable, fresh_salt: Callab
 
     The needs come by the column that their numbers are to stand in.
     """
-    measures = {column: need.measure for column, need in needs.items() if isinstance(need, Whole)}
+    measures: dict[str, Measure] = {}
+    for column, need in needs.items():
+        measures |= need.measures(column) if isinstance(need, Measured) else {}
     pooled = [table.totals(measures, fresh_salt())] if measures else []
-    return pooled + [need.ask(table, fresh_salt()) for need in needs.values() if not isinstance(need, Whole)]
+    return pooled + [need.ask(table, fresh_salt()) for need in needs.values() if not isinstance(need, Measured)]
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,14 @@ class Drawing:
     """The groups, where they are public."""
 
     @property
-    def _wholes(self) -> list[str]:
+    def _measured(self) -> dict[str, Measured]:
         """The parts that one question answers together."""
-        return [key for key, part in self.plan.parts.items() if isinstance(part.need, Whole)]
+        parts = self.plan.parts.items()
+        return {key: part.need for key, part in parts if isinstance(part.need, Measured)}
 
     @property
     def _others(self) -> list[str]:
-        return [key for key in self.plan.parts if key not in self._wholes]
+        return [key for key in self.plan.parts if key not in self._measured]
 
     def questions(self, table: BoundedTable, fresh_salt: Callable[[], int]) -> list[ExactAggregate]:
         """What is asked of the engine."""
@@ -86,7 +89,7 @@ class Drawing:
             groups = Groups(table.select(list(self.keys)))
         else:
             groups = Groups(self.public if self.public is not None else pa.table({}))
-            columns = self._known(groups, rest.pop(0)) if self._wholes else {}
+            columns = self._known(groups, rest.pop(0)) if self._measured else {}
             table = _table(groups.keys, columns)
         for key, batches in zip(self._others, rest, strict=True):
             part = self.plan.parts[key]
@@ -95,14 +98,14 @@ class Drawing:
 
     def _found(self, batches: Iterable[pa.RecordBatch]) -> pa.Table:
         """Groups with enough people. Every group of a batch gets noise before any is left out."""
-        found = at_once(batches)
+        found = [self._exact_batch(batch) for batch in at_once(batches)]
         shown = answered(
             lambda: [self._shown(batch) for batch in found],
             "groups",
             found,
             keys=tuple(self.keys),
             people=self.plan.columns[PEOPLE],
-            noises={self.plan.columns[key]: self.plan.parts[key].noise for key in self._wholes},
+            noises={self.plan.columns[key]: self.plan.parts[key].noise for key in self._measured},
             histogram=self.plan.discovery,
         )
         # In the order of the keys: that of the engine may depend on groups that are not shown.
@@ -110,21 +113,40 @@ class Drawing:
 
     def _shown(self, batch: pa.RecordBatch) -> pa.Table:
         assert self.plan.discovery is not None
-        noisy = {self.plan.columns[key]: self._noised(key, batch) for key in self._wholes}
+        noisy = {self.plan.columns[key]: self._noised(key, batch) for key in self._measured}
         table = _table(pa.Table.from_batches([batch]).select(list(self.keys)), noisy)
         return table.filter(np.asarray(noisy[self.plan.columns[PEOPLE]]) >= self.plan.discovery.threshold)
 
+    def _exact_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The keys, and for each part the numbers that get noise."""
+        columns = {name: batch.column(name) for name in self.keys}
+        for key, need in self._measured.items():
+            column = self.plan.columns[key]
+            exact = need.exact({name: counted(batch.column(name)) for name in need.measures(column)}, column)
+            columns[column] = pa.array(exact) if exact.ndim == 1 else _listed(exact)
+        return pa.RecordBatch.from_pydict(columns)
+
     def _noised(self, key: str, batch: pa.RecordBatch) -> pa.Array:
-        return self.plan.parts[key].noise.draw(counted(batch.column(self.plan.columns[key])))
+        column = batch.column(self.plan.columns[key])
+        is_listed = pa.types.is_fixed_size_list(column.type)
+        exact = column.flatten().to_numpy().reshape(len(column), -1) if is_listed else counted(column)
+        return self.plan.parts[key].noise.draw(exact)
 
     def _known(self, groups: Groups, batches: Iterable[pa.RecordBatch]) -> dict[str, pa.Array]:
         """Public groups: those that the engine does not know are 0."""
-        columns = self.plan.columns
-        exact = {key: np.zeros(len(groups), dtype=np.int64) for key in self._wholes}
+        columns, found = self.plan.columns, {}
+        names = [name for key, need in self._measured.items() for name in need.measures(columns[key])]
+        answers = {name: np.zeros(len(groups), dtype=np.int64) for name in names}
         for places, batch in groups.found(batches):
-            for key, values in exact.items():
-                values[places] = counted(batch.column(columns[key]))
-        return {columns[key]: self.plan.parts[key].noise.draw(values) for key, values in exact.items()}
+            for name, values in answers.items():
+                values[places] = counted(batch.column(name))
+        for key, need in self._measured.items():
+            found[columns[key]] = self.plan.parts[key].noise.draw(need.exact(answers, columns[key]))
+        return found
+
+
+def _listed(rows: Wholes) -> pa.Array:
+    return pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
 
 
 def _table(keys: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:

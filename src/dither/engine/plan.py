@@ -137,12 +137,16 @@ class Plan:
         """
         miss = (1 - level) / (2 if self.population else 1)
         each = miss / len(aggregate.needs)
-        noisy = {key: Noisy(values[key], self.parts[key].noise.reach(each)) for key in aggregate.needs}
+        noises = {key: self.parts[key].noise for key in aggregate.needs}
+        noisy = {
+            key: Noisy(values[key], noise.reach(each), noise.law, float(each)) for key, noise in noises.items()
+        }  # fmt: skip
         answer = aggregate.answer(noisy)
         if not self.population:
             return answer
         error = aggregate.sampling_error(noisy, float(miss))
-        return Answer(answer.value, answer.low - error, answer.high + error)
+        least, most = aggregate.limits
+        return Answer(answer.value, np.maximum(answer.low - error, least), np.minimum(answer.high + error, most))
 
     def error(self, name: str, rows: int | None = None) -> float | None:
         """Compute half the width of the interval of a column.

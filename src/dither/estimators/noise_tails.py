@@ -14,67 +14,102 @@ is at most e^{−(k−1)/a}/2. Who uses this for discrete noise adds 1 for each 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
 
 from dither.estimators.records import Floats
 
-__all__ = ["beyond", "reach"]
+__all__ = ["NoiseLaw", "beyond", "reach"]
 
 _APART = 1.01
+_LEAST = 1e-3
+"""A scale below this part of the largest is raised to it."""
 _HALVINGS = 80
 _OUTWARDS = 1 + 1e-9
+_TINY = 1e-300
 
 
-def reach(scales: Sequence[float], miss: float, normal: float = 0.0) -> float:
-    """x with P[|Σ aᵢLᵢ + normal·Z| > x] ≤ `miss`, up to rounding outwards; the scales may be of either sign."""
-    known = _set_apart(scales)
-    low, high = 0.0, (sum(known) + normal) * (2 - 2 * float(np.log(miss)))
+@dataclass(frozen=True)
+class NoiseLaw:
+    """Independent noise on each of some sums: Laplace of this scale, or normal with this standard deviation."""
+
+    scale: float
+    is_normal: bool = False
+
+    def beyond(self, x: Any, weights: Sequence[Any], sampling: Any = 0.0) -> Floats:
+        """P[|Σ wᵢ·noiseᵢ + sampling·Z| > x], rounded outwards; arrays go entry by entry."""
+        scales, normal = self._parted(weights, sampling)
+        return beyond(x, scales, normal)
+
+    def reach(self, weights: Sequence[Any], miss: float, sampling: Any = 0.0) -> Floats:
+        """x with P[|Σ wᵢ·noiseᵢ + sampling·Z| > x] ≤ `miss`."""
+        scales, normal = self._parted(weights, sampling)
+        return reach(scales, miss, normal)
+
+    def _parted(self, weights: Sequence[Any], sampling: Any) -> tuple[list[Any], Any]:
+        """The scales of Laplace noise, and the standard deviation of all that is normal."""
+        known = [self.scale * np.abs(weight) for weight in weights]
+        if not self.is_normal:
+            return known, sampling
+        return [], np.sqrt(sum(scale**2 for scale in known) + np.square(sampling))
+
+
+def beyond(x: Any, scales: Sequence[Any], normal: Any = 0.0) -> Floats:
+    """P[|Σ aᵢLᵢ + normal·Z| > x], rounded outwards; the scales may be of either sign, and arrays."""
+    known = _set_apart(scales, normal)
+    return np.minimum(_beyond(np.maximum(x, 0.0), known, _weights(known), normal) * _OUTWARDS, 1.0)
+
+
+def reach(scales: Sequence[Any], miss: float, normal: Any = 0.0) -> Floats:
+    """x with P[|Σ aᵢLᵢ + normal·Z| > x] ≤ `miss`, rounded outwards."""
+    known = _set_apart(scales, normal)
     weights = _weights(known)
+    high = np.asarray((sum(known) + normal) * (2 - 2 * np.log(miss)), dtype=np.float64)
+    low = np.zeros_like(high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _beyond(middle, known, weights, normal) > miss else (low, middle)
-    return high * _OUTWARDS
+        is_beyond = _beyond(middle, known, weights, normal) > miss
+        low, high = np.where(is_beyond, middle, low), np.where(is_beyond, high, middle)
+    return np.asarray(high * _OUTWARDS)
 
 
-def beyond(x: float, scales: Sequence[float], normal: float = 0.0) -> float:
-    """P[|Σ aᵢLᵢ + normal·Z| > x], rounded outwards."""
-    known = _set_apart(scales)
-    return min(_beyond(max(x, 0.0), known, _weights(known), normal) * _OUTWARDS, 1.0)
-
-
-def _set_apart(scales: Sequence[float]) -> list[float]:
-    """Positive, each a hundredth above the one before or more; scales that do not matter are left out."""
-    sizes = sorted(abs(scale) for scale in scales)
-    known: list[float] = []
+def _set_apart(scales: Sequence[Any], normal: Any) -> list[Floats]:
+    """Positive, each a hundredth above the one before or more."""
+    if not len(scales):
+        return []
+    sizes = np.sort(np.stack(np.broadcast_arrays(*[np.abs(scale) for scale in scales])).astype(np.float64), axis=0)
+    least = np.maximum(np.maximum(sizes[-1], normal) * _LEAST, _TINY)
+    known: list[Floats] = []
     for size in sizes:
-        least = max(known[-1] * _APART if known else 0.0, sizes[-1] * 1e-3)
-        if size > 0:
-            known.append(max(size, least))
+        known.append(np.maximum(size, least))
+        least = known[-1] * _APART
     return known
 
 
-def _weights(scales: list[float]) -> list[float]:
-    squares = [scale**2 for scale in scales]
-    return [
-        float(np.prod([own / (own - other) for at, other in enumerate(squares) if at != which]))
-        for which, own in enumerate(squares)
-    ]
+def _weights(scales: list[Floats]) -> list[Floats]:
+    found = []
+    for at, own in enumerate(scales):
+        # The squares of tiny scales would underflow: only their ratios count.
+        ratios = [np.square(other / own) for which, other in enumerate(scales) if which != at]
+        found.append(np.asarray(np.prod([1 / (1 - ratio) for ratio in ratios], axis=0)))
+    return found
 
 
-def _beyond(x: float, scales: list[float], weights: list[float], normal: float) -> float:
+def _beyond(x: Any, scales: list[Floats], weights: list[Floats], normal: Any) -> Floats:
     if not scales:
-        return float(2 * scipy.special.ndtr(-x / normal)) if normal > 0 else 0.0
-    each = np.array([_one_beyond(x, scale, normal) for scale in scales])
-    return float(np.array(weights) @ each)
+        return np.asarray(2 * scipy.special.ndtr(-np.asarray(x) / np.maximum(normal, _TINY)))
+    if not np.any(np.asarray(normal) > 0):
+        return np.asarray(sum(weight * np.exp(-x / scale) for scale, weight in zip(scales, weights, strict=True)))
+    wide = np.maximum(normal, scales[-1] * _LEAST)
+    return np.asarray(sum(weight * _mixed(x, scale, wide) for scale, weight in zip(scales, weights, strict=True)))
 
 
-def _one_beyond(x: float, scale: float, normal: float) -> float:
+def _mixed(x: Any, scale: Floats, normal: Floats) -> Floats:
     """P[|aL + σZ| > x]; every exponential is taken together with the tail that it multiplies."""
-    if not normal > 0:
-        return float(np.exp(-x / scale))
     ratio, place = normal / scale, x / normal
-    parts: Floats = np.array([ratio**2 / 2 - x / scale, ratio**2 / 2 + x / scale])
-    logs = parts + scipy.special.log_ndtr(np.array([place - ratio, -place - ratio]))
-    return float(2 * scipy.special.ndtr(-place) + np.exp(logs[0]) - np.exp(logs[1]))
+    falling = ratio**2 / 2 - x / scale + scipy.special.log_ndtr(place - ratio)
+    rising = ratio**2 / 2 + x / scale + scipy.special.log_ndtr(-place - ratio)
+    return np.asarray(2 * scipy.special.ndtr(-place) + np.exp(falling) - np.exp(rising))

@@ -91,10 +91,6 @@ class NoisyPlaces:
         """How many records there seem to be."""
         return (self.above + self.below) / STEPS
 
-    def scales(self, place: float) -> list[float]:
-        """Of the noise of U(1 − t) − V·t, which would be 0 at the mean t without it."""
-        return [self.scale] if self.is_shared else [self.scale * (1 - place), self.scale * place]
-
 
 @dataclass(frozen=True)
 class NoisySquares:
@@ -120,16 +116,6 @@ class NoisySquares:
         """The variance of w: no more than the mean allows."""
         mean = self.mean
         return min(max(Fraction(self.parts[0], self.total) - mean**2, Fraction(0)), mean * (1 - mean))
-
-    @property
-    def places(self) -> NoisyPlaces:
-        """U = A + B/2 and V = C + B/2; the noise is that of `scales_of_mean`."""
-        upper, lower = self.parts[0] + self.parts[1] // 2, self.parts[2] + self.parts[1] - self.parts[1] // 2
-        return NoisyPlaces(self.released, upper, lower, self.scale, is_shared=False)
-
-    def scales_of_mean(self, place: float) -> list[float]:
-        """Of the noise of U(1 − t) − V·t = A(1 − t) + B(½ − t) − C·t."""
-        return [self.scale * abs(weight) for weight in (1 - place, 0.5 - place, place)]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from dither.audit.project.mentioned import Inquiry
 from dither.audit.project.tables import Side
 from dither.audit.replay.calls import Difference
 from dither.engine import Dataset, Plan, Query, Question, TableRelease
-from dither.engine.group_statistics import Need, Whole
+from dither.engine.group_statistics import Measured, Need
 from dither.engine.groups import Groups
 from dither.engine.most_common import Best, FoundValues
 from dither.engine.noisy_groups import Drawing
@@ -220,12 +220,12 @@ class Stage:
         """By the columns of the answer that are made of it."""
         need = self.plan.parts[part].need
         columns = "/".join(name for name, aggregate in self.plan.aggregates.items() if part in aggregate.needs) or part
-        return f"{columns} ({need.measure.word})" if isinstance(need, Whole) else columns
+        return f"{columns} ({need.word})" if isinstance(need, Measured) else columns
 
 
 def _unit(need: Need) -> float:
     """What 1 stands for: sums are kept in steps of a lattice, which are powers of two."""
-    return float(need.measure.unit) if isinstance(need, Whole) else 1.0
+    return float(need.unit or 1) if isinstance(need, Measured) else 1.0
 
 
 def _said(group: Mapping[str, Any]) -> str:

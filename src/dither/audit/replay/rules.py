@@ -269,26 +269,33 @@ def _groups(first: Call, second: Call) -> list[Event]:
     left, right = (_rows(call) for call in pair)
     people, names = terms["people"], list(terms["noises"])
     place = names.index(people)
-    nothing = [0] * len(names)
-    moves = [[a - b for a, b in zip(left.get(key, nothing), right.get(key, nothing), strict=True)]
+    nothing = [[0] * max(noise.width, 1) for noise in terms["noises"].values()]
+    moves = [[[a - b for a, b in zip(one, other, strict=True)]
+              for one, other in zip(left.get(key, nothing), right.get(key, nothing), strict=True)]
              for key in left.keys() | right.keys()]  # fmt: skip
-    changed(terms["histogram"], [move[place] for move in moves], pair)
+    changed(terms["histogram"], [move[place][0] for move in moves], pair)
     events: list[Event] = []
     for at, name in enumerate(names):
         noise = terms["noises"][name]
         found = added(
-            {"event": noise.event, "law": noise.noising.law, "grid": None}, [move[at] for move in moves], pair
-        )
+            {"event": noise.event, "law": noise.noising.law, "grid": None},
+            [number for move in moves for number in move[at]], pair,
+        )  # fmt: skip
         if name == people:
             found = [terms["histogram"].event] if found else []
         events += found
     return events
 
 
-def _rows(call: Call) -> dict[str, list[int]]:
+def _rows(call: Call) -> dict[str, list[list[int]]]:
+    """Of each group its numbers, by the noise that they get; several may share one."""
     keys, names = call.terms["keys"], list(call.terms["noises"])
     rows = [row for batch in call.values for row in batch.to_pylist()]
-    return {repr([row[key] for key in keys]): [int(row[name]) for name in names] for row in rows}
+    return {repr([row[key] for key in keys]): [_listed(row[name]) for name in names] for row in rows}
+
+
+def _listed(number: Any) -> list[int]:
+    return [int(each) for each in number] if isinstance(number, list) else [int(number)]
 
 
 RULES: dict[str, Callable[[Call, Call], list[Event]]] = {
