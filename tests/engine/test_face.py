@@ -254,10 +254,10 @@ def test_a_plan_predicts_the_width_of_the_intervals(visits: pa.Table, opened: Op
 def test_the_price_is_split_by_weights_and_shared_parts_are_paid_once(visits: pa.Table, opened: Open) -> None:
     question = opened(visits).agg(m=dp.mean("spend", BOUNDS), v=dp.variance("spend", BOUNDS), n=dp.count())
     shares = [part.share for part in question.plan(epsilon=1).parts.values()]
-    # Values, centred at the finer lattice, centred and squares at the coarser one, rows.
-    assert shares == [Fraction(1, 5)] * 5
+    # Both ends at the finer lattice, squares at the coarser one, rows.
+    assert shares == [Fraction(1, 3)] * 3
     weighted = question.plan(epsilon=1, weights={"n": 3}).parts
-    assert weighted["rows"].share == Fraction(3, 7)
+    assert weighted["rows"].share == Fraction(3, 5)
     assert sum(part.share for part in weighted.values()) == 1
 
 

@@ -119,16 +119,16 @@ def test_each_level_of_several_quantiles_is_paid(number: int) -> None:
 
 
 def test_noise_is_said_in_the_unit_of_the_column() -> None:
-    """A person has 2 rows in 3 groups: 6 rows, in a sum up to 200 each, from the middle 100, its square centred 5000.
+    """A person has 2 rows in 3 groups: 6 rows, in a sum up to 200 each, from both ends 200 too, their squares 200².
 
-    Here are 7 needs, so that each costs ε = 1.
+    Here are 5 needs, so that each costs ε = 1. Squares of averages are rounded: that adds 1 in 800 at most.
     """
-    plan = plan_of(["n", "s", "m", "v", "h"], dp.Person("u", 3, 2), Price.of("7", None, None))
+    plan = plan_of(["n", "s", "m", "v", "h"], dp.Person("u", 3, 2), Price.of("5", None, None))
     assert {name: noise for name, noise, _, _ in plan.lines()} == {
         "n": "Laplace, scale 6",
         "s": "Laplace, scale 1,200",
-        "m": "Laplace, scale 6 (count), 600 (sum)",
-        "v": "Laplace, scale 6 (count), 600 (sum), 30,000 (squares)",
+        "m": "Laplace, scale 1,200",
+        "v": "Laplace, scale 240,300",
         "h": "Laplace, scale 6",
     }
     gaussian = plan_of(["s"], dp.Person("u", 3, 2), Price.of(None, None, "0.5"))

@@ -114,7 +114,7 @@ class Aggregate(ABC):
         raise ParameterError("population=True is about means. Ask for other columns in another release.")
 
     @property
-    def limits(self) -> tuple[float, float]:
+    def possible(self) -> tuple[float, float]:
         """What no value can be below or above."""
         return -math.inf, math.inf
 

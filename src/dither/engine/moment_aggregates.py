@@ -118,7 +118,7 @@ class Mean(OfColumn):
         return True
 
     @property
-    def limits(self) -> tuple[float, float]:
+    def possible(self) -> tuple[float, float]:
         return float(self.lattice.low * self.lattice.step), float(self.lattice.high * self.lattice.step)
 
     def sampling_error(self, parts: Mapping[str, Noisy], miss: float) -> Floats:

@@ -145,7 +145,7 @@ class Plan:
         if not self.population:
             return answer
         error = aggregate.sampling_error(noisy, float(miss))
-        least, most = aggregate.limits
+        least, most = aggregate.possible
         return Answer(answer.value, np.maximum(answer.low - error, least), np.minimum(answer.high + error, most))
 
     def error(self, name: str, rows: int | None = None) -> float | None:
