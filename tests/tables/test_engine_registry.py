@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import ibis
@@ -13,37 +14,13 @@ from dither.errors import ParameterError
 from dither.tables.engines.duckdb import DuckDB
 from dither.tables.engines.registry import GROUP, engine_class, engine_names
 
-_TOY = '''
-from ibis.backends.duckdb import Backend
-from sqlglot.dialects.duckdb import DuckDB as Dialect
-
-from dither.tables.engines.duckdb import DuckDB
-
-type("Toy", (Dialect,), {})  # sqlglot knows dialects by the names of their classes
-
-
-class ToyBackend(Backend):
-    name = "toy"
-
-
-class Toy(DuckDB):
-    """DuckDB under another name, as Ibis would have another backend."""
-
-    name = "Toy"
-
-    @classmethod
-    def at(cls, url):
-        backend = ToyBackend()
-        backend.do_connect(url.removeprefix("toy://"))
-        return cls(backend)
-'''
 _ROWS = pa.table({"city": ["Paris"] * 60 + ["Lyon"] * 40, "user": [str(n) for n in range(100)]})
 
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package with an engine, installed as any other: a module, and the metadata that names it."""
-    (tmp_path / "toy_engine.py").write_text(_TOY)
+    shutil.copy(Path(__file__).with_name("toy_engine.py"), tmp_path)
     described = tmp_path / "toy_engine-1.0.dist-info"
     described.mkdir()
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-engine\nVersion: 1.0\n")

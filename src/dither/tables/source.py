@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from dither.errors import EngineError, ParameterError
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import SEPARATED, DuckDB
-from dither.tables.engines.registry import BUILT_IN, engine_class, engine_names
+from dither.tables.engines.registry import BUILT_IN, GROUP, engine_class, engine_names
 from dither.tables.engines.sealed_entry import none_left, refused_column
 from dither.tables.expression_compiler import different, missing_column, shown
 
@@ -279,7 +279,10 @@ def _other_database(kind: str, url: str, table: str, identity: str | None) -> So
     """A table of an engine from another package; nothing is known of what names it for good, so the caller says it."""
     found = None if kind in BUILT_IN else engine_class(kind)
     if found is None:
-        raise ParameterError(f"databases are PostgreSQL, got a URL of the kind {kind!r}.")
+        raise ParameterError(
+            f"databases are PostgreSQL, and those of engines in other packages; got a URL of the kind {kind!r}. "
+            f"Install a package with an entry point of that name in the group {GROUP!r}."
+        )
     named = _named(identity)
 
     def connected() -> Source:
