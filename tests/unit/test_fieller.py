@@ -1,0 +1,80 @@
+"""Intervals from noisy sums hold what they say, for one group or many; with a wrong scale they do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import bdtr, bdtrc
+
+from dither.estimators.fieller import ThreeSums, mean_between
+from dither.estimators.noise_tails import NoiseLaw
+
+GROUPS, MISS = 4000, 0.1
+DRAWN = np.random.default_rng(5)
+PLACES = {
+    "few": DRAWN.random(8),
+    "at one end": np.zeros(60),
+    "in the middle": np.full(300, 0.5),
+    "skewed": DRAWN.random(200) ** 6,
+    "two": (np.arange(150) % 5 == 0) * 1.0,
+}
+MOST, FEWEST = 560, 240
+"""Of 4000 at most 10 % miss: more than 560, or fewer than 240 if it is exact, with probability below 1e-12."""
+
+
+def noise(law: NoiseLaw, parts: int) -> np.ndarray:
+    shape = parts, GROUPS
+    return DRAWN.normal(0, law.scale, shape) if law.is_normal else DRAWN.laplace(0, law.scale, shape)
+
+
+@pytest.mark.parametrize("is_normal", [False, True], ids=["laplace", "normal"])
+@pytest.mark.parametrize("name", PLACES)
+def test_means_are_missed_as_often_as_they_may(name: str, is_normal: bool) -> None:
+    places, law = PLACES[name], NoiseLaw(2.0, is_normal)
+    above, below = np.array([[places.sum()], [(1 - places).sum()]]) + noise(law, 2)
+
+    def missed(scale: float) -> int:
+        low, high = mean_between(above, below, NoiseLaw(scale, is_normal), MISS, 0.0)
+        assert (low <= high).all()
+        assert 0 <= low.min() <= high.max() <= 1
+        return int(((low > places.mean() + 1e-9) | (places.mean() - 1e-9 > high)).sum())
+
+    assert missed(2.0) <= MOST
+    assert missed(1.0) > MOST  # with half of the noise taken into account, a third is missed
+    if name not in ("few", "at one end"):  # beyond an end nothing can be missed
+        assert missed(2.0) >= FEWEST
+
+
+@pytest.mark.parametrize("is_normal", [False, True], ids=["laplace", "normal"])
+@pytest.mark.parametrize("name", PLACES)
+def test_variances_are_missed_no_more_often_than_they_may(name: str, is_normal: bool) -> None:
+    places, law = PLACES[name], NoiseLaw(1.0, is_normal)
+    exact = [(places**2).sum(), (2 * places * (1 - places)).sum(), ((1 - places) ** 2).sum()]
+    first, second, third = np.array(exact)[:, None] + noise(law, 3)
+
+    def missed(scale: float) -> int:
+        sums = ThreeSums((first, second, third), 1.0, NoiseLaw(scale, is_normal), 0.0)
+        low, high = sums.variance_between(MISS, population=False)
+        return int(((low > places.var() + 1e-9) | (places.var() - 1e-9 > high)).sum())
+
+    assert missed(1.0) <= MOST
+    if name in ("skewed", "two"):
+        assert missed(0.3) > MOST
+
+
+def test_many_groups_are_each_as_if_alone() -> None:
+    above, below = DRAWN.normal(50, 20, 30), DRAWN.normal(80, 20, 30)
+    low, high = mean_between(above, below, NoiseLaw(3.0), 0.05, 0.0)
+    for at in range(30):
+        one = mean_between(above[at], below[at], NoiseLaw(3.0), 0.05, 0.0)
+        assert (one[0][0], one[1][0]) == pytest.approx((low[at], high[at]), abs=1e-6)
+
+
+def test_a_level_beyond_all_floats_has_everything_as_its_interval() -> None:
+    low, high = mean_between([5.0], [5.0], NoiseLaw(1.0), 1e-310, 0.0)
+    assert (low[0], high[0]) == (0.0, 1.0)
+
+
+def test_the_limits_have_their_false_alarm_rate() -> None:
+    assert bdtrc(MOST, GROUPS, MISS) < 1e-12
+    assert bdtr(FEWEST - 1, GROUPS, MISS) < 1e-12
