@@ -32,7 +32,7 @@ def _repeatable(node: ast.AST) -> Iterator[int]:
     if isinstance(node, ast.AnnAssign) and node.value is None:
         yield node.lineno
     if isinstance(node, ast.FunctionDef):
-        yield from range(min(part.lineno for part in (node, *node.decorator_list)), node.body[0].lineno)
+        yield from range(min([node.lineno, *(part.lineno for part in node.decorator_list)]), node.body[0].lineno)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
         yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
