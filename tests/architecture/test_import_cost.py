@@ -3,6 +3,9 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 HEAVY = {"fastapi", "flint", "ibis", "matplotlib", "numpy", "scipy", "sqlalchemy", "typer", "uvicorn"}
 
@@ -22,3 +25,54 @@ def test_nothing_heavy_is_loaded() -> None:
 
 def test_a_heavy_module_would_be_seen() -> None:
     assert "numpy" in loaded_by("import dither; dither.PureDP") & HEAVY
+
+
+NOT_FOR_A_PLAN = {
+    "dither.audit",
+    "dither.plots",
+    "matplotlib",
+    "pandas",
+    "pyarrow.dataset",
+    "scipy.fft",
+    "scipy.linalg",
+    "scipy.optimize",
+    "scipy.sparse",
+    "scipy.special",
+    "sqlalchemy",
+}
+"""What takes longer to load than a plan takes to make. pyarrow loads pandas when it converts an object of Python."""
+
+
+def loaded_by_a_plan(folder: Path, *flags: str, first: str = "pass") -> set[str]:
+    """The modules that are loaded when `dither plan` of a small file ends, after a `first` statement."""
+    (folder / "visits.csv").write_text("city,cost\nParis,3\nLyon,4\n")
+    program = (
+        f"{first}; import atexit, json, sys;"
+        "atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr));"
+        "from dither.cli import main; main()"
+    )
+    command = [sys.executable, "-c", program, "plan", "visits.csv", "--rows", "add-remove", "--epsilon", "0.5", *flags]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert "Nothing was spent." in done.stdout
+    return set(json.loads(done.stderr))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--agg", "visits=count"),
+        ("--group-by", "city", "--keys", "Paris,Lyon", "--agg", "visits=count"),
+        ("--group-by", "city", "--keys", "Paris,Lyon", "--agg", "cost=sum(cost, 0, 20)"),
+        ("--agg", "visits=count", "--delta", "1e-6", "--noise", "gaussian"),
+    ],
+    ids=["count", "groups", "sums", "gaussian"],
+)
+def test_a_plan_loads_what_it_needs(flags: tuple[str, ...], tmp_path: Path) -> None:
+    modules = loaded_by_a_plan(tmp_path, *flags)
+    assert "duckdb" in modules
+    assert modules & NOT_FOR_A_PLAN == set()
+
+
+def test_what_a_plan_should_not_load_would_be_seen(tmp_path: Path) -> None:
+    modules = loaded_by_a_plan(tmp_path, "--agg", "visits=count", first="import pyarrow; pyarrow.array([1])")
+    assert modules & NOT_FOR_A_PLAN == {"pandas"}

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.errors import CertificateError, LedgerError, OverBudget
+from dither.engine.dataset import for_plans
+from dither.errors import CertificateError, LedgerError, OverBudget, ParameterError
 from dither.events import LaplaceNoise
 from dither.ledger import Ledger
 from dither.mechanisms.certificate import digest
@@ -122,3 +123,24 @@ def test_a_durable_ledger_says_nothing_of_it(tmp_path: Path) -> None:
 def test_a_dataset_without_a_budget_finds_none_in_it() -> None:
     with pytest.raises(LedgerError, match=r"there is no ledger at :memory:"):
         dp.Dataset(pa.table({"x": [1]}), unit=dp.Rows(), ledger=":memory:", identity="numbers")
+
+
+def test_what_is_opened_for_plans_has_no_ledger_and_releases_nothing() -> None:
+    numbers = pa.table({"x": [1, 2, 3]})
+    with for_plans(numbers, unit=dp.Rows(), failures_allowed=None, table=None, identity="numbers") as data:
+        question = data.agg(n=dp.count())
+        assert question.plan(epsilon=1).cost == dp.PureDP(1, adjacency=dp.Rows().adjacency)
+        with pytest.raises(LedgerError, match="opened for plans alone"):
+            question.release(epsilon=1)
+        with pytest.raises(LedgerError, match="opened for plans alone"):
+            data.origin.door.ledger.open_account("numbers", dp.PureDP(1))
+
+
+@pytest.mark.parametrize(("identity", "allowed"), [("", None), ("numbers", 0)])
+def test_a_plan_refuses_what_no_account_can_be_opened_with(identity: str, allowed: int | None) -> None:
+    numbers = pa.table({"x": [1, 2, 3]})
+    with (
+        pytest.raises(ParameterError),
+        for_plans(numbers, unit=dp.Rows(), failures_allowed=allowed, table=None, identity=identity),
+    ):
+        pass

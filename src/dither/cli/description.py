@@ -18,8 +18,8 @@ from dither.cli.places import is_there
 from dither.cli.public_file import PublicFile
 from dither.engine import Bins, Dataset, Plan, Query, Question
 from dither.engine.aggregate import Aggregate
+from dither.engine.dataset import for_plans
 from dither.errors import LedgerError, ParameterError
-from dither.guarantees import PureDP
 from dither.ledger import IN_MEMORY, Account, Ledger
 from dither.ledger.budget import Budget
 from dither.tables import Expression, open_source
@@ -148,11 +148,11 @@ class Description:
     def plans(self, questions: Iterable[Asked]) -> tuple[list[Plan], Account | None]:
         """The plan of each question, and what the ledger says of this dataset; what cannot be asked is refused here.
 
-        The dataset has a ledger of its own that is thrown away: no budget is opened, and nothing can be released from
-        what the owner gave. The account is None if there is no ledger yet, or the dataset is not in it.
+        The dataset is opened without a ledger: no budget is opened, and nothing can be released from what the owner
+        gave. The account is None if there is no ledger yet, or the dataset is not in it.
         """
         asked = list(questions)
-        with self._opened(PureDP(1), IN_MEMORY) as data:
+        with for_plans(self.source, unit=self.unit, **self._named) as data:
             found, identity = [each.planned(data) for each in asked], data.origin.door.account
         needed: dict[str, str] = {}
         for each in asked:
@@ -237,15 +237,11 @@ class Description:
         return self.ledger
 
     def _opened(self, budget: Budget, ledger: str | os.PathLike[str]) -> Dataset:
-        return Dataset(
-            self.source,
-            unit=self.unit,
-            budget=budget,
-            failures_allowed=self.failures_allowed,
-            ledger=ledger,
-            table=self.table,
-            identity=self.identity,
-        )
+        return Dataset(self.source, unit=self.unit, budget=budget, ledger=ledger, **self._named)
+
+    @property
+    def _named(self) -> dict[str, Any]:
+        return {"failures_allowed": self.failures_allowed, "table": self.table, "identity": self.identity}
 
 
 @contextmanager

@@ -6,14 +6,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from dither.errors import ParameterError
 
 __all__ = ["PublicFile"]
 
-_READERS = {".csv": pa.csv.read_csv, ".parquet": pa.parquet.read_table}
+
+def _csv(path: Path) -> pa.Table:
+    from pyarrow import csv
+
+    return csv.read_csv(path)
+
+
+def _parquet(path: Path) -> pa.Table:
+    from pyarrow import parquet
+
+    return parquet.read_table(path)
+
+
+_READERS = {".csv": _csv, ".parquet": _parquet}
 
 
 @dataclass(frozen=True, slots=True)

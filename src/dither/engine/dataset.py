@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from dither.engine.query import Origin, Query
@@ -12,11 +13,12 @@ from dither.errors import LedgerError, ParameterError
 from dither.exact import in_words, set_fields
 from dither.ledger import Account, Failures, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
+from dither.ledger.ledger import NoLedger, check_account
 from dither.release import Door
-from dither.tables import open_source
+from dither.tables import Source, open_source
 from dither.unit import Person, Rows, TableUnit
 
-__all__ = ["Dataset"]
+__all__ = ["Dataset", "for_plans"]
 
 _log = logging.getLogger(__package__)
 
@@ -115,11 +117,7 @@ class Dataset(Query):
         if budget is not None:
             amounts(budget)
         with ExitStack() as ours:  # what is opened here is closed, now if the dataset is refused
-            opened = open_source(source, table, identity)
-            _log.debug("opened a source in %s", opened.engine.name)
-            ours.callback(opened.engine.close)  # sessions and tables of others stay open
-            if isinstance(unit, Person):
-                opened.check(unit.column)
+            opened = _opened(source, unit, table, identity, ours)
             book = ledger if isinstance(ledger, Ledger) else _book(ledger, create=budget is not None)
             if book is not ledger:
                 ours.callback(book.close)
@@ -176,6 +174,26 @@ class Dataset(Query):
     def _account(self) -> Account:
         door = self.origin.door
         return door.ledger.account(door.account)
+
+
+@contextmanager
+def for_plans(
+    source: Any, *, unit: TableUnit, failures_allowed: int | None, table: str | None, identity: str | None
+) -> Iterator[Query]:
+    """The dataset without a ledger: its questions have plans, and none can be released."""
+    with ExitStack() as ours:
+        opened = _opened(source, unit, table, identity, ours)
+        check_account(opened.identity, opened.parts, failures_allowed)
+        yield Query(Origin(opened, unit, Door(NoLedger(), opened.identity)), opened.table)
+
+
+def _opened(source: Any, unit: TableUnit, table: str | None, identity: str | None, ours: ExitStack) -> Source:
+    opened = open_source(source, table, identity)
+    _log.debug("opened a source in %s", opened.engine.name)
+    ours.callback(opened.engine.close)  # sessions and tables of others stay open
+    if isinstance(unit, Person):
+        opened.check(unit.column)
+    return opened
 
 
 def _book(ledger: str | os.PathLike[str], *, create: bool) -> Ledger:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dither.errors import ParameterError
 from dither.exact import once
 from dither.tables import arrow_table, content_digest, entered_keys, is_frame
+from dither.tables.plain_columns import column_of, column_of_wholes
 
 __all__ = [
     "MOST_BYTES",
@@ -163,7 +164,7 @@ def crossed(tables: Sequence[pa.Table]) -> pa.Table:
     slower, faster = 1, count
     for table in tables:
         faster //= table.num_rows
-        places = pa.array(np.tile(np.repeat(np.arange(table.num_rows), faster), slower))
+        places = column_of_wholes(np.tile(np.repeat(np.arange(table.num_rows), faster), slower))
         slower *= table.num_rows
         columns |= dict(zip(table.column_names, table.take(places).columns, strict=True))
     return pa.table(columns).combine_chunks()
@@ -208,7 +209,7 @@ def _column(values: Any) -> Any:
     if any(isinstance(value, datetime) for value in values):
         raise ParameterError("keys must be days (datetime.date), not times.")
     try:
-        return pa.array(values)
+        return column_of(values)
     except (pa.ArrowException, OverflowError):
         raise ParameterError("all keys of one column must be of one type.") from None
 
@@ -250,6 +251,12 @@ def _checked(given: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
         raise ParameterError("keys must not be empty.")
     table = pa.table({name: entered_keys(name, given.column(name), kinds) for name in given.column_names})
     _has_room(table.num_rows, table.nbytes)
-    if table.group_by(table.column_names).aggregate([]).num_rows != table.num_rows:
+    if _different_rows(table) != table.num_rows:
         raise ParameterError("keys must be different from each other.")
     return with_plain_texts(table).combine_chunks()
+
+
+def _different_rows(table: pa.Table) -> int:
+    if table.num_columns == 1:  # grouping gives the same, and loads pandas
+        return len(table.column(0).unique())
+    return int(table.group_by(table.column_names).aggregate([]).num_rows)

@@ -8,9 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
-
-from sqlalchemy.engine import Connection
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from dither.errors import LedgerConflict, LedgerError, ParameterError, TooManyFailures
 from dither.events import Event, to_json
@@ -26,11 +24,15 @@ from dither.ledger.failures import (
     patience_ends,
     wait_for_room,
 )
-from dither.ledger.store import Heads, Store
 from dither.ledger.verification import Verification
 from dither.noise.tape import noise_is_removed
 
-__all__ = ["Account", "Charge", "Ledger"]
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from dither.ledger.store import Heads
+
+__all__ = ["Account", "Charge", "Ledger", "NoLedger", "check_account"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ class Ledger:
     """
 
     def __init__(self, location: str | os.PathLike[str], *, create: bool = True) -> None:
+        from dither.ledger.store import Store  # SQLAlchemy takes its time to load, and a plan has no ledger
+
         self._store = Store(location, create=create)
 
     @property
@@ -166,12 +170,9 @@ class Ledger:
             If the budget is 0 or of another type, or a name is empty.
         """
         _check_text(description=description)
-        _check_name(account=account)
-        for part in parts:
-            _check_name(part=part)
+        allowed = check_account(account, parts, failures_allowed)
         if not any(amounts(budget).values()):
             raise ParameterError("a budget must be greater than 0. Give the account something to spend.")
-        allowed = None if failures_allowed is None else check_allowance(failures_allowed)
         with self._store.writing() as connection:
             heads = self._store.heads(connection, account)
             if heads.budget is not None and (has := read_budget(heads.budget.content["budget"])) != budget:
@@ -545,6 +546,29 @@ class Ledger:
                 f"the ledger ends at entry {seen.number}, and the anchor names entry {number}: entries were removed."
             )
         return seen.number
+
+
+class NoLedger(Ledger):
+    """What stands in the place of a ledger where only plans are made: there is no account that could be charged.
+
+    A release charges before it reads data, so nothing can be released with it.
+    """
+
+    def __init__(self) -> None:
+        """Open nothing."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name == "_store":
+            raise LedgerError("this dataset was opened for plans alone: it has no ledger, so nothing can be charged.")
+        raise AttributeError(name)
+
+
+def check_account(account: str, parts: Collection[str], failures_allowed: int | None) -> int | None:
+    """Refuse what no account can be opened with, whatever the ledger holds; return how many failures are allowed."""
+    _check_name(account=account)
+    for part in parts:
+        _check_name(part=part)
+    return None if failures_allowed is None else check_allowance(failures_allowed)
 
 
 def _opening(heads: Heads) -> Entry:

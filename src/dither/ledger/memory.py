@@ -7,12 +7,12 @@ import sqlite3
 import weakref
 from collections.abc import Collection, Mapping
 from itertools import count
-from typing import Any, ClassVar, Final
-
-import sqlalchemy as sql
-from sqlalchemy.engine import Connection, Engine
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dither.errors import LedgerError
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection, Engine
 
 __all__ = ["IN_MEMORY", "SQLiteMemory"]
 
@@ -57,6 +57,8 @@ class SQLiteMemory:
                 "a ledger in memory belongs to the process that made it; a child process would spend its budget once "
                 "more. Give the path of a file."
             )
+        import sqlalchemy as sql
+
         return sql.create_engine("sqlite://", creator=self._connected, poolclass=sql.QueuePool, max_overflow=-1)
 
     def _connected(self) -> sqlite3.Connection:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Final
 
+import pyarrow as pa
+
 from dither.errors import EngineError
 from dither.tables.source import Source
 from dither.tables.text_parsing import DAY, NUMBER
@@ -35,7 +37,7 @@ def text_kinds(source: Source, columns: Sequence[str]) -> dict[str, str]:
     if not texts or source.has_types:
         return dict.fromkeys(texts, "text")
     try:
-        first = table.select(*texts).limit(_FIRST_LINES).to_pyarrow()
+        first = pa.Table.from_batches(source.engine.rows(table.select(*texts).limit(_FIRST_LINES)))
     except Exception as error:  # the words of the engine may be data
         failure = type(error).__name__
     else:

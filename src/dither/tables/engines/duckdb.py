@@ -272,8 +272,16 @@ class DuckDB(Engine):
         return builtin("hash", "uint64", inner)
 
     def _uploaded(self, table: pa.Table) -> ir.Table:
+        """Ibis would take the rows as well, but asks pyarrow for each kind of table there is, which loads pandas."""
         name = ibis.util.gen_name(PUBLIC_NAME)
-        return self.backend.create_table(name, table, temp=True)
+        made = self.backend.create_table(name, schema=ibis.Schema.from_pyarrow(table.schema), temp=True)
+        rows = f"{name}_rows"
+        self.backend.con.register(rows, table)
+        try:
+            self.backend.con.execute(f'INSERT INTO temp."{name}" SELECT * FROM "{rows}"')
+        finally:
+            self.backend.con.unregister(rows)
+        return made
 
     def _drop_one(self, name: str) -> None:
         self.backend.con.execute(f'DROP TABLE IF EXISTS temp."{name}"')

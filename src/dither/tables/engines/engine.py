@@ -191,13 +191,9 @@ class Engine(ABC):
         The connection is held until the last batch, or until the generator is closed, by the same thread.
         An error of the engine is told without its words, also not as the cause: they may be data.
         """
-        schema = _schema(expression)
         failed = ""
         try:
-            query = self._compiled(expression)
-            with self.lock:
-                for batch in self._batches(query, schema):
-                    yield batch.cast(schema)
+            yield from self.rows(expression)
         except Exception as error:
             failed = type(error).__name__
         if failed:
@@ -205,6 +201,14 @@ class Engine(ABC):
                 f"{self.name} could not answer ({failed}). What was charged stays charged. "
                 "Check that the source is still there and that the engine has memory and disk."
             )
+
+    def rows(self, expression: ir.Table) -> Generator[pa.RecordBatch]:
+        """The same, with the errors of the engine as they are: whoever asks must not show their words."""
+        schema = _schema(expression)
+        query = self._compiled(expression)
+        with self.lock:
+            for batch in self._batches(query, schema):
+                yield batch.cast(schema)
 
     def rehearse(self, expression: ir.Table, form: int | None = None) -> None:
         """Run a question on tables of the same types without rows, before it is charged; refused if that fails.
