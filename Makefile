@@ -4,7 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PYTHONS ?= python3.12 python3.13
-QUICK ?= tests/architecture tests/unit tests/engine src
+QUICK ?= $(addprefix tests/,architecture accounting adjacency engine estimators events exact guarantees mechanisms noise \
+	pairs sensitivity testing workloads) src
+QUICKLY := not nightly and not slow and not property and not statistical and not contract
 TOPICS ?= noise accounting mechanisms accuracy groupby adaptive audit
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -58,7 +60,7 @@ versions: ## the quick tests on other interpreters, each in a throw-away environ
 	@for python in $(PYTHONS); do \
 		folder=$$(mktemp -d) && $$python -m venv $$folder && \
 		$$folder/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' && \
-		$$folder/bin/python -m pytest -q -m "not nightly and not slow" -p no:cacheprovider $(QUICK) || exit 1; \
+		$$folder/bin/python -m pytest -q -m "$(QUICKLY)" -p no:cacheprovider $(QUICK) || exit 1; \
 		rm -r $$folder; \
 	done
 

@@ -18,7 +18,7 @@ import dither as dp
 from bench.adaptive_attacks import ATTACKS, Naive, pure_noise
 from bench.adaptive_oracle import Size, covers
 from dither.adaptive.routes import GaussianRoute, Rounding, Splitting, UnionBound, rows_needed
-from tests.statistical.fit import ALARM
+from tests.noise.fit import ALARM
 
 RUNS = 24
 

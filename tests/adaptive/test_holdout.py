@@ -17,7 +17,7 @@ import dither as dp
 from dither.adaptive.rules import NoisyRule, RoundedRule
 from dither.errors import OverBudget, ParameterError
 from dither.events import SparseVectorRun
-from tests.contract.entropy_use import nothing_drawn
+from tests.mechanisms.entropy_use import nothing_drawn
 from tests.oracle.transfers import largest_noise
 
 BETA = Fraction(1, 20)

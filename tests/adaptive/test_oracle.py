@@ -19,7 +19,7 @@ import dither as dp
 from dither.adaptive import OracleAnswer
 from dither.errors import OverBudget, ParameterError
 from dither.mechanisms import Release
-from tests.contract.entropy_use import nothing_drawn
+from tests.mechanisms.entropy_use import nothing_drawn
 
 BITS = np.arange(20_000) % 2
 METHODS = ["gaussian", "laplace", "splitting", "rounding"]

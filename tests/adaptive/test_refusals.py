@@ -19,7 +19,7 @@ from dither.adaptive.sample import Sample
 from dither.audit.replay import Replayed, replay
 from dither.errors import OverBudget, ParameterError
 from dither.noise import entropy
-from tests.contract.entropy_use import nothing_drawn
+from tests.mechanisms.entropy_use import nothing_drawn
 
 BITS = np.arange(20_000) % 2
 

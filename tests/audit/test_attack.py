@@ -30,8 +30,8 @@ from dither.audit.attack.target import AttackTarget
 from dither.audit.zoo.additive import gaussian_float, laplace_float
 from dither.errors import ParameterError
 from dither.noise import DiscreteLaplace, entropy
-from tests.contract.entropy_use import nothing_drawn
-from tests.statistical.fit import ALARM
+from tests.mechanisms.entropy_use import nothing_drawn
+from tests.noise.fit import ALARM
 
 
 def _laplace(scale: Any) -> dp.Laplace:

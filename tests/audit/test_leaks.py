@@ -24,7 +24,7 @@ from dither.audit.attack.relations import relations
 from dither.audit.attack.target import AttackTarget
 from dither.guarantees import PureDP
 from tests.audit.leaks import LEAKS, Leak, _mask, _noise, _unit
-from tests.statistical.fit import ALARM
+from tests.noise.fit import ALARM
 
 RUNS = 3_000
 

@@ -17,7 +17,7 @@ from dither.audit.attack.ours import CONTROLS, Control
 from dither.audit.attack.own_neighbours import neighbours_of
 from dither.errors import ParameterError
 from dither.sensitivity import Triangles
-from tests.statistical.fit import ALARM
+from tests.noise.fit import ALARM
 
 SENSITIVITIES = st.fractions(min_value=Fraction(1, 1000), max_value=1000, max_denominator=1000)
 

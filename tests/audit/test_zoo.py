@@ -19,8 +19,8 @@ from dither.audit.zoo import SPECIMENS, Specimen, sampling, sparse_vectors, test
 from dither.errors import ParameterError
 from dither.events import GaussianNoise, PoissonSampled, Repeated
 from dither.guarantees import GaussianDP
-from tests.contract.kinds import names_of_mechanisms
-from tests.statistical.fit import ALARM
+from tests.mechanisms.kinds import names_of_mechanisms
+from tests.noise.fit import ALARM
 
 BROKEN = [specimen for specimen in SPECIMENS if specimen.is_broken]
 RIGHT = [specimen for specimen in SPECIMENS if not specimen.is_broken]

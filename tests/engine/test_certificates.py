@@ -25,9 +25,9 @@ from dither.engine import read_certificate
 from dither.errors import CertificateError
 from dither.ledger import Ledger
 from dither.mechanisms.certificate import digest
-from tests.contract.mechanism_case import Case
-from tests.contract.mechanism_cases import CASES
 from tests.engine.conftest import Open
+from tests.mechanisms.mechanism_case import Case
+from tests.mechanisms.mechanism_cases import CASES
 
 Certificate = dict[str, Any]
 Path_ = tuple[Any, ...]

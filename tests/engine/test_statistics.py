@@ -1,6 +1,6 @@
 """The noise of whole releases follows its exact law, and intervals hold what they promise.
 
-False alarms: a p-value of a right law alarms with probability 1e-11 (tests/statistical/fit.py), a count of misses of an
+False alarms: a p-value of a right law alarms with probability 1e-11 (tests/noise/fit.py), a count of misses of an
 interval with the same. Wrong laws, 10 % narrower and wider, must fail.
 """
 
@@ -24,7 +24,7 @@ from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.tables import Column
 from dither.unit import Neighbour
 from tests.engine.conftest import Open
-from tests.statistical.fit import ALARM, p_value, p_value_of_counts
+from tests.noise.fit import ALARM, p_value, p_value_of_counts
 
 KEYS = 40_000
 UNIT = dp.Person("user", max_groups=2, max_rows_per_group=2)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.mutations.mutation import several
 
-_ERRORS = ("tests/unit/test_accounting_rounding.py", "tests/unit/test_accounting_errors.py")
+_ERRORS = ("tests/accounting/test_rounding.py", "tests/accounting/test_errors.py")
 _SCREENING = (
-    "tests/unit/test_accounting_rounding.py",
-    "tests/property/test_accounting_many.py::test_screening_keeps_every_frequency_that_counts",
-    "tests/property/test_accounting_many.py::test_frequencies_left_out_are_within_the_bound",
+    "tests/accounting/test_rounding.py",
+    "tests/accounting/test_many_events.py::test_screening_keeps_every_frequency_that_counts",
+    "tests/accounting/test_many_events.py::test_frequencies_left_out_are_within_the_bound",
 )
 
 MUTATIONS = [

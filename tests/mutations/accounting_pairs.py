@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from tests.mutations.mutation import several
 
-_TAILS = ("tests/unit/test_accounting_tails.py",)
-_PAIRS = ("tests/property/test_accounting_pairs.py",)
-_SOUND = ("tests/unit/test_accounting_soundness.py",)
-_ANSWERS = ("tests/unit/test_accounting_safe_sides.py", "tests/unit/test_accounting_answers.py")
-_GUARANTEES = ("tests/unit/test_guarantees.py",)
-_CERTIFIED = ("tests/unit/test_certified.py",)
+_TAILS = ("tests/pairs/test_tails.py",)
+_PAIRS = ("tests/pairs/test_every_pair.py",)
+_SOUND = ("tests/accounting/test_soundness.py",)
+_ANSWERS = ("tests/accounting/test_safe_sides.py", "tests/accounting/test_answers.py")
+_GUARANTEES = ("tests/guarantees/test_guarantees.py",)
+_CERTIFIED = ("tests/exact/test_certified.py",)
 
 MUTATIONS = [
     # One of two
     *several(
         "accounting/choices.py",
-        ("tests/unit/test_accounting_choices.py",),
+        ("tests/accounting/test_choices.py",),
         ("counts[pair.first] += low", "counts[pair.first] += 0"),
         ("counts[pair.second] += count - high", "counts[pair.second] += 0"),
         ("counts[pair] += high - low", "counts[pair.second] += high - low"),
@@ -78,7 +78,7 @@ MUTATIONS = [
     # Moments
     *several(
         "pairs/moments.py",
-        _TAILS + _PAIRS + ("tests/unit/test_accounting_errors.py",),
+        _TAILS + _PAIRS + ("tests/accounting/test_errors.py",),
         ("_ROUNDING = 2.0 ** (-36)", "_ROUNDING = 0.0"),
         ("slack = _ROUNDING * (1 + sum((np.abs(part) for part in parts)))", "slack = _ROUNDING * 1"),
         ("np.expm1(negative)) * (1 + _ROUNDING)", "np.expm1(negative))"),
@@ -213,7 +213,7 @@ MUTATIONS = [
     ),
     *several(
         "guarantees/conversions.py",
-        ("tests/unit/test_accounting_safe_sides.py", "tests/claims/test_conversions.py"),
+        ("tests/accounting/test_safe_sides.py", "tests/claims/test_conversions.py"),
         (
             "fraction_above(lambda: concentrated(epsilon))",
             "fraction_above(lambda: concentrated(epsilon) * Ball(0.999999))",

@@ -6,7 +6,7 @@ from tests.mutations.mutation import Mutation
 
 __all__ = ["MUTATIONS"]
 
-_NUMBERS = ("tests/property/test_transfer.py",)
+_NUMBERS = ("tests/adaptive/test_transfer.py",)
 _ORACLE = ("tests/adaptive/test_oracle.py",)
 _REFUSALS = ("tests/adaptive/test_refusals.py",)
 _ROUTES = ("tests/adaptive/test_attacks.py", "tests/adaptive/test_oracle.py")

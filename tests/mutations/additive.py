@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.mutations.mutation import Mutation
 
-_ADDITIVE = ("tests/unit/test_additive.py",)
-_CALIBRATION = ("tests/unit/test_gaussian_calibration.py",)
-_HISTOGRAM = ("tests/unit/test_histogram.py",)
-_BOUND = ("tests/contract/test_mechanisms.py::test_the_error_bound_holds_and_is_not_wider_than_needed",)
-_ATTACKS = ("tests/unit/test_attacks_mechanisms.py",)
+_ADDITIVE = ("tests/mechanisms/test_additive.py",)
+_CALIBRATION = ("tests/mechanisms/test_gaussian_calibration.py",)
+_HISTOGRAM = ("tests/mechanisms/test_histogram.py",)
+_BOUND = ("tests/mechanisms/test_every_mechanism.py::test_the_error_bound_holds_and_is_not_wider_than_needed",)
+_ATTACKS = ("tests/mechanisms/test_attacks.py",)
 
 MUTATIONS = [
     # Laplace

@@ -130,7 +130,7 @@ MUTATIONS = [
 
 # C20 again: the joint cost of test and answer, which a row sees only where it is largest.
 MUTATIONS += [
-    Mutation("pairs/tested.py", before, after, ("tests/unit/test_tested_pairs.py",))
+    Mutation("pairs/tested.py", before, after, ("tests/pairs/test_tested_pairs.py",))
     for before, after in [
         ("up += self.passes(last) * self.answer.profile(epsilon - gain)", "up += self.passes(last) * Ball(0)"),
         ("return up.max(down + self.passes(last - 1)", "return up.max(0 * down + self.passes(last - 1)"),

@@ -25,7 +25,7 @@ MUTATIONS = (
         ]
     ]
     + [
-        Mutation(f"estimators/{file}.py", before, after, ("tests/property/test_stats_neighbours.py",), within)
+        Mutation(f"estimators/{file}.py", before, after, ("tests/estimators/test_neighbours.py",), within)
         for file, within, before, after in [
             ("sums", "released_total", "sensitivity=STEPS", "sensitivity=STEPS // 2"),
             ("sums", "released_places", "sensitivity=STEPS", "sensitivity=STEPS // 2"),
@@ -39,7 +39,7 @@ MUTATIONS = (
             "mechanisms/histogram.py",
             "min(moves, self._size)",
             "min(moves, self._size - 1)",
-            ("tests/unit/test_histogram.py",),
+            ("tests/mechanisms/test_histogram.py",),
         )
     ]
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.mutations.mutation import Mutation
 
-_STREAMS = ("tests/unit/test_rejection_every_stream.py",)
-_COMPARE = ("tests/unit/test_compare.py",)
-_LATTICE = ("tests/unit/test_lattice.py", "tests/property/test_lattice.py")
-_ENTROPY = ("tests/unit/test_entropy.py",)
+_STREAMS = ("tests/noise/test_rejection_every_stream.py",)
+_COMPARE = ("tests/exact/test_compare.py",)
+_LATTICE = ("tests/noise/test_lattice.py", "tests/noise/test_lattice_fractions.py")
+_ENTROPY = ("tests/noise/test_entropy.py",)
 
 MUTATIONS = [
     # Rounding of the whole-number bounds
@@ -113,7 +113,7 @@ MUTATIONS = [
     Mutation("exact/compare.py", "if scaled >= prefix + 1:", "if scaled >= prefix:", _COMPARE),
     Mutation("exact/compare.py", "if scaled <= prefix:", "if scaled <= prefix + 1:", _COMPARE),
     # Shapes in double precision
-    Mutation("noise/blocks.py", "range(1, 19)", "range(1, 9)", ("tests/property/test_law_ratios.py",)),
+    Mutation("noise/blocks.py", "range(1, 19)", "range(1, 9)", ("tests/noise/test_law_ratios.py",)),
     Mutation("noise/discrete_gaussian.py", "(offset + 2 * near)", "(offset + near)", _STREAMS),
     # Uniform integers and coins
     Mutation(
@@ -156,7 +156,7 @@ MUTATIONS = [
         "noise/entropy.py",
         "os.register_at_fork(after_in_child=_forget)",
         "os.getpid = lambda: 0",
-        ("tests/statistical/test_attacks_noise.py",),
+        ("tests/noise/test_attacks.py",),
     ),
     Mutation("noise/entropy.py", "self._left -= len(part)", "self._left -= 0", _ENTROPY),
     Mutation("noise/entropy.py", "class _Streams(threading.local):", "class _Streams:", _ENTROPY),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from tests.mutations.mutation import Mutation
 
-_RACE = ("tests/unit/test_race.py",)
-_SELECTION = ("tests/unit/test_selection.py",)
-_ERRORS = ("tests/unit/test_selection_errors.py",)
-_INTERVAL = ("tests/unit/test_selection_interval.py",)
-_METRIC = ("tests/unit/test_metric_selection.py",)
-_RESPONSE = ("tests/unit/test_randomized_response.py",)
-_SPARSE = ("tests/unit/test_sparse_vector.py",)
-_TIGHT = ("tests/contract/test_mechanisms.py::test_pure_privacy_is_tight",)
-_BOUND = ("tests/contract/test_mechanisms.py::test_the_error_bound_holds_and_is_not_wider_than_needed",)
-_REFUSED = ("tests/contract/test_mechanisms.py::test_bad_parameters_are_refused_and_nothing_is_drawn",)
-_FIT = ("tests/statistical/test_selection_fit.py",)
+_RACE = ("tests/noise/test_race.py",)
+_SELECTION = ("tests/mechanisms/test_selection.py",)
+_ERRORS = ("tests/mechanisms/test_selection_errors.py",)
+_INTERVAL = ("tests/mechanisms/test_selection_interval.py",)
+_METRIC = ("tests/mechanisms/test_metric_selection.py",)
+_RESPONSE = ("tests/mechanisms/test_randomized_response.py",)
+_SPARSE = ("tests/mechanisms/test_sparse_vector.py",)
+_TIGHT = ("tests/mechanisms/test_every_mechanism.py::test_pure_privacy_is_tight",)
+_BOUND = ("tests/mechanisms/test_every_mechanism.py::test_the_error_bound_holds_and_is_not_wider_than_needed",)
+_REFUSED = ("tests/mechanisms/test_every_mechanism.py::test_bad_parameters_are_refused_and_nothing_is_drawn",)
+_FIT = ("tests/mechanisms/test_selection_fit.py",)
 
 _RACE_FILE = "noise/race.py"
 _SELECTION_FILE = "mechanisms/selection.py"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.mutations.mutation import Mutation
 
 _TESTS = (
-    "tests/property/test_laplace_sums.py",
-    "tests/unit/test_workload.py",
-    "tests/unit/test_matrix_mechanism.py",
+    "tests/mechanisms/test_laplace_sums.py",
+    "tests/workloads/test_workload.py",
+    "tests/mechanisms/test_matrix_mechanism.py",
 )
 
 MUTATIONS = [

@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 from dither.noise import UniformBelow
 from dither.tables.engines.duckdb import DuckDB
-from tests.statistical.fit import ALARM
+from tests.noise.fit import ALARM
 
 SALTS = 400
 

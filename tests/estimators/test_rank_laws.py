@@ -1,0 +1,136 @@
+"""Quantiles, extremes and the scale of an interval on all small datasets: the exact law of answers, by brute force.
+
+For every dataset of up to four records among five values and every neighbour, the probabilities of all places are
+computed from the definition of the exponential mechanism (the mass of a place times e^{score/b}), and no ratio exceeds
+e^ε.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dither.estimators.axes import Steps
+from dither.estimators.base import Base, stepped
+from dither.estimators.places import EXTREME_SENSITIVITY, Rows, extreme_target, quantile_aim, scored
+from dither.estimators.quantile_bars import QuantileBars
+from dither.estimators.ranks import quantile_sensitivity
+from dither.mechanisms import Exponential
+from dither.mechanisms.measure import Measure
+
+pytestmark = pytest.mark.contract
+
+VALUES = (-2, -1, 0, 1, 3)
+Data = tuple[int, ...]
+Law = Callable[[Data], list[float]]
+LOGS = 1e-9  # of double precision
+
+PLAIN = stepped(Fraction(1), -2, 3)
+REFUSING = Base(Steps(Fraction(1)), -2, 4, Measure(np.array([-2, 0, 1, 4, 5]), np.array([3, 5, 1, 90])), refuses=True)
+
+
+def neighbours(adjacency: Adjacency, most: int) -> Iterator[tuple[Data, Data]]:
+    for size in range(most):
+        for data in combinations_with_replacement(VALUES, size):
+            for value in VALUES:
+                if adjacency == ADD_REMOVE:
+                    yield data, (*data, value)
+                else:
+                    yield (*data, VALUES[size % 5]), (*data, value)
+
+
+def logs(starts: np.ndarray, scores: np.ndarray, base: Base, mechanism: Exponential) -> list[float]:
+    """ln P of each place, no answer included."""
+    places = range(int(starts[0]), int(starts[-1]))
+    pieces = np.searchsorted(starts, np.array(places), side="right") - 1
+    rate = 1 / float(mechanism.scale)
+    weights = [
+        math.log(base.measure.weight(place, place + 1)) + scores[at] * rate
+        for place, at in zip(places, pieces, strict=True)
+    ]
+    return list(np.array(weights) - np.logaddexp.reduce(weights))
+
+
+def rows_of(data: Data, base: Base) -> Rows:
+    return Rows.of_values(np.sort(np.array(data, dtype=np.float64)), base)
+
+
+def quantile_law(q: Fraction, base: Base, adjacency: Adjacency, epsilon: Fraction, wrong: int = 1) -> Law:
+    sensitivity = Fraction(quantile_sensitivity(q, adjacency), wrong)
+    mechanism = Exponential(sensitivity=sensitivity, epsilon=epsilon, adjacency=adjacency)
+
+    def law(data: Data) -> list[float]:
+        target = quantile_aim(q, len(data), refuses=base.refuses)
+        starts, scores = scored(rows_of(data, base), base, (base.first, base.end), target, mechanism)
+        return logs(starts, scores, base, mechanism)
+
+    return law
+
+
+def extreme_law(largest: bool, base: Base, adjacency: Adjacency, epsilon: Fraction, wrong: int = 1) -> Law:
+    sensitivity = Fraction(EXTREME_SENSITIVITY, wrong)
+    mechanism = Exponential(sensitivity=sensitivity, epsilon=epsilon, adjacency=adjacency)
+
+    def law(data: Data) -> list[float]:
+        target = extreme_target(len(data), mechanism, adjacency, largest=largest, refuses=base.refuses)
+        starts, scores = scored(rows_of(data, base), base, (base.first, base.end), target, mechanism)
+        return logs(starts, scores, base, mechanism)
+
+    return law
+
+
+def scale_law(place: int, adjacency: Adjacency, epsilon: Fraction, wrong: int = 1) -> Law:
+    bars = QuantileBars(PLAIN, adjacency, Fraction(9, 10))
+    mechanism = Exponential(sensitivity=Fraction(2, wrong), epsilon=epsilon, adjacency=adjacency)
+
+    def law(data: Data) -> list[float]:
+        distances = bars._distances(place)
+        scores = bars._scores(rows_of(data, PLAIN), place, (PLAIN.first, PLAIN.end), distances, mechanism)
+        weights = scores / float(mechanism.scale)
+        return list(weights - np.logaddexp.reduce(weights))
+
+    return law
+
+
+def largest_loss(law: Law, adjacency: Adjacency, most: int = 5) -> float:
+    return max(
+        float(np.abs(np.array(law(left)) - np.array(law(right))).max()) for left, right in neighbours(adjacency, most)
+    )
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+@pytest.mark.parametrize("base", [PLAIN, REFUSING], ids=["bounds", "no bounds"])
+@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10)], ids=str)
+def test_no_answer_of_a_quantile_loses_more_than_epsilon(q: Fraction, base: Base, adjacency: Adjacency) -> None:
+    assert largest_loss(quantile_law(q, base, adjacency, Fraction(1)), adjacency) <= 1 + LOGS
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+@pytest.mark.parametrize("base", [PLAIN, REFUSING], ids=["bounds", "no bounds"])
+@pytest.mark.parametrize("largest", [True, False], ids=["max", "min"])
+@pytest.mark.parametrize("epsilon", [1, 30, 60])
+def test_no_answer_of_an_extreme_loses_more_than_epsilon(
+    epsilon: int, largest: bool, base: Base, adjacency: Adjacency
+) -> None:
+    """With ε = 30 and 60 there are datasets of more and of fewer than 2t records."""
+    assert largest_loss(extreme_law(largest, base, adjacency, Fraction(epsilon)), adjacency) <= epsilon * (1 + LOGS)
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+@pytest.mark.parametrize("epsilon", [1, 10, 20])
+@pytest.mark.parametrize("place", [-2, 0, 3])
+def test_no_scale_of_an_interval_loses_more_than_epsilon(place: int, epsilon: int, adjacency: Adjacency) -> None:
+    assert largest_loss(scale_law(place, adjacency, Fraction(epsilon)), adjacency) <= epsilon * (1 + LOGS)
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+def test_with_less_sensitivity_more_is_lost(adjacency: Adjacency) -> None:
+    assert largest_loss(quantile_law(Fraction(1, 2), PLAIN, adjacency, Fraction(1), wrong=2), adjacency) > 1.05
+    assert largest_loss(extreme_law(True, PLAIN, adjacency, Fraction(30), wrong=4), adjacency) > 31
+    assert largest_loss(scale_law(0, adjacency, Fraction(20), wrong=4), adjacency) > 21

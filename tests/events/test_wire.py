@@ -1,0 +1,111 @@
+"""Events survive being written and read, whatever they say."""
+
+from dataclasses import fields
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dither import events
+from dither.adjacency import ADD_REMOVE, EDGE, REPLACE_ONE, VERTEX, Adjacency, person
+from dither.errors import ParameterError
+from dither.events import Event
+
+pytestmark = pytest.mark.property
+
+exact = st.fractions(Fraction(1, 10**9), 10**9, max_denominator=10**12)
+share = st.fractions(0, 1, max_denominator=10**9)
+small = st.integers(1, 10**6)
+
+
+def leaves(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
+    """Any leaf under one adjacency."""
+    where = st.just(adjacency)
+    monotone = st.just(False) if adjacency is not None and adjacency.change == "replace" else st.booleans()
+    step = st.one_of(st.none(), exact)
+    lattice = st.tuples(exact, small).map(lambda pair: {"step": pair[0], "sensitivity": pair[0] * pair[1]})
+    square = st.tuples(exact, small).map(
+        lambda pair: {"step": pair[0], "sensitivity_squared": (pair[0] * pair[1]) ** 2}
+    )
+    response = st.builds(events.RandomizedAnswer, share.filter(lambda x: x < 1), st.integers(2, 99), where)
+    return st.one_of(
+        *([response] if adjacency in RESPONDING else []),
+        st.builds(events.LaplaceNoise, exact, exact, adjacency=where),
+        st.builds(lambda scale, grid: events.LaplaceNoise(scale, **grid, adjacency=adjacency), exact, lattice),
+        st.builds(events.GaussianNoise, exact, exact, adjacency=where),
+        st.builds(lambda scale, grid: events.GaussianNoise(scale, **grid, adjacency=adjacency), exact, square),
+        st.builds(events.StaircaseNoise, exact, share.filter(bool), exact, adjacency=where),
+        st.builds(
+            events.Selection,
+            exact,
+            st.sampled_from(["gumbel", "exponential", "laplace"]),
+            exact,
+            monotone,
+            st.one_of(st.none(), small),
+            where,
+        ),
+        st.builds(events.SparseVectorRun, exact, exact, small, exact, monotone, where),
+        st.builds(events.SmoothNoise, st.sampled_from(["laplace", "gaussian"]), exact, exact, adjacency=where),
+        st.builds(events.SmoothNoise, st.just("polynomial"), exact, exact, exact.map(lambda x: 1 + x), exact, where),
+        st.builds(events.SmoothNoise, st.just("steepest"), exact, exact, st.integers(3, 65), st.none(), where),
+        st.builds(events.Stated, st.just("ApproxDP"), st.tuples(exact, share), where),
+        st.builds(events.Stated, st.just("RenyiDP"), st.tuples(exact.map(lambda x: 1 + x), exact), where),
+        st.builds(
+            events.TestAndRelease,
+            st.builds(events.LaplaceNoise, exact, adjacency=where),
+            exact,
+            st.builds(events.LaplaceNoise, exact, step.map(lambda _: Fraction(1)), adjacency=where),
+        ),
+    )
+
+
+def trees(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
+    """Events of events."""
+
+    def grow(inner: st.SearchStrategy[Event]) -> st.SearchStrategy[Event]:
+        return st.one_of(
+            st.builds(events.Repeated, inner, small),
+            st.builds(events.Either, inner, inner),
+            st.builds(events.Composed, st.lists(inner, min_size=1, max_size=4).map(tuple)),
+        )
+
+    return st.recursive(leaves(adjacency), grow, max_leaves=12)
+
+
+ONE_ANSWER = person("user_id", 1, "replace")
+ADJACENCIES = [None, ADD_REMOVE, REPLACE_ONE, VERTEX, EDGE, person("user_id"), person('Kürzel "x"\n', 3), ONE_ANSWER]
+RESPONDING = [None, REPLACE_ONE, ONE_ANSWER]  # each person gives one answer, so nobody can be missing
+any_event = st.one_of([trees(adjacency) for adjacency in ADJACENCIES])
+
+
+@given(any_event)
+def test_there_and_back(event: Event) -> None:
+    text = events.to_json(event)
+    again = events.from_json(text)
+    assert again == event
+    assert events.to_json(again) == text
+    assert hash(again) == hash(event)
+    assert type(again) is type(event)
+    for _, part in events.walk(again):
+        assert not any(isinstance(getattr(part, field.name), float) for field in fields(part))
+    assert "Fraction" not in str(event)
+    assert "None" not in str(event)
+
+
+@given(leaves(None), share, st.integers(0, 50), st.integers(50, 99))
+def test_sampled_events_say_their_adjacency(leaf: Event, rate: Fraction, sample: int, population: int) -> None:
+    sampled: list[Event] = []
+    if isinstance(leaf, events.RandomizedAnswer):
+        with pytest.raises(ParameterError, match="how many answered"):
+            events.PoissonSampled(leaf, rate)
+    else:
+        sampled.append(events.PoissonSampled(leaf, rate))
+    if getattr(leaf, "monotone", False):
+        with pytest.raises(ParameterError, match="monotone"):
+            events.FixedSizeSampled(leaf, sample, population)
+    else:
+        sampled.append(events.FixedSizeSampled(leaf, sample, population))
+    for event in sampled:
+        assert event.adjacency == (ADD_REMOVE if isinstance(event, events.PoissonSampled) else REPLACE_ONE)
+        assert events.from_json(events.to_json(event)) == event

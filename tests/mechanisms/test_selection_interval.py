@@ -1,0 +1,123 @@
+"""Selection from an interval: exact pieces, exact edges, and errors that say nothing of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dither.errors import ParameterError
+from dither.events import Selection
+from dither.mechanisms import Exponential
+from dither.mechanisms.pieces import Pieces
+from tests.mechanisms.entropy_use import nothing_drawn
+
+
+def test_the_event_of_an_interval_says_nothing_of_candidates() -> None:
+    """Their number may be data, and is not the one that was announced."""
+    mechanism = Exponential(sensitivity=1, epsilon=1, candidates=4)
+    release = mechanism.release_interval([0, 1, 2], [0, 1])
+    assert isinstance(release.event, Selection)
+    assert release.event.candidates is None
+    assert mechanism.release([1, 2, 3, 4]).event == mechanism.event
+
+
+def test_pieces_hold_every_grid_point_once() -> None:
+    pieces = Pieces.of([0.0, 0.3, 0.3, 0.7, 1.0], [1.0, 2.0, 3.0, 4.0])
+    assert pieces.grid.exponent == -40
+    assert pieces.scores.values.tolist() == [1.0, -math.inf, 3.0, 4.0]
+    weights = [int(pieces.scores.weight(i)) for i in (0, 2, 3)]
+    assert sum(weights) == 2**40 + 1, "both ends are in"
+    assert weights[0] == math.ceil(Fraction(0.3) * 2**40)
+
+
+def test_pieces_far_from_zero_are_exact() -> None:
+    pieces = Pieces.of([1e9, 1e9 + 0.25, 1e9 + 1], [0.0, 1.0])
+    assert [int(pieces.scores.weight(i)) for i in range(2)] == [2**38, 3 * 2**38 + 1]
+    tiny = Pieces.of([0.0, 5e-324, 1.0], [0.0, 1.0])
+    assert int(tiny.scores.weight(0)) == 1, "0 itself lies before the first edge above it"
+
+
+def test_the_sensitivity_of_the_median_depends_on_who_is_a_neighbour() -> None:
+    """The score −|rank − n/2| of every point between and beyond the data: ½ for add or remove, 1 for replace."""
+
+    def scores(data: tuple[int, ...]) -> list[Fraction]:
+        return [-abs(sum(2 * x < y for x in data) - Fraction(len(data), 2)) for y in range(-1, 9)]
+
+    def largest_move(pairs: Iterable[tuple[tuple[int, ...], tuple[int, ...]]]) -> Fraction:
+        return max(abs(s - t) for one, other in pairs for s, t in zip(scores(one), scores(other), strict=True))
+
+    datasets = [data for n in range(4) for data in itertools.product(range(4), repeat=n)]
+    added = ((data, (*data, x)) for data in datasets for x in range(4))
+    replaced = ((data, (*data[1:], x)) for data in datasets if data for x in range(4))
+    assert 2 * largest_move(added) == largest_move(replaced) == 1
+    page = (Path(__file__).parents[2] / "docs/mechanisms/exponential.md").read_text(encoding="utf-8")
+    assert "sensitivity=0.5, epsilon=1, adjacency=ADD_REMOVE" in page
+    assert "under replace-one Δ = 1" in page
+
+
+def test_a_point_lies_in_its_piece() -> None:
+    mechanism = Exponential(sensitivity=1, epsilon=1)
+    for _ in range(50):
+        assert 2.0 <= mechanism.release_interval([0, 2, 3, 10], [0, 1e6, 0]).value < 3.0
+        assert 0.0 <= mechanism.release_interval([0.0, 1.0], [0.0]).value <= 1.0
+    halves = [mechanism.release_interval([0, 1, 4], [2 * math.log(3), 0.0]).value < 1 for _ in range(2000)]
+    assert 0.35 < np.mean(halves) < 0.65, "width 1 at three times the weight, against width 3: a fair coin"
+
+
+@pytest.mark.parametrize("scores", [[2**60 + 129, 2**60, 0.5], [2**63 + 1, 2**63, -1]], ids=str)
+def test_integer_scores_of_an_interval_are_exact(scores: list[Any]) -> None:
+    """As doubles, the first two would be 256 or 0 apart."""
+    laid = Pieces.of([0, 1, 2, 3], scores).scores
+    assert [laid.gap(i) for i in range(3)] == [Fraction(scores[0]) - Fraction(x) for x in scores]
+    mechanism = Exponential(sensitivity=1, epsilon=1000)
+    assert {mechanism.release_interval([0, 1, 2, 3], scores).value < 1 for _ in range(20)} == {True}
+
+
+def test_edges_are_exact() -> None:
+    """None of them but the last is a double, and next to it NumPy would make doubles of all."""
+    edges: list[Any] = [2**60 + 129, 2**60 + 130, 2**60 + Fraction(401, 3), float(2**60 + 512)]
+    step = Pieces.of(edges, [0, 0, 0]).grid.step
+    for some in (edges, [edges[0], edges[1], edges[3]]):
+        starts = [math.ceil(Fraction(x) / step) for x in some]
+        assert Pieces.of(some, [0] * (len(some) - 1)).starts.tolist() == [*starts[:-1], starts[-1] + 1]
+    with pytest.raises(ParameterError, match="masked"):
+        Pieces.of(np.ma.array([0.0, 1.0]), [0])
+
+
+@pytest.mark.parametrize("edges", [[0, 1], [0, 0.125, 1, 12345]])
+def test_no_error_tells_how_many_edges_there_are(edges: Any) -> None:
+    """Those between are data."""
+    with pytest.raises(ParameterError) as refused:
+        Pieces.of(edges, [0, 1])
+    assert not any(digit in str(refused.value) for digit in "0123456789")
+    with pytest.raises(ParameterError) as refused:
+        Pieces.of([edges], [0])
+    assert not any(digit in str(refused.value) for digit in "0123456789")
+
+
+@pytest.mark.parametrize(
+    ("edges", "scores"),
+    [
+        ([0, 1], [0, 1]),
+        ([1, 0], [0]),
+        ([0, 0], [0]),
+        ([0], []),
+        ([0, math.nan], [0]),
+        ([-math.inf, 0], [0]),
+        ([0, 1], [math.nan]),
+        ([0, "b"], [0]),
+        ([0, 1e308], [0]),
+        ([0, 2, 1], [0, 0]),
+    ],
+    ids=str,
+)
+def test_bad_pieces_are_refused(edges: Any, scores: Any) -> None:
+    with nothing_drawn(), pytest.raises(ParameterError):
+        Exponential(sensitivity=1, epsilon=1).release_interval(edges, scores)
