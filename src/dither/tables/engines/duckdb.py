@@ -274,10 +274,10 @@ class DuckDB(Engine):
     def _uploaded(self, table: pa.Table) -> ir.Table:
         """Ibis would take the rows as well, but asks pyarrow for each kind of table there is, which loads pandas."""
         name = ibis.util.gen_name(PUBLIC_NAME)
-        made = self.backend.create_table(name, schema=ibis.Schema.from_pyarrow(table.schema), temp=True)
         rows = f"{name}_rows"
-        self.backend.con.register(rows, table)
+        self.backend.con.register(rows, table)  # first: what DuckDB cannot read leaves no table behind
         try:
+            made = self.backend.create_table(name, schema=ibis.Schema.from_pyarrow(table.schema), temp=True)
             self.backend.con.execute(f'INSERT INTO temp."{name}" SELECT * FROM "{rows}"')
         finally:
             self.backend.con.unregister(rows)
