@@ -58,7 +58,7 @@ _DOUBT, _NO_DOUBT = 0.05, 1e-6
 _SMALLEST = 2.0**-300
 """A width of 0 is taken as this, in units of the largest distance."""
 
-_ENOUGH = 500
+_ENOUGH = 800
 """Records times ε that do without bounds, whatever their spread (measured: see docs/stats.md)."""
 
 
@@ -267,9 +267,11 @@ def found_range(
     choice = search.choice(doubt)
     if choice.narrow is not None and choice.evidence >= _SURE and goal.is_of_distances and around is not None:
         anchor = _mean_inside(search, choice.narrow)
-        search = _Search(around(anchor), goal, total, adjacency, spent, [], search.rest)
-        search.look(_SECOND_LOOK)
-        choice = search.choice(doubt)
+        moved = _Search(around(anchor), goal, total, adjacency, spent, [], search.rest)
+        moved.look(_SECOND_LOOK)
+        closer = moved.choice(doubt)
+        if closer.is_seen and closer.evidence >= _SURE:  # else what was seen before is what is known
+            search, choice = moved, closer
     elif is_bounded and choice.evidence >= _LIKELY and choice.gain >= _WORTH_A_LOOK:
         search.look(_SECOND_LOOK)
         choice = search.choice(doubt)
