@@ -10,7 +10,7 @@ of its share:
 * 4 % lie on 0, and 0.5 % on each bound, where clamped records are.
 
 **Without bounds** octaves reach from 2^-120 to 2^120 and have masses ∝ (1 + |k − 8|/12)^-2: people choose units in
-which numbers are some tens or thousands. One more place means *no answer*: see `ranks`.
+which numbers are some tens or thousands. One more place means *no answer*: see `places`.
 
 Privacy does not depend on the shares. The first two are equal since either may be the right one; the others were tried
 on simulated data, and half or twice as much makes no difference that can be seen.

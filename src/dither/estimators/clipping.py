@@ -147,6 +147,11 @@ class _Choice:
     outside: float
     narrow: _Narrow | None
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether records were seen beyond doubt."""
+        return self.is_seen and self.evidence >= _SURE
+
 
 @dataclass
 class _Search:
@@ -270,13 +275,12 @@ def found_range(
         moved = _Search(around(anchor), goal, total, adjacency, spent, [], search.rest)
         moved.look(_SECOND_LOOK)
         closer = moved.choice(doubt)
-        if closer.is_seen and closer.evidence >= _SURE:  # else what was seen before is what is known
+        if closer.is_sure:  # else what was seen before is what is known
             search, choice = moved, closer
     elif is_bounded and choice.evidence >= _LIKELY and choice.gain >= _WORTH_A_LOOK:
         search.look(_SECOND_LOOK)
         choice = search.choice(doubt)
-    is_sure = choice.is_seen and choice.evidence >= _SURE
-    if is_sure and (choice.gain >= _WORTH_IT or not is_bounded):
+    if choice.is_sure and (choice.gain >= _WORTH_IT or not is_bounded):
         return Found(search.binned, choice.reach, choice.outside)
     return Found.bounds(search.binned) if is_bounded else None
 

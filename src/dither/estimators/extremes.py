@@ -31,6 +31,7 @@ from dither.mechanisms import Exponential, NoAnswer
 
 __all__ = ["max", "min"]
 
+_EXTREMES = {"max": "largest", "min": "smallest"}
 _ENOUGH = 150
 """How many records times ε an extreme without bounds needs."""
 
@@ -120,7 +121,7 @@ def _extreme(
     refused = base.refuses and released.value == base.end
     return spent.estimate(
         name, _too_few(total) if refused else base.axis.value(released.value), mechanism,
-        covers="No interval holds the largest record of every dataset but the bounds.",
+        covers=f"No interval holds the {_EXTREMES[name]} record of every dataset but the bounds.",
     )  # fmt: skip
 
 

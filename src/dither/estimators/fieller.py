@@ -14,7 +14,9 @@ noise, and t − t̂ is bounded by the interval of the mean at an eighth of the 
 
 **Populations.** The records are taken as an independent sample, and what sampling adds to the sums as normal: with the
 variance of the places, as it was released, for a mean; for a variance with no more than places between 0 and 1 can
-have. That is an approximation: good from some dozens of records on.
+have. That is an approximation: good from some dozens of records on. Records at one end that are so rare that none was
+drawn show in no variance of a sample. Of such as are expected −ln(m/2) times, none is drawn with probability m/2; so
+many records are added to the standard deviation as make its normal interval that wide (`unseen_records`).
 
 In floats. `rounded` is by how much the sums, or the noise being discrete, may be off in the units of the sums.
 """
@@ -26,11 +28,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from dither.estimators.noise_tails import NoiseLaw
 from dither.estimators.records import Floats
 
-__all__ = ["SMALLEST_MISS", "Ends", "ThreeSums", "fourth", "mean_between", "of_one", "of_three", "of_two"]
+__all__ = [
+    "SMALLEST_MISS",
+    "Ends",
+    "ThreeSums",
+    "fourth",
+    "mean_between",
+    "of_one",
+    "of_three",
+    "of_two",
+    "unseen_records",
+]
 
 SMALLEST_MISS = 1e-300
 """Below, the interval is everything."""
@@ -129,8 +142,13 @@ class ThreeSums:
     @property
     def mean(self) -> Floats:
         """The mean of the places."""
+        return np.asarray(np.clip(self._plain_mean, 0.0, 1.0))
+
+    @property
+    def _plain_mean(self) -> Floats:
+        """t̂, which noise may place outside of 0 to 1: the parabola of the variance has its foot there."""
         first, second, _ = self._parts
-        return np.asarray(np.clip((first + second / 2) / self.total, 0.0, 1.0))
+        return np.asarray((first + second / 2) / self.total)
 
     @property
     def variance(self) -> Floats:
@@ -139,13 +157,13 @@ class ThreeSums:
 
     @property
     def _plain_variance(self) -> Floats:
-        first, second, _ = self._parts
-        return np.asarray(first / self.total - ((first + second / 2) / self.total) ** 2)
+        return np.asarray(self._parts[0] / self.total - self._plain_mean**2)
 
     def mean_between(self, miss: float, population: bool) -> Ends:
         """The interval of the mean."""
         first, second, third = self._parts
-        sampling = self._sampling if population else None
+        unseen = unseen_records(miss) * self.unit
+        sampling = (lambda place: np.hypot(self._sampling(place), unseen)) if population else None
         return mean_between(
             first + second / 2, third + second / 2, self.law, miss, self.rounded, of_three, sampling
         )  # fmt: skip
@@ -165,7 +183,7 @@ class ThreeSums:
         if miss < SMALLEST_MISS:
             return low, high
         places = self.mean_between(miss / 8, population)
-        off = np.maximum(places[1] - self.mean, self.mean - places[0])
+        off = np.maximum(np.abs(places[1] - self._plain_mean), np.abs(self._plain_mean - places[0]))
         for _ in range(_ROUNDS):
             # Whatever is known of v bounds the noise, and that bounds v: each round holds if the one before does.
             sampling = np.sqrt(fourth(places, high) * total * self.unit) if population else 0.0
@@ -181,6 +199,11 @@ def _of_variance(places: Ends, variance: Ends) -> Sequence[Any]:
     nearest = np.clip(0.5, places[0], places[1])
     upper, lower = (np.max([np.abs(way[at]) for way in ways], axis=0) for at in (0, 1))
     return upper, nearest * (1 - nearest) + variance[1], lower
+
+
+def unseen_records(miss: float) -> float:
+    """The standard deviation, in records, whose normal interval has −ln(miss/2) of them to each side."""
+    return float(np.log(miss / 2) / scipy.special.ndtri(miss / 2))
 
 
 def fourth(places: Ends, variance: Any) -> Floats:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dither.estimators.binned import Bins, Range
-from dither.estimators.fieller import SMALLEST_MISS, ThreeSums, fourth, mean_between, of_one, of_two
+from dither.estimators.fieller import SMALLEST_MISS, ThreeSums, fourth, mean_between, of_one, of_two, unseen_records
 from dither.estimators.noise_tails import NoiseLaw
 from dither.estimators.sampling import Size
 from dither.estimators.sums import STEPS, NoisyPlaces, NoisySquares, NoisySum, NoisyVariance
@@ -89,7 +89,8 @@ class MeanBars:
         if isinstance(noisy, NoisySquares):
             return self.clip.between(_three(noisy).mean_between(miss, self.population))
         weights = of_one if noisy.is_shared else of_two
-        sampling = None if self.variance is None else (lambda place: self._sampling)
+        spread = None if self.variance is None else math.hypot(self._sampling, unseen_records(miss) * STEPS)
+        sampling = None if spread is None else (lambda place: spread)
         law = NoiseLaw(noisy.scale)
         return self.clip.between(mean_between(noisy.above, noisy.below, law, miss, _ROUNDED, weights, sampling))
 

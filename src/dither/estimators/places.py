@@ -21,9 +21,10 @@ A and n − B by at most 1, and both in one direction: with v = w = 2 and no shi
 
 *No answer* (without bounds). One more place has the loss κdn, κ = ⅘·min(p, d − p)/d, and 2^13 times the mass of all
 others. A row more moves that by at most min(p, d − p) ≤ Δ, rounding included. Whatever the data are, places that are
-off by κn ranks or more have together less than 2^-13 of its weight: a wild answer comes with a probability below
-1/8000, and where the records are few, no answer does. For an extreme its loss is that of the space beyond all rows or
-before them, whichever is less, and moves as the losses there do.
+off by κn ranks or more have together less than 2^-13 of its weight (2^-12 where a released place is the origin of half
+of the measure): a wild answer comes with a probability below 1/4000, and where the records are few, no answer does.
+For an extreme its loss is that of the space beyond all rows or before them, whichever is less, and moves as the losses
+there do.
 
 **Why rows have room.** If all are equal, every other place has the same loss; with their room, and the mass of round
 numbers, the places of loss 0 have a weight.

@@ -83,7 +83,7 @@ class QuantileBars:
     def cells(self, rows: Rows, answers: Mapping[Fraction, int], choice: Exponential) -> Wholes:
         """The edges of the histogram: places, from the first to the end."""
         base = self.base
-        ordered = sorted(answers.values())
+        ordered = sorted(set(answers.values()))  # equal answers share one part, and one choice
         middles = [(a + b + 1) // 2 for a, b in itertools.pairwise(ordered)]
         parts = zip([base.first, *middles], [*middles, base.end], ordered, strict=True)
         edges = [base.first, base.end]
@@ -156,7 +156,7 @@ class Walk:
         inner, axis = self.edges[1:-1], self.bars.base.axis
         below = np.cumsum(self.noisy)[:-1]
         total = int(self.noisy.sum())
-        tested = (d * below - p * total) / d
+        tested = np.array([(d * int(count) - p * total) / d for count in below])
         miss = float((1 - self.bars.level) / 2)
         reach = tails(len(inner) + 1, float(q), miss) * self.scale + 0.5
         if self.bars.population:

@@ -230,7 +230,7 @@ def _probabilities(probability: Any) -> list[Fraction]:
 def _covers(level: Fraction | None, population: bool) -> str:
     if level is None:
         return "Ask for one with interval_level=0.95: it costs three fifths of the budget."
-    return "the quantile of the population" if population else "the quantile of the data"
+    return f"the quantile of the {'population' if population else 'data'}, clamped to the bounds"
 
 
 def _shaped(ends: dict[Fraction, Bounds], asked: list[Fraction], single: bool) -> Interval:
