@@ -78,3 +78,29 @@ def test_a_level_beyond_all_floats_has_everything_as_its_interval() -> None:
 def test_the_limits_have_their_false_alarm_rate() -> None:
     assert bdtrc(MOST, GROUPS, MISS) < 1e-12
     assert bdtr(FEWEST - 1, GROUPS, MISS) < 1e-12
+
+
+def test_a_mean_that_noise_places_beyond_an_end_widens_the_interval_of_the_variance() -> None:
+    """59 zeros and a one with noise of scale 10: of 20,000 at most 1 % miss, more than 300 with probability 1e-11.
+
+    With the mean clamped to the range, 2 % missed.
+    """
+    law, groups = NoiseLaw(10.0), 20_000
+    first, second, third = np.array([1.0, 0.0, 59.0])[:, None] + DRAWN.laplace(0, 10.0, (3, groups))
+    _, high = ThreeSums((first, second, third), 1.0, law, 0.0).variance_between(0.01, population=False)
+    assert int((high < 1 / 60 * 59 / 60 - 1e-9).sum()) <= 300
+
+
+@pytest.mark.parametrize("expected", [0.7, 1.0, 2.0, 3.0, 5.0, 9.0, 300.0])
+def test_records_that_are_too_rare_to_be_drawn_are_in_the_interval_of_a_population(expected: float) -> None:
+    """1000 zeros and ones, `expected` ones on average, hardly any noise: of 4000 at most 5 % miss, and 300 with 1e-12.
+
+    Without what may not have been drawn 37 % of expected = 1 missed, and 13 % of expected = 2.
+    """
+    ones = DRAWN.binomial(1000, expected / 1000, GROUPS).astype(float)
+    sums = ThreeSums((ones, np.zeros(GROUPS), 1000 - ones), 1.0, NoiseLaw(0.05), 0.0)
+    low, high = sums.mean_between(0.05, population=True)
+    missed = int(((low > expected / 1000) | (expected / 1000 > high)).sum())
+    assert missed <= 300
+    if expected == 300.0:  # and where all is drawn, the interval is not much wider than it must be
+        assert missed >= 100

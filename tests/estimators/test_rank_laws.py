@@ -17,9 +17,10 @@ import pytest
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.axes import Steps
-from dither.estimators.base import Base, stepped
+from dither.estimators.base import Base, stepped, unbounded
 from dither.estimators.places import EXTREME_SENSITIVITY, Rows, extreme_target, quantile_aim, scored
 from dither.estimators.quantile_bars import QuantileBars
+from dither.estimators.quantile_search import as_answer
 from dither.estimators.ranks import quantile_sensitivity
 from dither.mechanisms import Exponential
 from dither.mechanisms.measure import Measure
@@ -134,3 +135,41 @@ def test_with_less_sensitivity_more_is_lost(adjacency: Adjacency) -> None:
     assert largest_loss(quantile_law(Fraction(1, 2), PLAIN, adjacency, Fraction(1), wrong=2), adjacency) > 1.05
     assert largest_loss(extreme_law(True, PLAIN, adjacency, Fraction(30), wrong=4), adjacency) > 31
     assert largest_loss(scale_law(0, adjacency, Fraction(20), wrong=4), adjacency) > 21
+
+
+class Choices:
+    """Stands for the mechanism of the scale, and counts what is asked of it."""
+
+    scale = Fraction(1)
+
+    def __init__(self) -> None:
+        self.scores: list[np.ndarray] = []
+
+    def release(self, scores: np.ndarray) -> Choices:
+        self.scores.append(scores)
+        return self
+
+    value = 0
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+def test_equal_answers_have_one_choice_of_a_scale(adjacency: Adjacency) -> None:
+    """A record that moves from below to above would change two, each of which spends all that one may."""
+    bars, rows = QuantileBars(PLAIN, adjacency, Fraction(9, 10)), rows_of((-2, 0, 0, 1), PLAIN)
+    equal, different = Choices(), Choices()
+    bars.cells(rows, {Fraction(1, 4): 0, Fraction(3, 4): 0}, equal)  # type: ignore[arg-type]
+    bars.cells(rows, {Fraction(1, 4): -1, Fraction(3, 4): 1}, different)  # type: ignore[arg-type]
+    assert (len(equal.scores), len(different.scores)) == (1, 2)
+
+
+def test_beyond_the_part_of_a_node_there_is_no_answer() -> None:
+    """The piece that refuses reaches from the end of the part to the place that means no answer."""
+    base = unbounded()
+    end = base.axis.place(5.0)
+    rows = Rows.of_values(np.array([1.0]), base)
+    target = quantile_aim(Fraction(1, 2), rows.total, refuses=True)
+    mechanism = Exponential(sensitivity=1, epsilon=1)
+    starts, scores = scored(rows, base, (base.first, end), target, mechanism)
+    assert list(starts[-2:]) == [end, base.end + 1]
+    assert len(scores) == len(starts) - 1
+    assert [as_answer(place, end) for place in (end - 1, end, base.end)] == [end - 1, None, None]

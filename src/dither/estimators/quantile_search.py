@@ -31,7 +31,7 @@ from dither.estimators.ranks import MOST_UNITS, quantile_sensitivity
 from dither.estimators.records import is_replace
 from dither.mechanisms import Exponential
 
-__all__ = ["QuantileSearch"]
+__all__ = ["QuantileSearch", "as_answer"]
 
 _ANCHOR_SHARE = Fraction(1, 20)
 _FAR_OUT = Fraction(1, 20)
@@ -116,7 +116,7 @@ class QuantileSearch:
     def _one(self, rows: Rows, probability: Fraction, base: Base, epsilon: Fraction) -> int | None:
         target = quantile_aim(probability, rows.total, refuses=base.refuses)
         released = chosen(rows, base, (base.first, base.end), target, self.mechanism(probability, epsilon))
-        return _answer(released.value, base.end)
+        return as_answer(released.value, base.end)
 
     def _levels(self, nodes: list[_Node], shares: list[Fraction]) -> dict[Fraction, int | None]:
         answers: dict[Fraction, int | None] = dict.fromkeys(nodes[0].asked)
@@ -132,9 +132,9 @@ class QuantileSearch:
         if is_replace(self.adjacency) and not is_alone:
             mechanism = self.mechanism(q, share / 2, ADD_REMOVE)
         target = quantile_aim(q, node.rows.total, refuses=node.base.refuses)
-        return _answer(chosen(node.rows, node.base, node.between, target, mechanism).value, node.between[1])
+        return as_answer(chosen(node.rows, node.base, node.between, target, mechanism).value, node.between[1])
 
 
-def _answer(place: int, end: int) -> int | None:
+def as_answer(place: int, end: int) -> int | None:
     """From `end` on there is no answer: the piece that refuses has every place behind the part of a node."""
     return place if place < end else None
