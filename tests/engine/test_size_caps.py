@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -131,3 +132,14 @@ def test_e63_an_expression_brings_no_long_texts() -> None:
     assert str(dp.col("a") == "x" * 4096).count("x") == 4096
     with pytest.raises(ParameterError, match="texts in expressions have at most 4096 characters, got 4097"):
         dp.if_else(dp.col("a") == 1, "x" * 4097, "")
+
+
+def test_an_answer_that_is_too_long_to_be_stored_is_refused_before_the_charge(tmp_path: Path) -> None:
+    """Under an idempotency key; it was charged, failed each time, and stopped the account."""
+    table = pa.table({"city": ["a"] * 10})
+    keys = [f"{index:06}" + "x" * 14_000 for index in range(12_000)]
+    with dp.Dataset(table, unit=dp.Rows(), budget=dp.PureDP(10), ledger=tmp_path / "ledger", identity="cities") as data:
+        question = data.group_by("city", keys=keys).agg(rows=dp.count())
+        with pytest.raises(ParameterError, match="under an idempotency key is stored"):
+            question.release(epsilon=1, key="k")
+        assert data.spent["epsilon"] == 0

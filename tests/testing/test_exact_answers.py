@@ -17,7 +17,9 @@ _CONFTEST = 'pytest_plugins = ["dither.testing"]\n'
 _TESTS = """
 import pyarrow as pa, pytest
 import dither as dp
-from dither.errors import CertificateError, LedgerError
+import dither.release
+from dither.errors import CertificateError, EngineError, LedgerConflict, LedgerError
+from dither.testing import without_noise
 from dither.ledger import Ledger
 
 VISITS = pa.table({"who": list(range(90)), "city": ["Lyon"] * 60 + ["Nice"] * 30, "age": [float(x) for x in range(90)]})
@@ -61,6 +63,24 @@ def test_a_durable_ledger_is_not_charged(dither_without_noise, tmp_path):
         with pytest.raises(LedgerError, match="charged to no ledger that lasts"):
             data.count(epsilon=1)
         assert data.spent["epsilon"] == 0
+
+def test_a_key_is_for_answers_with_noise_or_without(monkeypatch):
+    data = opened(":memory:")
+    data.count(epsilon=1, key="noisy")
+    with without_noise():
+        with pytest.raises(LedgerConflict, match="used with noise and now without"):
+            data.count(epsilon=1, key="noisy")
+
+def test_noise_that_is_taken_away_after_the_charge_gives_no_answer(monkeypatch, tmp_path):
+    data, draw = opened(tmp_path / "visits.ledger"), dither.release._drawn
+    def drawn(*asked):
+        quiet.__enter__()
+        return draw(*asked)
+    quiet = without_noise()
+    monkeypatch.setattr(dither.release, "_drawn", drawn)
+    with pytest.raises(EngineError, match="could not be answered"):
+        data.count(epsilon=1)
+    quiet.__exit__(None, None, None)
 
 def test_mechanisms(dither_without_noise):
     assert dp.Laplace(sensitivity=1, epsilon=1).release(7).value == 7

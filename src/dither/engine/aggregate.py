@@ -105,6 +105,11 @@ class Aggregate(ABC):
         return 1
 
     @property
+    def bytes_of_answer(self) -> int:
+        """At most so many bytes has the answer of one group: 32 hold a number, or its three with an interval."""
+        return 32 * self.width
+
+    @property
     def is_about_population(self) -> bool:
         """Whether `sampling_error` is known, so that an interval can hold the value of the population."""
         return False

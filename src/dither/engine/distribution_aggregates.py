@@ -192,6 +192,11 @@ class Top(Aggregate):
     def width(self) -> int:
         return 1 if self.candidates is None else len(self.candidates)
 
+    @property
+    def bytes_of_answer(self) -> int:
+        texts = [] if self.candidates is None else self.candidates.to_pylist()
+        return self.number * (32 + sorted([0, *(len(str(text).encode()) for text in texts)])[-1])
+
     def __str__(self) -> str:
         among: Any = "" if self.candidates is None else f", candidates={self.candidates.to_pylist()}"
         return f"top({self.of}, {self.number}{among})"

@@ -432,8 +432,9 @@ class Tally(Need):
         counts = np.zeros((len(groups), len(self.values)), dtype=np.int64)
         for places, batch in groups.found(batches):
             values = batch.column("dither_value")
-            column = pc.index_in(values, value_set=self.values.cast(values.type)).to_numpy()
-            counts[places, column] = counted(batch.column("dither_rows"))
+            column = pc.index_in(values, value_set=self.values.cast(values.type)).fill_null(-1).to_numpy()
+            known = column >= 0  # whatever an engine makes of a row
+            counts[places[known], column[known]] = counted(batch.column("dither_rows"))[known]
         return counts
 
 

@@ -127,6 +127,7 @@ class Ranks(Need):
             for places, batch in groups.found(batches)
         ]
         places, bins, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
+        bins = np.clip(bins, *self.bins.numbers(np.array(self.base.bounds)))  # whatever an engine makes of a row
         order = np.lexsort((bins, places))
         cuts = np.searchsorted(places[order], np.arange(1, len(groups)))
         split = zip(np.split(bins[order], cuts), np.split(counts[order], cuts), strict=True)

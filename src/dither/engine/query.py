@@ -23,6 +23,7 @@ from dither.engine.table_release import TableRelease
 from dither.errors import ParameterError
 from dither.exact import Number, once
 from dither.ledger import current_user
+from dither.ledger.ledger import LONGEST_ANSWER
 from dither.release import Door, fresh_salt
 from dither.tables import (
     BoundedTable,
@@ -535,6 +536,8 @@ class Question:
     def _release(self, terms: Terms) -> TableRelease:
         plan = self._plan(terms)
         query = self.query
+        if terms.key is not None:
+            self._check_storable()
         drawing = Drawing(plan, list(query.keys), query.public_keys)
         exact = drawing.questions(self._bounded, fresh_salt)
         drawing.rehearse(exact)
@@ -543,6 +546,21 @@ class Question:
         with query.origin._source.engine.asking():
             parts, entry = door.release(plan.event, plan.cost, self.words, exact, drawing.draw, key=terms.key, by=by)
         return TableRelease.of(parts, plan, entry)
+
+    def _check_storable(self) -> None:
+        """An answer under an idempotency key is stored; with public keys its size is known before anything is charged.
+
+        (That of values that `top` finds is not, and is what they reveal.)
+        """
+        keys = self.query.public_keys
+        if keys is None:
+            return
+        each_group = sum(each.bytes_of_answer for each in self.aggregates.values())
+        if keys.nbytes + keys.num_rows * each_group > LONGEST_ANSWER * 3 // 4:
+            raise ParameterError(
+                f"an answer under an idempotency key is stored, and may have {LONGEST_ANSWER} bytes: that of "
+                f"{keys.num_rows} groups would be too long. Ask without a key, or for fewer groups."
+            )
 
     @property
     def words(self) -> str:

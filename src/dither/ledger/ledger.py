@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from dither.ledger.store import Heads
 
-__all__ = ["Account", "Charge", "Ledger", "NoLedger", "check_account"]
+__all__ = ["LONGEST_ANSWER", "Account", "Charge", "Ledger", "NoLedger", "check_account"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +327,11 @@ class Ledger:
 
     def _repeated(self, connection: Connection, before: Entry, body: dict[str, str], key: str) -> Charge:
         content = before.content
+        if before.noise_removed != noise_is_removed():
+            raise LedgerConflict(
+                "this idempotency key was used with noise and now without it, or the other way round. Nothing was "
+                "charged. Take a new key."
+            )
         if any(content.get(name) != value for name, value in body.items()):
             raise LedgerConflict(
                 "this idempotency key was used for another question. Nothing was charged. Take a new key."
@@ -376,9 +381,9 @@ class Ledger:
         if key is None:
             self.answered(charge)
             return answer
-        if len(answer) > _LONGEST_ANSWER:
+        if len(answer) > LONGEST_ANSWER:
             raise LedgerError(
-                f"an answer under an idempotency key is stored, and this one has more than {_LONGEST_ANSWER} bytes. "
+                f"an answer under an idempotency key is stored, and this one has more than {LONGEST_ANSWER} bytes. "
                 "What was charged stays charged. Ask without a key."
             )
         with self._store.writing() as connection:
@@ -605,7 +610,8 @@ def _now() -> str:
 
 _ANCHOR: Final = re.compile("([0-9]{1,18}):([0-9a-f]{64})")
 _LONGEST_TEXT: Final = 1_000_000
-_LONGEST_ANSWER: Final = 200_000_000
+LONGEST_ANSWER: Final = 200_000_000
+"""Bytes of an answer that is stored under an idempotency key."""
 
 
 def _check_text(**texts: object) -> None:

@@ -197,7 +197,21 @@ def _decoded(table: pa.Table) -> pa.Table:
             table = table.set_column(index, pa.field(field.name, field.type.value_type), plain)
         elif getattr(field.type, "unit", None) in _MICROSECONDS and not pa.types.is_time(field.type):
             table = table.set_column(index, field.name, _in_microseconds(table.column(index)))
+    for name in table.column_names:
+        _check_utf8(name, table.column(name))
     return table
+
+
+def _check_utf8(name: str, column: pa.ChunkedArray) -> None:
+    """Arrow and DuckDB take texts that are no UTF-8, and DuckDB then fails or errs on the rows that hold them."""
+    of = column.type
+    if pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_string_view(of):
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            raise ParameterError(
+                f"the column {name!r} of the table holds a text that is not UTF-8. Decode it where it is read."
+            ) from None
 
 
 def _check_names(names: list[str]) -> None:

@@ -245,15 +245,15 @@ class DuckDB(Engine):
         """Base tables of somebody else's connection, with texts that are equal only if their bytes are.
 
         A collation is no part of a type that DuckDB would tell. Under one, a row finds each spelling in a public table
-        as a partner, and one row is many. Bytes that become a text again have none.
+        as a partner, and one row is many. Bytes that become a text again have none; those that cannot, since they are
+        no UTF-8, are NULL.
         """
         with self.lock:
             self._check_collation()
             self._read = (*self._read, *leaves_of(table))
             self._defined = definitions(self.backend.con, self._read)
         texts = [name for name, of in table.schema().items() if of.is_string()]
-        bare = {name: builtin("decode", "string", builtin("encode", "binary", table[name])) for name in texts}
-        return table.mutate(**bare) if bare else table
+        return table.mutate(**{name: _bare(table[name]) for name in texts}) if texts else table
 
     def _check_collation(self) -> None:
         ((collation,),) = self.backend.con.execute("SELECT current_setting('default_collation')").fetchall()
@@ -315,3 +315,8 @@ def _header(path: Path) -> tuple[list[str], str]:
         )
     different((), names)
     return names, separator
+
+
+def _bare(text: Any) -> Any:
+    """The same text without a collation; NULL where its bytes are no UTF-8, for which `decode` alone fails."""
+    return builtin("try", "string", builtin("decode", "string", builtin("encode", "binary", text)))

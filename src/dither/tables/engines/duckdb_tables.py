@@ -1,8 +1,9 @@
 """Base tables of somebody's own DuckDB connection: the only relations there of which it is known that reading succeeds.
 
-What DuckDB stores itself it has checked when it was written. A view may read files, on some values of which its reader
-fails (parquet_files.py), or frames, or other databases; and its expressions, as those of a generated column, may fail
-on a row. Whether a relation is a base table is what DuckDB's own catalogue says, never what Ibis makes of it.
+What DuckDB stores itself it can read again; texts that are no UTF-8, which it may store, enter as NULL. A view may read
+files, on some values of which its reader fails (parquet_files.py), or frames, or other databases; and its expressions,
+as those of a generated column, may fail on a row. Whether a relation is a base table is what DuckDB's own catalogue
+says, never what Ibis makes of it.
 """
 
 from __future__ import annotations
