@@ -61,7 +61,7 @@ def test_e63_in_a_table_of_ones_own_connection_such_a_text_is_missing(unit: Any,
             here.count(epsilon=1)
             here.median("age", bounds=(0, 100), epsilon=1)
             common = dp.top("city", 1, candidates=["a", "b"])
-            here.group_by("city", keys=["a", "b"]).agg(common=common, ages=dp.histogram("age", [0, 50])).release(
+            here.group_by("city", keys=["a", "b"]).agg(common=common, ages=dp.histogram("age", [0, 50, 100])).release(
                 epsilon=1
             )
         assert data.failures.failed == 0
