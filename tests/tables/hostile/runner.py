@@ -18,6 +18,7 @@ import pyarrow as pa
 import dither as dp
 from dither.engine.most_common import FoundValues, Values
 from dither.engine.noisy_groups import questions as questions_of
+from dither.engine.plan import noisy_columns
 from dither.engine.quantiles import Ranks
 from dither.engine.query import Question
 from dither.errors import EngineError, ParameterError
@@ -280,7 +281,9 @@ def _aggregates(names: Sequence[str], column: str) -> dict[str, Any]:
 
 def _rehearsed(question: Question) -> None:
     """Refuse what a release would refuse before its charge."""
-    for exact in questions_of(needs_of(question.aggregates), question._bounded, lambda: 0):
+    needs = needs_of(question.aggregates)
+    columns = noisy_columns(needs)
+    for exact in questions_of({columns[key]: need for key, need in needs.items()}, question._bounded, lambda: 0):
         exact._rehearse()
 
 
