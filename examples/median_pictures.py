@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 import dither as dp
 from dither.adjacency import REPLACE_ONE
 from dither.estimators.base import bounded
-from dither.estimators.places import Rows, quantile_aim, scored
+from dither.estimators.places import RankedRows, quantile_aim, scored
 from dither.estimators.ranks import quantile_sensitivity
 from dither.estimators.unbounded import _SCALES, _Steps, _tested
 from dither.plots import competing
@@ -67,7 +67,7 @@ def on_the_interval(data: np.ndarray, epsilon: Fraction) -> float:
     """The exponential mechanism: the mass of each piece by its score, and half of it around the median."""
     mechanism = dp.Exponential(sensitivity=quantile_sensitivity(HALF, REPLACE_ONE), epsilon=epsilon)
     base = bounded((float(BOUNDS[0]), float(BOUNDS[1])))
-    rows, target = Rows.of_values(np.sort(data), base), quantile_aim(HALF, len(data))
+    rows, target = RankedRows.of_values(np.sort(data), base), quantile_aim(HALF, len(data))
     starts, scores = scored(rows, base, (base.first, base.end), target, mechanism)
     mass, edges = base.measure.weights(starts) * np.exp(scores / float(mechanism.scale)), base.axis.values(starts)
     reached = np.concatenate([[0.0], np.cumsum(mass) / mass.sum()])

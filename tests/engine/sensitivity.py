@@ -11,7 +11,7 @@ import numpy as np
 
 from dither.engine.most_common import Best, FoundValues
 from dither.engine.quantiles import Extreme, Ranks
-from dither.estimators.places import Rows
+from dither.estimators.places import RankedRows
 from dither.unit import Neighbour
 
 __all__ = ["check", "check_rows"]
@@ -65,7 +65,7 @@ def check_votes(neighbour: Neighbour, moved: Any) -> None:
         assert (moved >= 0).all()
 
 
-def check_scores(need: Ranks, neighbour: Neighbour, before: list[Rows], after: list[Rows]) -> None:
+def check_scores(need: Ranks, neighbour: Neighbour, before: list[RankedRows], after: list[RankedRows]) -> None:
     """Naive scores, place by place: what the groups lose together is what they were made for."""
     slopes = {None: 4} if isinstance(need.asked, Extreme) else {q: max(q, 1 - q) for q in need.asked}
     for q, slope in slopes.items():
@@ -78,13 +78,13 @@ def check_scores(need: Ranks, neighbour: Neighbour, before: list[Rows], after: l
             assert max(changes) <= slope * neighbour.rows
 
 
-def places(*groups: Rows) -> list[int]:
+def places(*groups: RankedRows) -> list[int]:
     """Every place at which a score may change, and one before them all."""
     edges = {edge for rows in groups for edge in (*rows.starts.tolist(), *rows.ends.tolist())}
     return sorted({-(2**62), *edges})
 
 
-def score(rows: Rows, y: int, q: Fraction | None) -> Fraction:
+def score(rows: RankedRows, y: int, q: Fraction | None) -> Fraction:
     bins: list[tuple[int, int, int]] = list(zip(rows.starts.tolist(), rows.ends.tolist(), counts_of(rows), strict=True))
     total = sum(count for _, _, count in bins)
     above = sum(count for start, _, count in bins if start > y)
@@ -95,12 +95,12 @@ def score(rows: Rows, y: int, q: Fraction | None) -> Fraction:
     return -max(Fraction(0), above - (1 - q) * total, below - q * total)
 
 
-def counts_of(rows: Rows) -> list[int]:
+def counts_of(rows: RankedRows) -> list[int]:
     assert rows.sums is not None
     return [int(count) for count in np.diff(rows.sums)]
 
 
-def check_rows(neighbour: Neighbour, before: list[Rows], after: list[Rows]) -> None:
+def check_rows(neighbour: Neighbour, before: list[RankedRows], after: list[RankedRows]) -> None:
     """Counts per bin where somebody was added: rows come and none goes, few in each of few groups.
 
     That is what the scores of places are made of, and is found in no time.

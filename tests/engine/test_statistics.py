@@ -19,7 +19,7 @@ import dither as dp
 from dither.engine.group_statistics import Added
 from dither.engine.groups import Groups
 from dither.engine.quantiles import Extreme, RankNoise, Ranks
-from dither.estimators.places import Rows
+from dither.estimators.places import RankedRows
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.tables import Column
 from dither.unit import Neighbour
@@ -57,9 +57,9 @@ def rank_noise(level: Fraction | None = None, epsilon: Fraction = EPSILON) -> Ra
     return RankNoise(need, Neighbour(2, ROWS, dp.Person("u").adjacency), epsilon)
 
 
-def unit_bins(counts: list[int]) -> Rows:
+def unit_bins(counts: list[int]) -> RankedRows:
     places = np.arange(len(counts))
-    return Rows.of_bins(places, places + 1, np.array(counts))
+    return RankedRows.of_bins(places, places + 1, np.array(counts))
 
 
 COUNTS = [3, 0, 4, 1, 0, 0, 6, 2]

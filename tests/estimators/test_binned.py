@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dither.estimators.binned import Bins, Side, apart
+from dither.estimators.binned import BinSide, HalfOctaves, apart
 from dither.estimators.sums import STEPS, Placed
 
 pytestmark = pytest.mark.property
@@ -20,7 +20,7 @@ BOUNDS = st.sampled_from(
 ENTRIES = st.one_of(st.floats(-12, 12), st.floats(-1e20, 1e20), st.sampled_from([0.0, 0.3, 1.0, 1.5, 6.0, 5.0, 1e-300]))
 
 
-def naive(x: float, bins: Bins) -> tuple[bool, int, Fraction]:
+def naive(x: float, bins: HalfOctaves) -> tuple[bool, int, Fraction]:
     """The side, the cell and the distance of one record, by the definition."""
     distance = x - bins.anchor
     is_above = distance >= 0 if bins.above.cells else False
@@ -36,7 +36,7 @@ def naive(x: float, bins: Bins) -> tuple[bool, int, Fraction]:
 def test_the_sums_of_a_range_are_those_of_the_clamped_records(
     bounds: tuple[float, float], entries: list[float], down: int, up: int
 ) -> None:
-    bins = Bins.within(bounds)
+    bins = HalfOctaves.within(bounds)
     values = np.clip(np.array(entries, dtype=np.float64), *bounds)
     binned = bins.binned(values)
     reach = min(down, bins.below.cells), min(up, bins.above.cells)
@@ -57,7 +57,7 @@ def test_the_sums_of_a_range_are_those_of_the_clamped_records(
 
 @given(bounds=BOUNDS, x=ENTRIES)
 def test_a_record_is_rounded_to_32_digits(bounds: tuple[float, float], x: float) -> None:
-    bins = Bins.within(bounds)
+    bins = HalfOctaves.within(bounds)
     value = min(max(x, bounds[0]), bounds[1])
     is_above, _, size = naive(value, bins)
     distance = Fraction(value) - Fraction(bins.anchor)
@@ -78,7 +78,7 @@ def test_one_record_moves_the_exact_sums_by_no_more_than_they_say(
     bounds: tuple[float, float], entries: list[float], entry: float, down: int, up: int
 ) -> None:
     """U and V, and A, B and C, after rounding: the two sensitivities of `sums`, over all neighbours."""
-    bins = Bins.within(bounds)
+    bins = HalfOctaves.within(bounds)
     reach = max(min(down, bins.below.cells), int(not bins.above.cells)), min(up, bins.above.cells)
 
     def placed(data: list[float]) -> Placed:
@@ -111,11 +111,11 @@ def test_a_replaced_record_moves_the_variance_by_no_more_than_it_says(places: li
 
 @pytest.mark.parametrize("reach", [1.0, 1.5, 0.3, 2.0**-300, 1e100, 1 + 2.0**-20])
 def test_edges_are_half_octaves_up_to_the_end(reach: float) -> None:
-    side = Side.reaching(reach)
+    side = BinSide.reaching(reach)
     edges = np.array(side.edges)
     assert side.cells == 60
     assert edges[0] == 0
     assert edges[-1] == pytest.approx(reach, rel=2.0**-32)
     ratios = edges[2:-1] / edges[1:-2]
     assert set(np.round(ratios, 6)) == {1.333333, 1.5}
-    assert Side.reaching(0.0).cells == 0
+    assert BinSide.reaching(0.0).cells == 0

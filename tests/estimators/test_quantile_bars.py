@@ -14,7 +14,7 @@ from scipy.special import bdtrc
 import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.base import bounded, stepped
-from dither.estimators.places import Rows
+from dither.estimators.places import RankedRows
 from dither.estimators.quantile_bars import QuantileBars, tails
 from dither.mechanisms import Exponential
 
@@ -50,7 +50,7 @@ def walked(data: list[float], q: Fraction, edges: list[float], noise: list[int],
     bars = QuantileBars(base, ADD_REMOVE, Fraction(9, 10))
     inner = base.axis.places(np.array(edges))
     cuts = np.concatenate([[base.first], inner, [base.end]])
-    counts = np.array(bars.counts(Rows.of_values(np.sort(np.array(data)), base), cuts))
+    counts = np.array(bars.counts(RankedRows.of_values(np.sort(np.array(data)), base), cuts))
     assert counts.sum() == len(data)
     return bars.walk(cuts, counts + np.array(noise), scale).ends(q)
 
@@ -80,7 +80,7 @@ def test_the_scale_is_that_of_the_rows_around() -> None:
     """With a large ε: the first distance that holds G rows."""
     base = stepped(Fraction(1), 0, 1000)
     bars = QuantileBars(base, ADD_REMOVE, Fraction(9, 10))
-    rows = Rows.of_values(np.arange(1000.0), base)
+    rows = RankedRows.of_values(np.arange(1000.0), base)
     choice = Exponential(sensitivity=2, epsilon=Fraction(12, 100), adjacency=ADD_REMOVE)
     distances = bars._distances(500)
     scores = bars._scores(rows, 500, (0, 1001), distances, choice)

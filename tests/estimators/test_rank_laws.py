@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
-from dither.estimators.axes import Steps
+from dither.estimators.axes import Multiples
 from dither.estimators.base import Base, stepped, unbounded
-from dither.estimators.places import EXTREME_SENSITIVITY, Rows, extreme_target, quantile_aim, scored
+from dither.estimators.places import EXTREME_SENSITIVITY, RankedRows, extreme_target, quantile_aim, scored
 from dither.estimators.quantile_bars import QuantileBars
 from dither.estimators.quantile_search import as_answer
 from dither.estimators.ranks import quantile_sensitivity
 from dither.mechanisms import Exponential
-from dither.mechanisms.measure import Measure
+from dither.mechanisms.measure import BaseMeasure
 
 pytestmark = pytest.mark.contract
 
@@ -33,7 +33,9 @@ Law = Callable[[Data], list[float]]
 LOGS = 1e-9  # of double precision
 
 PLAIN = stepped(Fraction(1), -2, 3)
-REFUSING = Base(Steps(Fraction(1)), -2, 4, Measure(np.array([-2, 0, 1, 4, 5]), np.array([3, 5, 1, 90])), refuses=True)
+REFUSING = Base(
+    Multiples(Fraction(1)), -2, 4, BaseMeasure(np.array([-2, 0, 1, 4, 5]), np.array([3, 5, 1, 90])), refuses=True
+)
 
 
 def neighbours(adjacency: Adjacency, most: int) -> Iterator[tuple[Data, Data]]:
@@ -58,8 +60,8 @@ def logs(starts: np.ndarray, scores: np.ndarray, base: Base, mechanism: Exponent
     return list(np.array(weights) - np.logaddexp.reduce(weights))
 
 
-def rows_of(data: Data, base: Base) -> Rows:
-    return Rows.of_values(np.sort(np.array(data, dtype=np.float64)), base)
+def rows_of(data: Data, base: Base) -> RankedRows:
+    return RankedRows.of_values(np.sort(np.array(data, dtype=np.float64)), base)
 
 
 def quantile_law(q: Fraction, base: Base, adjacency: Adjacency, epsilon: Fraction, wrong: int = 1) -> Law:
@@ -166,7 +168,7 @@ def test_beyond_the_part_of_a_node_there_is_no_answer() -> None:
     """The piece that refuses reaches from the end of the part to the place that means no answer."""
     base = unbounded()
     end = base.axis.place(5.0)
-    rows = Rows.of_values(np.array([1.0]), base)
+    rows = RankedRows.of_values(np.array([1.0]), base)
     target = quantile_aim(Fraction(1, 2), rows.total, refuses=True)
     mechanism = Exponential(sensitivity=1, epsilon=1)
     starts, scores = scored(rows, base, (base.first, end), target, mechanism)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.base import Base, bounded, stepped, unbounded
-from dither.estimators.places import EXTREME_DIGITS, Rows, Target, extreme_target, quantile_aim, scored
+from dither.estimators.places import EXTREME_DIGITS, RankedRows, Target, extreme_target, quantile_aim, scored
 from dither.estimators.sums import ExactSum
 from dither.mechanisms import Exponential
 
@@ -20,7 +20,7 @@ BASES = st.sampled_from([bounded((-8.0, 8.0)), bounded((2.0, 8.0)), stepped(Frac
 DIGITS = st.sampled_from([EXTREME_DIGITS, 2])
 
 
-def naive_loss(rows: Rows, target: Target, cut: int, place: int) -> int:
+def naive_loss(rows: RankedRows, target: Target, cut: int, place: int) -> int:
     above = sum(int(start) > place for start in rows.starts)
     below = sum(int(end) <= place for end in rows.ends)
     over = target.above_weight * (target.units * above - target.above)
@@ -43,7 +43,7 @@ def test_the_score_is_that_of_the_definition(
     extreme: bool | None, adjacency: Adjacency,
 ) -> None:  # fmt: skip
     mechanism = Exponential(sensitivity=4, scale=scale, adjacency=adjacency)
-    rows = Rows.of_values(np.sort(np.array(values, dtype=np.float64) + 0.0), base, digits)
+    rows = RankedRows.of_values(np.sort(np.array(values, dtype=np.float64) + 0.0), base, digits)
     if extreme is None:
         target = quantile_aim(probability, len(values), refuses=base.refuses)
     else:
@@ -75,9 +75,9 @@ def test_rows_are_parted_and_counted_in_bins_as_they_are_alone(
     base = bounded((-8.0, 8.0))
     kept = np.sort(np.array(values, dtype=np.float64) + 0.0)
     numbers = np.array(counts[: len(kept)], dtype=np.int64)
-    alone = Rows.of_values(np.repeat(kept, numbers), base)
+    alone = RankedRows.of_values(np.repeat(kept, numbers), base)
     places = base.axis.places(kept)
-    binned = Rows.of_bins(places, places + 1, numbers)
+    binned = RankedRows.of_bins(places, places + 1, numbers)
     where = base.axis.place(cut)
     assert alone.total == binned.total
     for one, other in zip(alone.parted(where), binned.parted(where), strict=True):

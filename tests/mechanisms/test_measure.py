@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dither.estimators.axes import Doubles, Steps
+from dither.estimators.axes import Doubles, Multiples
 from dither.estimators.base import bounded, stepped, unbounded
 from dither.mechanisms import Exponential
-from dither.mechanisms.measure import Measure, Mixture, PublicMeasure, released_place
+from dither.mechanisms.measure import BaseMeasure, Mixture, PublicMeasure, released_place
 from dither.noise import UniformBelow
 from tests.noise.fit import ALARM, p_value_of_counts
 
-FIRST = Measure(np.array([-4, -1, 0, 1, 6]), np.array([3, 2, 7, 4]))
-SECOND = Measure(np.array([-4, 2, 6]), np.array([5, 1]))
+FIRST = BaseMeasure(np.array([-4, -1, 0, 1, 6]), np.array([3, 2, 7, 4]))
+SECOND = BaseMeasure(np.array([-4, 2, 6]), np.array([5, 1]))
 MEASURES = [FIRST, SECOND, Mixture((FIRST, SECOND))]
 
 
@@ -29,7 +29,7 @@ def naive(measure: PublicMeasure) -> dict[int, Fraction]:
     if isinstance(measure, Mixture):
         parts = [naive(part) for part in measure.parts]
         return {place: sum((part[place] for part in parts), Fraction(0)) for place in parts[0]}
-    assert isinstance(measure, Measure)
+    assert isinstance(measure, BaseMeasure)
     found: dict[int, Fraction] = {}
     for first, end, mass in zip(measure.cuts[:-1], measure.cuts[1:], measure.masses, strict=True):
         found |= {int(place): Fraction(int(mass), int(end - first)) for place in range(first, end)}
@@ -120,7 +120,7 @@ def test_neighbouring_places_stand_for_neighbouring_doubles(place: int) -> None:
 
 
 def test_steps_are_multiples() -> None:
-    axis = Steps(Fraction(1, 4))
+    axis = Multiples(Fraction(1, 4))
     assert axis.places(np.array([-0.3, 0.0, 0.1, 0.126])).tolist() == [-1, 0, 0, 1]
     assert axis.values(np.array([-3, 5])).tolist() == [-0.75, 1.25]
 
@@ -134,7 +134,7 @@ def test_the_base_measure_is_on_the_bounds_and_has_its_shares(bounds: tuple[floa
     base = bounded(bounds)
     assert base.bounds == bounds
     measure = base.measure
-    assert isinstance(measure, Measure)
+    assert isinstance(measure, BaseMeasure)
     assert (int(measure.cuts[0]), int(measure.cuts[-1])) == (base.first, base.end)
     total = measure.total
     for end in (base.first, base.end - 1):
@@ -180,6 +180,6 @@ def test_without_bounds_there_is_a_place_for_no_answer() -> None:
 
 
 def test_equal_measures_are_equal() -> None:
-    assert Measure(FIRST.cuts.copy(), FIRST.masses.copy()) == FIRST != SECOND
-    assert hash(Measure(FIRST.cuts.copy(), FIRST.masses.copy())) == hash(FIRST)
+    assert BaseMeasure(FIRST.cuts.copy(), FIRST.masses.copy()) == FIRST != SECOND
+    assert hash(BaseMeasure(FIRST.cuts.copy(), FIRST.masses.copy())) == hash(FIRST)
     assert Mixture((FIRST, SECOND)) == MEASURES[2] != Mixture((SECOND, FIRST))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dither.engine import Plan
-from dither.engine.distribution_aggregates import Quantile, Top
+from dither.engine.distribution_aggregates import QuantilesOfGroups, Top
 from dither.exact import in_words, rounded
 
 __all__ = ["cell", "rows"]
@@ -53,5 +53,5 @@ def rows(table: Any, plan: Plan) -> tuple[list[str], list[list[str]]]:
 def _level(plan: Plan, name: str) -> str:
     """Quantiles have the level that they were asked for."""
     aggregate = plan.aggregates[name]
-    own = aggregate.interval_level if isinstance(aggregate, Quantile) else None
+    own = aggregate.interval_level if isinstance(aggregate, QuantilesOfGroups) else None
     return f"{in_words(100 * (own or plan.level))} %"

@@ -94,7 +94,7 @@ class _Ranked(OfColumn):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Quantile(_Ranked):
+class QuantilesOfGroups(_Ranked):
     """Where given parts of the rows lie below."""
 
     probabilities: tuple[Fraction, ...]
@@ -107,7 +107,7 @@ class Quantile(_Ranked):
         need = Ranks(self.of, self.limits, self.probabilities, self.interval_level, self.is_whole)
         return {str(self): need}
 
-    def typed(self, is_whole: Callable[[Expression], bool]) -> Quantile:
+    def typed(self, is_whole: Callable[[Expression], bool]) -> QuantilesOfGroups:
         """Quantiles of whole numbers are whole."""
         return replace(self, is_whole=is_whole(self.of))
 
@@ -324,7 +324,7 @@ def quantile(
     level = None if interval_level is None else rational(interval_level, "interval_level")
     if level is not None:
         check.between(0, 1 - _LEAST_MISS, interval_level=level)
-    return _checked(Quantile(expression(of), bounds, exact, not several, level))
+    return _checked(QuantilesOfGroups(expression(of), bounds, exact, not several, level))
 
 
 @aggregate_function

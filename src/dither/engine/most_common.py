@@ -117,7 +117,7 @@ class FoundValues(Need):
         keys = {**table.keys, "dither_value": self.of}
         return replace(table, unit=unit, keys=keys).totals({"dither_people": People()}, salt)
 
-    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> Values:
+    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> PeopleOfValues:
         """How many people have each value, in each group."""
         parts = [(places, batch) for places, batch in groups.found(batches)]
         batch = pa.concat_batches([each for _, each in parts])
@@ -128,11 +128,11 @@ class FoundValues(Need):
         people = counted(batch.column("dither_people"))
         values = batch.column("dither_value")
         split = np.split(order, cuts)[: len(groups)]
-        return Values(values.type, [(people[own], values.take(pa.array(own))) for own in split])
+        return PeopleOfValues(values.type, [(people[own], values.take(pa.array(own))) for own in split])
 
 
 @dataclass(frozen=True)
-class Values:
+class PeopleOfValues:
     """For each group, how many people have each of its values."""
 
     kind: pa.DataType
@@ -150,7 +150,7 @@ class FoundNoise(Noise):
     def event(self) -> Event:
         return self.histogram.event
 
-    def draw(self, exact: Values) -> pa.Array:
+    def draw(self, exact: PeopleOfValues) -> pa.Array:
         """At most `number` values of each group, by noisy count; fewer where few are common enough."""
         shown = answered(
             lambda: [self._shown(people, values) for people, values in exact.groups],

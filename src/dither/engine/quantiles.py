@@ -34,7 +34,7 @@ from dither.estimators.places import (
     EXTREME_DIGITS,
     EXTREME_SENSITIVITY,
     TABLE_DIGITS,
-    Rows,
+    RankedRows,
     chosen,
     extreme_target,
 )
@@ -118,7 +118,7 @@ class Ranks(Need):
     def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
         return table.bins(self.of, self.bins, salt)
 
-    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> list[Rows]:
+    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> list[RankedRows]:
         """The rows of each group."""
         if not len(groups):
             return []
@@ -131,7 +131,7 @@ class Ranks(Need):
         order = np.lexsort((bins, places))
         cuts = np.searchsorted(places[order], np.arange(1, len(groups)))
         split = zip(np.split(bins[order], cuts), np.split(counts[order], cuts), strict=True)
-        return [Rows.of_bins(self.first_places(own), self._ends(own), rows) for own, rows in split]
+        return [RankedRows.of_bins(self.first_places(own), self._ends(own), rows) for own, rows in split]
 
     def _ends(self, bins: Wholes) -> Wholes:
         """Behind the last place of each bin, also of the one that holds the upper bound."""
@@ -207,12 +207,12 @@ class RankNoise(Noise):
         places = max(1, len(self._probabilities))
         return places if self.need.interval_level is None else 3 * places
 
-    def draw(self, exact: list[Rows]) -> pa.Array:
+    def draw(self, exact: list[RankedRows]) -> pa.Array:
         """The answers of each group, in the order they were asked for."""
         flat = np.array([self._answers(rows) for rows in each(exact)], dtype=np.float64).ravel()
         return pa.FixedSizeListArray.from_arrays(pa.array(flat), self.width)
 
-    def _answers(self, rows: Rows) -> list[float]:
+    def _answers(self, rows: RankedRows) -> list[float]:
         base, asked = self.need.base, self.need.asked
         if isinstance(asked, Extreme):
             mechanism = self.mechanism(EXTREME_SENSITIVITY, self.epsilon)
@@ -234,7 +234,7 @@ class RankNoise(Noise):
         value = base.axis.value(place)
         return float(round(value)) if self.need.is_whole and base.refuses else value
 
-    def _ends(self, rows: Rows, answers: dict[Fraction, int]) -> dict[Fraction, Bounds] | None:
+    def _ends(self, rows: RankedRows, answers: dict[Fraction, int]) -> dict[Fraction, Bounds] | None:
         """Both ends of intervals that hold the quantiles with their level; None if they were not asked for."""
         bars = self._bars
         if bars is None or not answers:

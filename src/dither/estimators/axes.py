@@ -1,7 +1,7 @@
 """Places as whole numbers, in order: where an answer can be.
 
 `Doubles` are all floating-point numbers of some range, so that each octave has as many places: an answer is as fine as
-its own size asks for. `Steps` are the multiples of a public step, as in a column of whole numbers.
+its own size asks for. `Multiples` are the multiples of a public step, as in a column of whole numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from dither.estimators.records import Floats
 from dither.mechanisms.measure import Wholes
 
-__all__ = ["Axis", "Doubles", "Steps"]
+__all__ = ["Axis", "Doubles", "Multiples"]
 
 _DIGITS = 52
 """Binary digits of a double behind its first one."""
@@ -97,7 +97,7 @@ class Doubles(Axis):
 
 
 @dataclass(frozen=True)
-class Steps(Axis):
+class Multiples(Axis):
     """Multiples of a public `step`; a value is rounded to the nearest."""
 
     step: Fraction

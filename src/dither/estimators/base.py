@@ -25,9 +25,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from dither.estimators.axes import Axis, Doubles, Steps
+from dither.estimators.axes import Axis, Doubles, Multiples
 from dither.estimators.records import Bounds, Floats
-from dither.mechanisms.measure import Measure, Mixture, PublicMeasure, Wholes
+from dither.mechanisms.measure import BaseMeasure, Mixture, PublicMeasure, Wholes
 
 __all__ = ["Base", "bounded", "stepped", "unbounded"]
 
@@ -90,11 +90,11 @@ def bounded(bounds: Bounds) -> Base:
 @lru_cache(maxsize=64)
 def stepped(step: Fraction, first: int, last: int) -> Base:
     """On the multiples of a step from `first` to `last`, in steps."""
-    return _on(Steps(step), first, last + 1)
+    return _on(Multiples(step), first, last + 1)
 
 
 @lru_cache(maxsize=64)
-def _far(axis: Axis, first: int, end: int) -> Measure:
+def _far(axis: Axis, first: int, end: int) -> BaseMeasure:
     """As usual, but with a tenth of the uniform part."""
     shares = {"octaves": _OCTAVES + 0.9 * _UNIFORM, "uniform": 0.1 * _UNIFORM}
     return _measure(axis, first, end, {**shares, "round": _ROUND, "ends": _BOUND, "zero": _ZERO}, 0.0)
@@ -110,19 +110,19 @@ def unbounded() -> Base:
     """On ±2^120, with a place for no answer."""
     plain = _human()
     first, end = int(plain.cuts[0]), int(plain.cuts[-1])
-    refusing = Measure(np.append(plain.cuts, end + 1), np.append(plain.masses, _REFUSAL * plain.total))
+    refusing = BaseMeasure(np.append(plain.cuts, end + 1), np.append(plain.masses, _REFUSAL * plain.total))
     return Base(Doubles(-_FARTHEST), first, end, refusing, refuses=True)
 
 
 @lru_cache(maxsize=1)
-def _human() -> Measure:
+def _human() -> BaseMeasure:
     axis = Doubles(-_FARTHEST)
     reach = axis.place(2.0**_FARTHEST)
     shares = {"human": _OCTAVES + _UNIFORM, "round": _ROUND, "zero": _ZERO}
     return _measure(axis, -reach, reach + 1, shares, 0.0)
 
 
-def _measure(axis: Axis, first: int, end: int, shares: dict[str, float], origin: float) -> Measure:
+def _measure(axis: Axis, first: int, end: int, shares: dict[str, float], origin: float) -> BaseMeasure:
     """The shares that have a place in the bounds, each with whole masses."""
     low, high = axis.value(first), axis.value(end - 1)
     origin = min(max(origin, low), high)
@@ -153,7 +153,7 @@ def _measure(axis: Axis, first: int, end: int, shares: dict[str, float], origin:
             masses += shares[kind] * share / share.sum()
     for where, mass in atoms:
         np.add.at(masses, np.searchsorted(cuts, where), mass)
-    return Measure(cuts, np.maximum(np.rint(masses / masses.sum() * _WHOLE), 1).astype(np.int64))
+    return BaseMeasure(cuts, np.maximum(np.rint(masses / masses.sum() * _WHOLE), 1).astype(np.int64))
 
 
 def _marks(axis: Axis, first: int, end: int, origin: float) -> Floats:

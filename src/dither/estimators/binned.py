@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dither.estimators.records import Bounds, Floats
 
-__all__ = ["Binned", "Bins", "Range", "Side", "Tally", "Totals", "apart"]
+__all__ = ["BinSide", "BinTally", "Binned", "HalfOctaves", "Range", "Totals", "apart"]
 
 CELLS = 60
 """To each side inside bounds: down to 2^-30 of their reach. What is closer to the anchor is one cell."""
@@ -40,14 +40,14 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Side:
+class BinSide:
     """The cells to one side: `edges` are distances from the anchor, from 0 on; only 0 if there are none."""
 
     edges: tuple[float, ...]
 
     @classmethod
     @lru_cache(maxsize=256)
-    def reaching(cls, reach: float, cells: int = CELLS) -> Side:
+    def reaching(cls, reach: float, cells: int = CELLS) -> BinSide:
         """Half-octaves up to `reach`, which is rounded to 32 bits."""
         if not reach > 0:
             return cls((0.0,))
@@ -70,14 +70,14 @@ class Side:
         """The edges in another unit."""
         return np.asarray(np.array(self.edges) / unit)
 
-    def tally(self, distances: Floats) -> Tally:
+    def tally(self, distances: Floats) -> BinTally:
         """The distances, none of them negative, added up by cell."""
-        total = Tally(self, (0,) * self.cells, (Fraction(0),) * self.cells, (Fraction(0),) * self.cells)
+        total = BinTally(self, (0,) * self.cells, (Fraction(0),) * self.cells, (Fraction(0),) * self.cells)
         for at in range(0, len(distances), _CHUNK):
             total = total.plus(self._tally(distances[at : at + _CHUNK]))
         return total
 
-    def _tally(self, distances: Floats) -> Tally:
+    def _tally(self, distances: Floats) -> BinTally:
         edges, exponents = np.array(self.edges), self.exponents
         cell = np.searchsorted(edges[1:-1], distances, side="right")
         least = np.ldexp(edges[:-1], -exponents).astype(np.int64)
@@ -95,7 +95,7 @@ class Side:
             (a << 2 * _HALF_BITS) + (b << _HALF_BITS + 1) + c
             for a, b, c in zip(added(high * high), added(high * low), added(low * low), strict=True)
         ]
-        return Tally(
+        return BinTally(
             self,
             tuple(np.bincount(cell, minlength=self.cells).tolist()),
             tuple(total * unit for total, unit in zip(sums, units, strict=True)),
@@ -104,10 +104,10 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Tally:
+class BinTally:
     """Of the records to one side, by cell: their number, Σ of their distances from the anchor, Σ of the squares."""
 
-    side: Side
+    side: BinSide
     counts: tuple[int, ...]
     sums: tuple[Fraction, ...]
     squares: tuple[Fraction, ...]
@@ -117,9 +117,9 @@ class Tally:
         edge, beyond = Fraction(self.side.edges[cells]), self._beyond[cells]
         return self._sums[cells] + edge * beyond, self._squares[cells] + edge**2 * beyond
 
-    def plus(self, other: Tally) -> Tally:
+    def plus(self, other: BinTally) -> BinTally:
         """Both together."""
-        return Tally(
+        return BinTally(
             self.side,
             tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)),
             tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)),
@@ -141,23 +141,23 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Bins:
+class HalfOctaves:
     """The public cells: an anchor, and those below and above it."""
 
     anchor: float
-    below: Side
-    above: Side
+    below: BinSide
+    above: BinSide
     bounds: Bounds | None
 
     @classmethod
-    def within(cls, bounds: Bounds, anchor: float | None = None) -> Bins:
+    def within(cls, bounds: Bounds, anchor: float | None = None) -> HalfOctaves:
         """Inside bounds; the anchor is 0 moved into them, unless it is given."""
         low, high = bounds
         known = min(max(0.0 if anchor is None else anchor, low), high)
-        return cls(known, Side.reaching(known - low), Side.reaching(high - known), bounds)
+        return cls(known, BinSide.reaching(known - low), BinSide.reaching(high - known), bounds)
 
     @classmethod
-    def around(cls, anchor: float, bounds: Bounds | None) -> Bins:
+    def around(cls, anchor: float, bounds: Bounds | None) -> HalfOctaves:
         """Inside bounds or everywhere, around another anchor."""
         if bounds is not None:
             return cls.within(bounds, anchor)
@@ -165,9 +165,9 @@ class Bins:
         return cls(anchor, side, side, None)
 
     @classmethod
-    def everywhere(cls) -> Bins:
+    def everywhere(cls) -> HalfOctaves:
         """Without bounds: around 0."""
-        side = Side.reaching(2.0**OCTAVES_WITHOUT_BOUNDS, 4 * OCTAVES_WITHOUT_BOUNDS)
+        side = BinSide.reaching(2.0**OCTAVES_WITHOUT_BOUNDS, 4 * OCTAVES_WITHOUT_BOUNDS)
         return cls(0.0, side, side, None)
 
     @property
@@ -218,9 +218,9 @@ class Totals:
 class Binned:
     """Records added up by cell, from wherever they came."""
 
-    bins: Bins
-    below: Tally
-    above: Tally
+    bins: HalfOctaves
+    below: BinTally
+    above: BinTally
 
     @cached_property
     def count(self) -> int:
@@ -240,7 +240,7 @@ class Binned:
         return Totals(self.count, up - down, up_squares + down_squares)
 
 
-def apart(counts: Floats, bins: Bins) -> tuple[float, Floats, Floats]:
+def apart(counts: Floats, bins: HalfOctaves) -> tuple[float, Floats, Floats]:
     """`Binned.counts` taken apart again: the centre, the cells below and those above, without those at the anchor."""
     above = max(bins.above.cells - 1, 0)
     return float(counts[0]), counts[1 + above :], counts[1 : 1 + above]

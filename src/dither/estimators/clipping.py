@@ -31,7 +31,7 @@ import numpy as np
 
 from dither.adjacency import Adjacency
 from dither.estimators.answer import Spent
-from dither.estimators.binned import Binned, Bins, Range, Side, apart
+from dither.estimators.binned import Binned, BinSide, HalfOctaves, Range, apart
 from dither.estimators.records import Floats, is_replace
 from dither.estimators.sums import Placed, released_places
 from dither.estimators.tails import Seen, Tail
@@ -88,7 +88,7 @@ class Goal:
         """Whether all records may be moved alike without changing the noise."""
         return self.replaces or self.statistic != "sum"
 
-    def noise(self, bins: Bins, mean: float, spread: float, epsilon: float) -> Floats:
+    def noise(self, bins: HalfOctaves, mean: float, spread: float, epsilon: float) -> Floats:
         """Its variance by range, for records of this mean (from the anchor) and variance."""
         low, high = bins.below.relative(bins.farthest)[:, None], bins.above.relative(bins.farthest)[None, :]
         width = np.maximum(low + high, _SMALLEST)
@@ -216,11 +216,11 @@ class _Expected:
 class _View:
     """One side, as it was seen; `tail` is without the cell next to the anchor, and None if there are no cells."""
 
-    side: Side
+    side: BinSide
     tail: Tail | None
 
     @classmethod
-    def of(cls, side: Side, looks: list[Seen]) -> _View:
+    def of(cls, side: BinSide, looks: list[Seen]) -> _View:
         return cls(side, Tail.of(looks) if side.cells else None)
 
     @property

@@ -23,7 +23,7 @@ import numpy as np
 
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.estimators.answer import Estimate, Spent, budget
-from dither.estimators.places import EXTREME_DIGITS, EXTREME_SENSITIVITY, Rows, chosen, extreme_target
+from dither.estimators.places import EXTREME_DIGITS, EXTREME_SENSITIVITY, RankedRows, chosen, extreme_target
 from dither.estimators.quantiles import base_for
 from dither.estimators.records import checked_adjacency, checked_bounds, present
 from dither.exact import Number, in_words
@@ -112,7 +112,7 @@ def _extreme(
     limits = None if bounds is None else checked_bounds(bounds)
     values = np.sort(present(data, checked_adjacency(adjacency), limits))
     base = base_for(data, limits)
-    rows = Rows.of_values(values, base, EXTREME_DIGITS)
+    rows = RankedRows.of_values(values, base, EXTREME_DIGITS)
     mechanism = Exponential(sensitivity=EXTREME_SENSITIVITY, epsilon=total, adjacency=adjacency)
     target = extreme_target(rows.total, mechanism, adjacency, largest=name == "max", refuses=base.refuses)
     released = chosen(rows, base, (base.first, base.end), target, mechanism)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dither.estimators.binned import Bins, Range
+from dither.estimators.binned import HalfOctaves, Range
 from dither.estimators.fieller import SMALLEST_MISS, ThreeSums, fourth, mean_between, of_one, of_two, unseen_records
 from dither.estimators.noise_tails import NoiseLaw
 from dither.estimators.sampling import Size
@@ -33,7 +33,7 @@ _ROUNDS = 3
 class Clip:
     """The range to which the records were clamped."""
 
-    bins: Bins
+    bins: HalfOctaves
     reach: Range
 
     @property

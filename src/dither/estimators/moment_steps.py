@@ -10,7 +10,7 @@ from typing import Any
 
 from dither.adjacency import Adjacency
 from dither.estimators.answer import Estimate, Spent, budget
-from dither.estimators.binned import Binned, Bins
+from dither.estimators.binned import Binned, HalfOctaves
 from dither.estimators.clipping import Found, Goal, found_range, needed
 from dither.estimators.moment_bars import Clip
 from dither.estimators.records import Bounds, Floats, checked_adjacency, checked_bounds, is_replace, paired, present
@@ -60,13 +60,13 @@ class Steps:
 
         `part` of the budget is there for it.
         """
-        bins = Bins.everywhere() if bounds is None else Bins.within(bounds)
+        bins = HalfOctaves.everywhere() if bounds is None else HalfOctaves.within(bounds)
         binned = bins.binned(values)
         if not clip and bounds is not None:
             return Found.bounds(binned)
 
         def around(anchor: float) -> Binned:
-            return Bins.around(anchor, bounds).binned(values)
+            return HalfOctaves.around(anchor, bounds).binned(values)
 
         goal = Goal(statistic, is_replace(self.adjacency))
         return found_range(binned, goal, self.total * part, self.adjacency, self.spent, around)

@@ -51,7 +51,7 @@ __all__ = [
     "EXTREME_DIGITS",
     "EXTREME_SENSITIVITY",
     "TABLE_DIGITS",
-    "Rows",
+    "RankedRows",
     "Target",
     "chosen",
     "extreme_target",
@@ -75,7 +75,7 @@ _SCALES_BEYOND_ALL = Fraction(21)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RankedRows:
     """In order: `at` which place each stands, and the places starts, …, ends − 1 in which it is known to lie.
 
     `sums` are how many rows there are before each, and in all; one each if None.
@@ -87,7 +87,7 @@ class Rows:
     sums: Wholes | None = None
 
     @classmethod
-    def of_values(cls, values: Floats, base: Base, digits: int = QUANTILE_DIGITS) -> Rows:
+    def of_values(cls, values: Floats, base: Base, digits: int = QUANTILE_DIGITS) -> RankedRows:
         """Sorted records of an array, clamped to the bounds; each lies within 2^-digits of its size."""
         at = np.clip(base.axis.places(values), base.first, base.end - 1)
         digits = base.axis.room_digits(digits, base.end - base.first)
@@ -95,7 +95,7 @@ class Rows:
         return cls(at, at - spread, at + (spread + 1))
 
     @classmethod
-    def of_bins(cls, firsts: Wholes, ends: Wholes, counts: Wholes) -> Rows:
+    def of_bins(cls, firsts: Wholes, ends: Wholes, counts: Wholes) -> RankedRows:
         """Rows of a table in bins, in order: the places of each, the last one not included, and its rows."""
         return cls(firsts, firsts, ends, np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]))
 
@@ -119,14 +119,14 @@ class Rows:
         count = len(self.at)
         return slice(min(max(first - 3, 0), count), min(max(last + 3, 0), count))
 
-    def parted(self, place: int) -> tuple[Rows, Rows]:
+    def parted(self, place: int) -> tuple[RankedRows, RankedRows]:
         """Those that stand below a place, and the others."""
         cut = int(np.searchsorted(self.at, place, side="left"))
         return self._slice(0, cut), self._slice(cut, len(self.at))
 
-    def _slice(self, first: int, last: int) -> Rows:
+    def _slice(self, first: int, last: int) -> RankedRows:
         sums = None if self.sums is None else self.sums[first : last + 1] - self.sums[first]
-        return Rows(self.at[first:last], self.starts[first:last], self.ends[first:last], sums)
+        return RankedRows(self.at[first:last], self.starts[first:last], self.ends[first:last], sums)
 
 
 @dataclass(frozen=True)
@@ -167,14 +167,14 @@ def extreme_target(
     return Target(2, 2 * count - few, few, far, near, shift, refusal)
 
 
-def chosen(rows: Rows, base: Base, between: tuple[int, int], target: Target, mechanism: Exponential) -> Release:
+def chosen(rows: RankedRows, base: Base, between: tuple[int, int], target: Target, mechanism: Exponential) -> Release:
     """A place between two places of the base, the second not included; `base.end` if no answer is given."""
     starts, scores = scored(rows, base, between, target, mechanism)
     return released_place(mechanism, starts, scores, base.measure)
 
 
 def scored(
-    rows: Rows, base: Base, between: tuple[int, int], target: Target, mechanism: Exponential
+    rows: RankedRows, base: Base, between: tuple[int, int], target: Target, mechanism: Exponential
 ) -> tuple[Wholes, Floats]:
     """Pieces on which the score is constant, and the scores."""
     cut = min(math.ceil(_FAR * mechanism.scale), _EXACT)

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from dither.adjacency import Adjacency
 from dither.estimators.base import Base
-from dither.estimators.places import Rows
+from dither.estimators.places import RankedRows
 from dither.estimators.records import Bounds, Floats, is_replace
 from dither.exact.search import farthest
 from dither.mechanisms import Exponential
@@ -80,7 +80,7 @@ class QuantileBars:
         """The mechanism of the first step."""
         return Exponential(sensitivity=2 * self.rows, epsilon=epsilon, adjacency=self.adjacency)
 
-    def cells(self, rows: Rows, answers: Mapping[Fraction, int], choice: Exponential) -> Wholes:
+    def cells(self, rows: RankedRows, answers: Mapping[Fraction, int], choice: Exponential) -> Wholes:
         """The edges of the histogram: places, from the first to the end."""
         base = self.base
         ordered = sorted(set(answers.values()))  # equal answers share one part, and one choice
@@ -92,7 +92,7 @@ class QuantileBars:
                 edges += [e for e in self._around(rows, place, (first, end), choice) if first < e < end]
         return np.unique(np.array(edges, dtype=np.int64))
 
-    def _around(self, rows: Rows, place: int, between: tuple[int, int], choice: Exponential) -> Iterator[int]:
+    def _around(self, rows: RankedRows, place: int, between: tuple[int, int], choice: Exponential) -> Iterator[int]:
         distances = self._distances(place)
         chosen = int(choice.release(self._scores(rows, place, between, distances, choice)).value)
         sigma, value = float(distances[chosen]), self.base.axis.value(place)
@@ -115,7 +115,7 @@ class QuantileBars:
         return found
 
     def _scores(
-        self, rows: Rows, place: int, between: tuple[int, int], distances: Floats, choice: Exponential
+        self, rows: RankedRows, place: int, between: tuple[int, int], distances: Floats, choice: Exponential
     ) -> Floats:
         """Of each distance; rows beyond `between` are another answer's."""
         axis, value = self.base.axis, self.base.axis.value(place)
@@ -131,7 +131,7 @@ class QuantileBars:
         scores: Floats = -loss.astype(np.float64)
         return scores
 
-    def counts(self, rows: Rows, edges: Wholes) -> list[int]:
+    def counts(self, rows: RankedRows, edges: Wholes) -> list[int]:
         """Of each cell; the last one has what is left."""
         inner = rows.below(edges[1:-1])
         return [int(count) for count in np.diff(np.concatenate([[0], inner, [rows.total]]))]

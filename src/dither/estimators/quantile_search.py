@@ -26,7 +26,7 @@ from fractions import Fraction
 
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.estimators.base import Base
-from dither.estimators.places import Rows, chosen, quantile_aim
+from dither.estimators.places import RankedRows, chosen, quantile_aim
 from dither.estimators.ranks import MOST_UNITS, quantile_sensitivity
 from dither.estimators.records import is_replace
 from dither.mechanisms import Exponential
@@ -42,7 +42,7 @@ _HALF = Fraction(1, 2)
 class _Node:
     """A part of the data between two answers, with the probabilities that fall there."""
 
-    rows: Rows
+    rows: RankedRows
     between: tuple[int, int]
     asked: list[Fraction]
     first: Fraction
@@ -99,7 +99,7 @@ class QuantileSearch:
             return [("quantile", epsilon)]
         return [("median", epsilon * _ANCHOR_SHARE), ("quantile", epsilon * (1 - _ANCHOR_SHARE))]
 
-    def run(self, rows: Rows, asked: Iterable[Fraction], epsilon: Fraction) -> dict[Fraction, int | None]:
+    def run(self, rows: RankedRows, asked: Iterable[Fraction], epsilon: Fraction) -> dict[Fraction, int | None]:
         """The place of each probability."""
         distinct = sorted(set(asked))
         shares = [share for _, share in self.steps(distinct, epsilon)]
@@ -113,7 +113,7 @@ class QuantileSearch:
             base = base if anchor is None else base.around(anchor)
         return {q: self._one(rows, q, base, shares[-1])}
 
-    def _one(self, rows: Rows, probability: Fraction, base: Base, epsilon: Fraction) -> int | None:
+    def _one(self, rows: RankedRows, probability: Fraction, base: Base, epsilon: Fraction) -> int | None:
         target = quantile_aim(probability, rows.total, refuses=base.refuses)
         released = chosen(rows, base, (base.first, base.end), target, self.mechanism(probability, epsilon))
         return as_answer(released.value, base.end)

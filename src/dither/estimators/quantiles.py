@@ -21,7 +21,7 @@ from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.estimators.answer import Estimate, Spent, budget
 from dither.estimators.base import Base, bounded, stepped, unbounded
-from dither.estimators.places import Rows
+from dither.estimators.places import RankedRows
 from dither.estimators.quantile_bars import ANSWER_SHARE, HISTOGRAM_SHARE, SCALE_SHARE, QuantileBars
 from dither.estimators.quantile_search import QuantileSearch
 from dither.estimators.ranks import checked_probability
@@ -155,7 +155,7 @@ def quantile(
     limits = None if bounds is None else checked_bounds(bounds)
     values = np.sort(present(data, checked_adjacency(adjacency), limits))
     base = base_for(data, limits)
-    rows = Rows.of_values(values, base)
+    rows = RankedRows.of_values(values, base)
     spent = Spent(adjacency)
     search = QuantileSearch(base, adjacency)
     for_answers = total if level is None else total * ANSWER_SHARE
@@ -172,7 +172,7 @@ def quantile(
         shown[0] if single else shown,
         search.mechanism(_HALF, total),
         covers=_covers(level, population),
-        bars=None if ends is None or level is None else _Bars(level, _shaped(ends, asked, single)),
+        bars=None if ends is None or level is None else _BoughtBars(level, _shaped(ends, asked, single)),
     )
 
 
@@ -198,7 +198,7 @@ def _shown(base: Base, place: int | None, epsilon: Fraction) -> float | NoAnswer
 
 
 def _ends(
-    bars: QuantileBars, rows: Rows, answers: dict[Fraction, int | None], total: Fraction, spent: Spent
+    bars: QuantileBars, rows: RankedRows, answers: dict[Fraction, int | None], total: Fraction, spent: Spent
 ) -> dict[Fraction, Bounds]:
     """The interval of each answer; everything where there is none."""
     found = {q: place for q, place in answers.items() if place is not None}
@@ -239,7 +239,7 @@ def _shaped(ends: dict[Fraction, Bounds], asked: list[Fraction], single: bool) -
 
 
 @dataclass(frozen=True)
-class _Bars:
+class _BoughtBars:
     """An interval that was bought for one level; it holds for every lower one too."""
 
     level: Fraction

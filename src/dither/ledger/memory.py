@@ -23,7 +23,7 @@ _WAIT_SECONDS: Final = 120
 _numbers = count(1)
 
 
-class _Connection(sqlite3.Connection):
+class _MemoryConnection(sqlite3.Connection):
     """A connection that nobody has to close: with the last one only memory is given back (Python 3.13 would warn)."""
 
     def __del__(self) -> None:
@@ -68,7 +68,7 @@ class SQLiteMemory:
             timeout=_WAIT_SECONDS,
             isolation_level=None,
             check_same_thread=False,
-            factory=_Connection,
+            factory=_MemoryConnection,
         )
 
     def schema(self, connection: Connection, tables: Mapping[str, Collection[str]]) -> None:

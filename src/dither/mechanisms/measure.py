@@ -1,8 +1,8 @@
 """Public measures on whole numbers, and the exponential mechanism on them, drawn exactly.
 
-A place is a whole number; what it stands for is public (`dither.estimators.axes`). A `Measure` gives each stretch of
-places a whole mass that its places share evenly, so that the mass of any piece is an exact fraction. Two measures are
-mixed by adding them.
+A place is a whole number; what it stands for is public (`dither.estimators.axes`). A `BaseMeasure` gives each stretch
+of places a whole mass that its places share evenly, so that the mass of any piece is an exact fraction. Two measures
+are mixed by adding them.
 
 *The draw is exact.* Piece i wins the race with probability ∝ μ(i)·e^{q(i)/b}, and within it a place is drawn with
 probability ∝ its mass: the place y comes with probability ∝ μ(y)·e^{q(y)/b}, the exponential mechanism with the base
@@ -28,7 +28,7 @@ from dither.noise import UniformBelow
 from dither.noise.race import Race, Scores
 from dither.noise.tape import answered
 
-__all__ = ["Floats", "Measure", "Mixture", "PublicMeasure", "Wholes", "released_place"]
+__all__ = ["BaseMeasure", "Floats", "Mixture", "PublicMeasure", "Wholes", "released_place"]
 
 Wholes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -53,12 +53,12 @@ class PublicMeasure(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Measure(PublicMeasure):
+class BaseMeasure(PublicMeasure):
     """The places cuts[s], …, cuts[s + 1] − 1 share masses[s] evenly.
 
     `cuts` increase strictly; `masses` are positive, one fewer, and add up to less than 2^62.
 
-    >>> halves = Measure(np.array([0, 10, 11]), np.array([1, 1]))  # ten places share 1, one more has 1
+    >>> halves = BaseMeasure(np.array([0, 10, 11]), np.array([1, 1]))  # ten places share 1, one more has 1
     >>> halves.weight(5, 11), halves.weights(np.array([0, 5, 11])).tolist()
     (Fraction(3, 2), [0.5, 1.5])
     """
@@ -74,7 +74,7 @@ class Measure(PublicMeasure):
 
     def __eq__(self, other: object) -> bool:
         """Whether both give every place the same mass, in the same stretches."""
-        if self is other or not isinstance(other, Measure):
+        if self is other or not isinstance(other, BaseMeasure):
             return self is other
         return np.array_equal(self.cuts, other.cuts) and np.array_equal(self.masses, other.masses)
 
@@ -91,9 +91,9 @@ class Measure(PublicMeasure):
         """The mass of all places."""
         return int(self.below[-1])
 
-    def scaled(self, factor: int) -> Measure:
+    def scaled(self, factor: int) -> BaseMeasure:
         """So many times as much everywhere."""
-        return Measure(self.cuts, self.masses * factor)
+        return BaseMeasure(self.cuts, self.masses * factor)
 
     @once
     def _per_place(self) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dither.engine import Plan, Single, TableRelease
 from dither.engine.aggregate import Aggregate, OfColumn
-from dither.engine.distribution_aggregates import CountDistinct, Quantile, Spread, Top
+from dither.engine.distribution_aggregates import CountDistinct, QuantilesOfGroups, Spread, Top
 from dither.engine.moment_aggregates import Count
 from dither.exact import in_words
 from dither.plots.shown import Shown, ShownColumn, listed, plain
@@ -22,7 +22,7 @@ def shown_table(release: TableRelease) -> Shown:
         return _table(release)
     aggregate = release.plan.aggregates["value"]
     is_bars = isinstance(aggregate, Spread)
-    heading = "below it" if isinstance(aggregate, Quantile) else "bin" if is_bars else "place"
+    heading = "below it" if isinstance(aggregate, QuantilesOfGroups) else "bin" if is_bars else "place"
     parts = _parts(aggregate, release.value)
     return listed(release, _name(aggregate), _level(aggregate, release.plan), parts, (heading,), is_bars)
 
@@ -42,7 +42,7 @@ def _name(aggregate: Aggregate) -> str:
 
 def _level(aggregate: Aggregate, plan: Plan) -> Fraction:
     """The level of the intervals of a column: quantiles have their own."""
-    own = aggregate.interval_level if isinstance(aggregate, Quantile) else None
+    own = aggregate.interval_level if isinstance(aggregate, QuantilesOfGroups) else None
     return plan.level if own is None else own
 
 
@@ -68,7 +68,7 @@ def _table(release: TableRelease) -> Shown:
 
 def _parts(aggregate: Aggregate, value: Any) -> list[str] | None:
     """What the numbers of one list are called; None for a single answer, or for names."""
-    if isinstance(aggregate, Quantile) and isinstance(value, list):
+    if isinstance(aggregate, QuantilesOfGroups) and isinstance(value, list):
         return [f"{in_words(100 * probability)} %" for probability in aggregate.probabilities]
     return aggregate.bins.labels if isinstance(aggregate, Spread) else None
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 import dither as dp
-from dither.engine.most_common import FoundValues, Values
+from dither.engine.most_common import FoundValues, PeopleOfValues
 from dither.engine.noisy_groups import questions as questions_of
 from dither.engine.plan import noisy_columns
 from dither.engine.quantiles import Ranks
@@ -272,7 +272,7 @@ def _check(need: Any, neighbour: Neighbour, before: list[Any], after: list[Any])
 
 def _entries(numbers: Any) -> Any:
     """One entry for each group."""
-    return numbers.groups if isinstance(numbers, Values) else numbers
+    return numbers.groups if isinstance(numbers, PeopleOfValues) else numbers
 
 
 def _aggregates(names: Sequence[str], column: str) -> dict[str, Any]:
