@@ -149,7 +149,7 @@ def test_d53_the_same_key_gives_the_same_bytes_and_reads_nothing(door: Door) -> 
 
 
 def test_an_answer_that_cannot_be_kept_is_not_given(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dither.ledger.ledger._LONGEST_ANSWER", 10)
+    monkeypatch.setattr("dither.ledger.ledger.LONGEST_ANSWER", 10)
     with pytest.raises(LedgerError, match=r"more than 10 bytes.*stays charged"):
         ask(door, Exact(door), key="k")
     assert door.ledger.account("visits").charges == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import ibis
 import pyarrow as pa
 import pytest
 
@@ -27,7 +28,7 @@ def to_postgresql(postgres_url: str) -> Iterator[Callable[[pa.Table], Any]]:
     from dither.tables.engines.postgres import PostgreSQL
 
     engine = PostgreSQL.at(postgres_url)
-    yield engine.upload
+    yield lambda table: engine.backend.create_table(ibis.util.gen_name("replayed"), table)
     engine.backend.disconnect()
 
 

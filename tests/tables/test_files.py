@@ -486,7 +486,7 @@ _OTHERS = "".join(f"{number},x{number}\n" for number in range(1000))
 @pytest.mark.parametrize(
     ("line", "kept"),
     [
-        pytest.param("5000," + "y" * 1_900_000, 1, id="1.9 MB"),
+        pytest.param("5000," + "y" * 16_384, 1, id="the longest text"),
         pytest.param("5000," + "y" * 3_000_000, 0, id="3 MB"),
         pytest.param('5000,"' + "y\n" * 1_500_000 + '"', 0, id="3 MB of quoted lines"),
         pytest.param("5000," + "y" * 40_000_000, 0, id="longer than the buffer of the reader"),
@@ -511,6 +511,15 @@ def test_c41_a_line_takes_away_itself_at_most(line: str, kept: int, before: int,
     assert table.filter(table.n.isin(others)).count().to_pyarrow().as_py() == expected
     assert table.filter(~table.n.isin(others)).count().to_pyarrow().as_py() == kept
     assert table.filter(table.t.notnull()).count().to_pyarrow().as_py() == expected + kept
+
+
+def test_a_text_that_is_too_long_is_missing_and_its_line_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("n,t\n" + _OTHERS + "5000," + "y" * 1_900_000 + "\n" + _OTHERS)
+    table = open_source(path).table
+    assert table.count().to_pyarrow().as_py() == 2001
+    assert table.filter(table.n == "5000").count().to_pyarrow().as_py() == 1
+    assert table.filter(table.t.isnull()).count().to_pyarrow().as_py() == 1
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])

@@ -88,7 +88,7 @@ class Dataset(Query):
     ...     people=dp.count_people(), spend=dp.mean("spend", bounds=(0, 200))
     ... )
     >>> question.plan(epsilon=0.5).error("people")  # with probability 0.95, before anything is spent
-    18.0
+    12.0
     >>> release = question.release(epsilon=0.5)
     >>> release.to_arrow().column_names
     ['city', 'people', 'people_low', 'people_high', 'spend', 'spend_low', 'spend_high']

@@ -108,7 +108,7 @@ class Tail:
         for at in range(cells):
             state = (state if at == 0 else state @ chain.starting) * likelihood[at]
             total = state.sum()
-            evidence += float(np.log(total) - np.log(max(likelihood[at, -1], 1e-300)))
+            evidence += float(np.log(max(total, 1e-300)) - np.log(max(likelihood[at, -1], 1e-300)))
             forward[at] = state = state / total
         for at in range(cells - 2, -1, -1):
             state = chain.starting @ (backward[at + 1] * likelihood[at + 1])
