@@ -107,3 +107,11 @@ def test_a_constant_is_found_where_its_cells_end_and_elsewhere(constant: float, 
         value = dp.stats.mean(np.full(10_000, constant), epsilon=1, bounds=bounds).value
         assert not isinstance(value, dp.NoAnswer)
         assert abs(value - constant) < constant / 10
+
+
+def test_counts_that_fit_no_level_warn_of_nothing() -> None:
+    """Two looks that contradict each other beyond what doubles hold, as noise may make them though it never does."""
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        tail = Tail.of([Seen(np.array([1e9, -1e9, 0.0, 5.0]), 1.0), Seen(np.array([-1e9, 1e9, 1e9, 5.0]), 0.01)])
+    assert np.isfinite(tail.posterior).all()
+    assert np.isfinite(tail.evidence)

@@ -100,15 +100,17 @@ class Tail:
         cells = len(best)
         highest = int(np.clip(np.ceil(np.log2(max(best.max(initial=1.0) / scale, 1.0))) + 2, 8, _HIGHEST))
         chain = _Chain.of(cells, highest)
-        levels = np.prod([_likelihood(seen, scale, chain.octaves) for seen in looks], axis=0)
-        levels /= np.maximum(levels.max(axis=1, keepdims=True), 1e-300)
+        # Not below what doubles hold: counts that fit no level tell nothing about them.
+        levels = np.maximum(np.prod([_likelihood(seen, scale, chain.octaves) for seen in looks], axis=0), 1e-280)
+        levels /= levels.max(axis=1, keepdims=True)
+        levels = np.maximum(levels, 1e-280)
         likelihood = np.concatenate([np.tile(levels[:, :-1], len(_SLOPES)), levels[:, -1:]], axis=1)
         forward, backward = np.empty_like(likelihood), np.ones_like(likelihood)
         evidence, state = 0.0, chain.first
         for at in range(cells):
             state = (state if at == 0 else state @ chain.starting) * likelihood[at]
             total = state.sum()
-            evidence += float(np.log(max(total, 1e-300)) - np.log(max(likelihood[at, -1], 1e-300)))
+            evidence += float(np.log(total) - np.log(likelihood[at, -1]))
             forward[at] = state = state / total
         for at in range(cells - 2, -1, -1):
             state = chain.starting @ (backward[at + 1] * likelihood[at + 1])
