@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 
 import dither as dp
 from dither.adjacency import REPLACE_ONE
-from dither.estimators.base import bounded
+from dither.estimators.base_measure import bounded
 from dither.estimators.places import RankedRows, quantile_aim, scored
 from dither.estimators.ranks import quantile_sensitivity
 from dither.estimators.unbounded import _SCALES, _Steps, _tested

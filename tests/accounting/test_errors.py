@@ -16,7 +16,7 @@ import pytest
 import scipy
 
 from dither.accounting import tilted
-from dither.accounting.law import LossLaw, from_above, from_below
+from dither.accounting.loss_law import LossLaw, from_above, from_below
 from dither.accounting.reading import DeltaCurve, read_above, read_below
 from dither.accounting.saddle import Saddle
 from dither.accounting.tilted import ComposedLaw, compose_laws

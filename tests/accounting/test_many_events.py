@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dither.accounting import compose, of_pairs, tilted
 from dither.accounting.composition import forget
-from dither.accounting.law import from_above, from_below
+from dither.accounting.loss_law import from_above, from_below
 from dither.accounting.search import Group, plan_for_delta
 from dither.events import Event, LaplaceNoise
 from dither.guarantees import PureDP

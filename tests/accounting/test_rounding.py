@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import scipy
 
-from dither.accounting import law as laws
+from dither.accounting import loss_law as laws
 from dither.accounting import reading, tilted
-from dither.accounting.law import LossLaw, from_above, from_below
+from dither.accounting.loss_law import LossLaw, from_above, from_below
 from dither.accounting.reading import DeltaCurve, read_above, read_below
 from dither.accounting.saddle import Saddle
 from dither.accounting.tilted import UNIT, ComposedLaw, compose_laws

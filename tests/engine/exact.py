@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dither.engine.group_statistics import Measured, Need
+from dither.engine.group_sensitivity import Measured, Need
 from dither.engine.groups import Groups
 from dither.tables import BoundedTable, Measure
 

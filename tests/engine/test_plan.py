@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dither as dp
 from dither.engine.aggregate import PEOPLE
-from dither.engine.group_statistics import Added, selection_epsilon
+from dither.engine.group_sensitivity import Added, selection_epsilon
 from dither.engine.plan import Plan, planned
 from dither.engine.price import Price, Terms
 from dither.engine.quantiles import Ranks

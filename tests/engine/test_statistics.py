@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import binom
 
 import dither as dp
-from dither.engine.group_statistics import Added
+from dither.engine.group_sensitivity import Added
 from dither.engine.groups import Groups
 from dither.engine.quantiles import Extreme, RankNoise, Ranks
 from dither.estimators.places import RankedRows

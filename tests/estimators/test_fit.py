@@ -12,7 +12,7 @@ from scipy.special import bdtrc
 
 import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
-from dither.estimators.base import bounded
+from dither.estimators.base_measure import bounded
 from tests.noise.fit import ALARM, p_value_of_counts
 
 pytestmark = pytest.mark.statistical

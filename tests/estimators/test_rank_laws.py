@@ -17,7 +17,7 @@ import pytest
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.axes import Multiples
-from dither.estimators.base import Base, stepped, unbounded
+from dither.estimators.base_measure import Base, stepped, unbounded
 from dither.estimators.places import EXTREME_SENSITIVITY, RankedRows, extreme_target, quantile_aim, scored
 from dither.estimators.quantile_bars import QuantileBars
 from dither.estimators.quantile_search import as_answer

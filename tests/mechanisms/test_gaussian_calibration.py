@@ -13,7 +13,7 @@ from dither.exact import ball
 from dither.guarantees import GaussianDP
 from dither.mechanisms import Gaussian
 from dither.mechanisms.calibration import TEXTBOOK, largest_mu_squared, line_profile, line_variance, textbook_variance
-from dither.mechanisms.smoothing import _holds, dominating_mu_squared, smallest_variance
+from dither.mechanisms.lattice_gaussian import _holds, dominating_mu_squared, smallest_variance
 from tests.oracle.lattice_sums import Masses, gaussian_profile, masses, profile_of, shifted_profile
 
 BUDGETS = [
@@ -74,7 +74,7 @@ def test_the_lattice_profile_is_the_sum_over_all_points(variance: str, shift: in
         assert float(line_profile(Fraction(variance), shift, ball(epsilon))) == pytest.approx(truth, rel=1e-12)
 
 
-# ------------------------------------------------------------------ smoothing.md
+# ------------------------------------------------------------------ lattice_gaussian.md
 
 
 @pytest.mark.parametrize("variance", ["3", "9", "17.8", "100", "2000"])

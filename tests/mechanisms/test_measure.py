@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither.estimators.axes import Doubles, Multiples
-from dither.estimators.base import bounded, stepped, unbounded
+from dither.estimators.base_measure import bounded, stepped, unbounded
 from dither.mechanisms import Exponential
 from dither.mechanisms.measure import BaseMeasure, Mixture, PublicMeasure, released_place
 from dither.noise import UniformBelow

@@ -14,7 +14,7 @@ _SCREENING = (
 MUTATIONS = [
     # Discretisation, truncation and rounding of one law
     *several(
-        "accounting/law.py",
+        "accounting/loss_law.py",
         _ERRORS,
         ("dots = np.maximum.accumulate(pair.dots(points)", "dots = np.maximum.accumulate(pair.dots(points + step / 2)"),
         ("points[-1] >= pair.support[1] else _SMALLEST", "points[-1] >= pair.support[1] else 0.0"),

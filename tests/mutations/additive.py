@@ -74,9 +74,9 @@ MUTATIONS = [
         "mechanisms/gaussian.py", "ball(variance - Fraction(1, 12))", "ball(variance - Fraction(1, 2))", _ADDITIVE
     ),
     Mutation("mechanisms/gaussian.py", "if moving > self.dimension:", "if False:", _ADDITIVE),
-    Mutation("mechanisms/smoothing.py", "-2 * Ball.pi() ** 2", "-20 * Ball.pi() ** 2", _CALIBRATION),
+    Mutation("mechanisms/lattice_gaussian.py", "-2 * Ball.pi() ** 2", "-20 * Ball.pi() ** 2", _CALIBRATION),
     Mutation(
-        "mechanisms/smoothing.py",
+        "mechanisms/lattice_gaussian.py",
         "distance_squared / (variance - width) * (1 + zeta) ** 2",
         "distance_squared / variance",
         _CALIBRATION,

@@ -17,7 +17,7 @@ MUTATIONS = (
         ]
     ]
     + [
-        Mutation("engine/group_statistics.py", before, after, _TESTS, within)
+        Mutation("engine/group_sensitivity.py", before, after, _TESTS, within)
         for within, before, after in [
             ("Whole.pure", "neighbour.groups * most, epsilon", "most, epsilon"),
             ("BothEnds.pure", "neighbour.groups * most, epsilon", "neighbour.groups * most // 2, epsilon"),

@@ -18,7 +18,7 @@ import pytest
 
 import dither as dp
 from dither.audit.replay import replay
-from dither.engine.group_statistics import Whole
+from dither.engine.group_sensitivity import Whole
 from dither.errors import EntropyError, ParameterError
 from dither.estimators.answer import Estimate
 from dither.mechanisms import Release

@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from dither.accounting.law import span
+from dither.accounting.loss_law import span
 from dither.pairs.pair import FloatArray, Pair, Tails
 
 __all__ = ["Saddle", "Sketch", "saddle_for_delta", "saddle_for_epsilon", "sketch"]

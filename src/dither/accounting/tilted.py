@@ -29,7 +29,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dither.accounting.law import LossLaw
+from dither.accounting.loss_law import LossLaw
 from dither.accounting.saddle import Saddle
 from dither.pairs.pair import FloatArray
 

@@ -16,8 +16,8 @@ from dither.exact import Number, check, once, rational
 from dither.exact.certified import above, exactly_above, exactly_below, sqrt
 from dither.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP
 from dither.mechanisms import Gaussian, Laplace, Mechanism, Release
+from dither.mechanisms.lattice_gaussian import dominating_mu_squared
 from dither.mechanisms.released import Interval
-from dither.mechanisms.smoothing import dominating_mu_squared
 
 __all__ = ["MOST_ROWS", "ROUNDING", "QueryMean", "clamped", "numerators", "within_unit"]
 
@@ -130,8 +130,8 @@ class QueryMean(Mechanism):
     def composed(self, times: int) -> GaussianDP | PureDP | ApproxDP:
         """What `times` answers cost, to questions that may depend on the answers before; never less than the truth.
 
-        Gaussian noise on the lattice is dominated by continuous noise (mechanisms/smoothing.md), whose μ² add up under
-        adaptive composition (Dong, Roth and Su 2022, Corollary 3.3); so do the ε of Laplace noise (claim C3).
+        Gaussian noise on the lattice is dominated by continuous noise (mechanisms/lattice_gaussian.md), whose μ² add up
+        under adaptive composition (Dong, Roth and Su 2022, Corollary 3.3); so do the ε of Laplace noise (claim C3).
         """
         if self.noise is None:
             return ApproxDP(0, int(times > 0), adjacency=self.adjacency)

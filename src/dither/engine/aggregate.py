@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.engine.group_statistics import Need
+from dither.engine.group_sensitivity import Need
 from dither.errors import ParameterError
 from dither.estimators.noise_tails import NoiseLaw
 from dither.exact import Number

@@ -48,7 +48,7 @@ from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
 from dither.ledger import Entry, Ledger
 from dither.ledger.budget import Budget, read_budget
 from dither.mechanisms.certificate import FORMAT, digest, stated
-from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
+from dither.mechanisms.lattice_gaussian import dominating_mu_squared, smallest_variance
 
 __all__ = ["Checked", "check_certificate", "read_certificate"]
 
@@ -314,7 +314,7 @@ def _covers(guarantee: Promise, event: Event) -> bool:
 
 
 def _is_dominated(noise: GaussianNoise, mu_squared: Fraction) -> bool:
-    """Whether continuous noise of this μ² dominates it: by its scale, or on a lattice by mechanisms/smoothing.md."""
+    """Whether continuous noise of this μ² dominates it: by its scale, or by mechanisms/lattice_gaussian.md."""
     if noise.step is None:
         return noise.sensitivity_squared <= mu_squared * noise.variance
     variance, square = noise.variance / noise.step**2, noise.sensitivity_squared / noise.step**2

@@ -22,7 +22,7 @@ from dither.engine.aggregate import (
     known_bounds,
 )
 from dither.engine.binning import Bins, bins, expression
-from dither.engine.group_statistics import Distinct, Need, Tally
+from dither.engine.group_sensitivity import Distinct, Need, Tally
 from dither.engine.most_common import Best, FoundValues
 from dither.engine.quantiles import Extreme, Ranks
 from dither.errors import ParameterError

@@ -28,7 +28,7 @@ from dither.engine.aggregate import (
     with_lattice,
 )
 from dither.engine.binning import expression
-from dither.engine.group_statistics import BothEnds, Need, SquaresOfEnds, Whole
+from dither.engine.group_sensitivity import BothEnds, Need, SquaresOfEnds, Whole
 from dither.estimators.fieller import ThreeSums, mean_between
 from dither.tables import SQUARE_BITS, Expression, Lattice, People, RowCount, Sum
 

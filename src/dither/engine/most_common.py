@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from dither.engine.group_statistics import Need, Noise, Tally, one_selection, selection_epsilon
+from dither.engine.group_sensitivity import Need, Noise, Tally, one_selection, selection_epsilon
 from dither.engine.groups import Groups, Wholes, counted
 from dither.errors import ParameterError
 from dither.events import Event, Repeated

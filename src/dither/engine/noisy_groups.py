@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from dither.engine.aggregate import PEOPLE
-from dither.engine.group_statistics import Measured, Need
+from dither.engine.group_sensitivity import Measured, Need
 from dither.engine.groups import Groups, Wholes, counted, with_plain_texts
 from dither.engine.plan import Plan
 from dither.errors import ParameterError

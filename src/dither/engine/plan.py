@@ -17,7 +17,7 @@ import numpy as np
 
 from dither.accounting import compose
 from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Noisy
-from dither.engine.group_statistics import Need, Noise, Whole
+from dither.engine.group_sensitivity import Need, Noise, Whole
 from dither.engine.price import Price, Terms
 from dither.errors import ParameterError
 from dither.events import Composed, Event

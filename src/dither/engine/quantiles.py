@@ -26,10 +26,10 @@ import numpy as np
 import pyarrow as pa
 
 from dither.adjacency import ADD_REMOVE, Adjacency
-from dither.engine.group_statistics import Need, Noise, one_selection, selection_epsilon
+from dither.engine.group_sensitivity import Need, Noise, one_selection, selection_epsilon
 from dither.engine.groups import Groups, Wholes, counted
 from dither.estimators.axes import Doubles
-from dither.estimators.base import Base, bounded, stepped, unbounded
+from dither.estimators.base_measure import Base, bounded, stepped, unbounded
 from dither.estimators.places import (
     EXTREME_DIGITS,
     EXTREME_SENSITIVITY,

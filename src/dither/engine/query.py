@@ -11,7 +11,7 @@ import pyarrow as pa
 from dither.engine.aggregate import Aggregate
 from dither.engine.binning import Bins
 from dither.engine.distribution_aggregates import Edge
-from dither.engine.group_statistics import Need
+from dither.engine.group_sensitivity import Need
 from dither.engine.groups import check_values, crossed, fingerprint, public_keys
 from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.noisy_groups import Drawing, questions

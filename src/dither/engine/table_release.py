@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dither.engine.aggregate import Answer
-from dither.engine.group_statistics import Added
+from dither.engine.group_sensitivity import Added
 from dither.engine.moment_aggregates import Count
 from dither.engine.plan import Plan
 from dither.engine.question_text import question_and_unit

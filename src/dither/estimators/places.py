@@ -42,7 +42,7 @@ from fractions import Fraction
 import numpy as np
 
 from dither.adjacency import Adjacency
-from dither.estimators.base import Base
+from dither.estimators.base_measure import Base
 from dither.estimators.records import Floats, is_replace
 from dither.mechanisms import Exponential, Release
 from dither.mechanisms.measure import Wholes, released_place

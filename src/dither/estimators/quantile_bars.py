@@ -43,7 +43,7 @@ import scipy
 from numpy.typing import NDArray
 
 from dither.adjacency import Adjacency
-from dither.estimators.base import Base
+from dither.estimators.base_measure import Base
 from dither.estimators.places import RankedRows
 from dither.estimators.records import Bounds, Floats, is_replace
 from dither.exact.search import farthest

@@ -20,7 +20,7 @@ import numpy as np
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.estimators.answer import Estimate, Spent, budget
-from dither.estimators.base import Base, bounded, stepped, unbounded
+from dither.estimators.base_measure import Base, bounded, stepped, unbounded
 from dither.estimators.places import RankedRows
 from dither.estimators.quantile_bars import ANSWER_SHARE, HISTOGRAM_SHARE, SCALE_SHARE, QuantileBars
 from dither.estimators.quantile_search import QuantileSearch

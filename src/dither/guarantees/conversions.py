@@ -23,7 +23,7 @@ __all__ = ["to_approx", "to_gaussian", "to_renyi", "to_tv", "to_zcdp"]
 def to_approx(guarantee: Guarantee, delta: Number) -> ApproxDP:
     """Convert to (ε, δ)-DP: the smallest ε that follows at this δ.
 
-    Exact for pure, approximate and Gaussian DP; for Rényi and zCDP by the tangent bound of `guarantees.tangent`.
+    Exact for pure, approximate and Gaussian DP; for Rényi and zCDP by the tangent bound of `guarantees.renyi_to_delta`.
 
     Parameters
     ----------

@@ -2,9 +2,9 @@
 
 Both bound the Rényi divergence D_α(P‖Q) = ln E_Q[(dP/dQ)^α] / (α − 1) in both directions: zero-concentrated
 DP by ρα for every α > 1 (Bun and Steinke 2016, Definition 1.1), Rényi DP by a number for each order of a list
-(Mironov 2017, Definition 4). Their questions are answered through `dither.guarantees.tangent` (δ and ε) and
+(Mironov 2017, Definition 4). Their questions are answered through `dither.guarantees.renyi_to_delta` (δ and ε) and
 through
-`dither.guarantees.testing` (β), each with the order that serves best.
+`dither.guarantees.trade_off` (β), each with the order that serves best.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.exact import Ball, Number, Real, ball, check, in_words, rational, set_fields
 from dither.exact.certified import above, at_most, exactly_above, exactly_below
-from dither.guarantees import tangent, testing
+from dither.guarantees import renyi_to_delta, trade_off
 from dither.guarantees.approximate import PureDP
 from dither.guarantees.gaussian import GaussianDP
 from dither.guarantees.guarantee import Guarantee
-from dither.guarantees.tangent import FloatArray
+from dither.guarantees.renyi_to_delta import FloatArray
 
 __all__ = ["ZCDP", "RenyiDP"]
 
@@ -63,11 +63,11 @@ class _Moments(Guarantee):
         """The best bound that was found for δ(ε): searched for once, evaluated at any precision."""
         if self.is_perfect():
             return lambda: Ball(0)
-        found = tangent.best_for_delta(float(epsilon), self._orders(float(epsilon)), self._curve, self._free)
+        found = renyi_to_delta.best_for_delta(float(epsilon), self._orders(float(epsilon)), self._curve, self._free)
         m, gap = self._as_order(found[0]), Fraction(found[1])
 
         def bound() -> Ball:
-            inner = tangent.certified_delta(epsilon, m, gap, self._log_moment(m))
+            inner = renyi_to_delta.certified_delta(epsilon, m, gap, self._log_moment(m))
             # Pinsker: δ(ε) ≤ TV ≤ √(KL/2), and KL is below every D_α. It helps where ρ is too small for the
             # search.
             return inner.min(self._edge_delta(epsilon)).min((ball(self._kullback_leibler()) / 2).sqrt())
@@ -86,9 +86,9 @@ class _Moments(Guarantee):
         # What a deviation of that probability would need: ε ~ √(4ρ ln 1/δ).
         log_delta = math.log(delta.numerator) - math.log(delta.denominator)
         scale = self._deviation(-log_delta)
-        found = tangent.best_for_epsilon(log_delta, self._orders(scale), self._curve, self._free)
+        found = renyi_to_delta.best_for_epsilon(log_delta, self._orders(scale), self._curve, self._free)
         m, gap = self._as_order(found[0]), Fraction(found[1])
-        inner = above(lambda: tangent.certified_epsilon(delta, m, gap, self._log_moment(m)))
+        inner = above(lambda: renyi_to_delta.certified_epsilon(delta, m, gap, self._log_moment(m)))
         return min(inner, self._edge_epsilon(delta))
 
     def _edge_delta(self, epsilon: Fraction) -> Ball:
@@ -109,9 +109,9 @@ class _Moments(Guarantee):
         if alpha in (0, 1) or self.is_perfect():
             return exactly_below(1 - alpha)
         scale = self._deviation(math.log(alpha.denominator) - math.log(alpha.numerator))
-        guess, m, swapped = testing.out_of_reach(alpha, self._orders(scale), self._curve, self._free)
+        guess, m, swapped = trade_off.out_of_reach(alpha, self._orders(scale), self._curve, self._free)
         order = self._as_order(m)
-        return testing.certified_beta(alpha, guess, order, swapped, lambda: self._log_moment(order))
+        return trade_off.certified_beta(alpha, guess, order, swapped, lambda: self._log_moment(order))
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -127,8 +127,8 @@ class ZCDP(_Moments):
 
     Notes
     -----
-    Bun and Steinke 2016, Definition 1.1. δ and ε follow by the tangent bound of `guarantees.tangent`, β by
-    `guarantees.testing`.
+    Bun and Steinke 2016, Definition 1.1. δ and ε follow by the tangent bound of `guarantees.renyi_to_delta`, β by
+    `guarantees.trade_off`.
 
     Examples
     --------

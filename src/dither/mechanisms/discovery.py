@@ -32,7 +32,7 @@ from dither.exact.search import first_integer
 from dither.mechanisms.calibration import line_profile
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
-from dither.mechanisms.smoothing import dominating_mu_squared
+from dither.mechanisms.lattice_gaussian import dominating_mu_squared
 from dither.noise.law import SymmetricLaw
 from dither.pairs.pair import GaussianPair
 
@@ -105,7 +105,7 @@ class Discovery:
         return self.law.tail(self.threshold - 2)
 
     def _profile(self, moves: int, epsilon: Ball) -> Ball:
-        """δ_i of Gaussian noise: exact for one count, by smoothing.md for more."""
+        """δ_i of Gaussian noise: exact for one count, by lattice_gaussian.md for more."""
         variance: Fraction = self.law.variance  # type: ignore[attr-defined]
         if not moves:
             return (-epsilon.expm1()).max(Ball(0))

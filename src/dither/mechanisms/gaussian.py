@@ -23,7 +23,7 @@ from dither.mechanisms.calibration import (
     rounded_up,
     textbook_variance,
 )
-from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
+from dither.mechanisms.lattice_gaussian import dominating_mu_squared, smallest_variance
 from dither.noise import Grid
 from dither.noise.discrete_gaussian import DiscreteGaussian
 from dither.pairs import ProfileOf
@@ -33,7 +33,7 @@ from dither.pairs.pair import GaussianPair, Pair
 
 __all__ = ["Gaussian"]
 
-_LARGEST_LINE = 10**24  # lattice_pairs: above, on the line too, the theorem of smoothing.md is exact to 1e-23
+_LARGEST_LINE = 10**24  # lattice_pairs: above, on the line too, the theorem of lattice_gaussian.md is exact to 1e-23
 _LARGEST_MU_SQUARED = 10**14
 _LARGEST_COMPOSED = 50**2  # lattice_pairs: of D²/V, above which floats cannot hold the tails on the integers
 _SMALLEST_DELTA = Fraction(1, 10**12)
@@ -94,7 +94,7 @@ class Gaussian(Additive):
     `delta` σ is never too small and within 1e-9 of the smallest; on the integers it follows from the exact lattice
     profile. From `rho` it is exactly ρ-zCDP, on the grid with the rounding of d = `dimension` coordinates in Δ₂. (Claim
     C7 calls ρ what is 2ρ here: its variance is Δ²/ρ.) No σ gives pure DP: δ(ε) > 0 for every ε (claim C8). Lattice
-    noise is compared with continuous noise in smoothing.md.
+    noise is compared with continuous noise in lattice_gaussian.md.
 
     Examples
     --------
@@ -336,7 +336,7 @@ class _LatticeGaussian:
 
     @property
     def mu_squared(self) -> Fraction | None:
-        """The continuous noise that dominates it (smoothing.md); None if it is too coarse for that.
+        """The continuous noise that dominates it (lattice_gaussian.md); None if it is too coarse for that.
 
         None also if its zCDP is tighter, down to a δ of 1e-12: both hold, and one is stated.
         """

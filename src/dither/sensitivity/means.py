@@ -11,7 +11,8 @@ from typing import Any
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
 from dither.exact import Number, rational, set_fields
-from dither.sensitivity.added_means import AddRemoveMean
+from dither.sensitivity.means_added_removed import AddRemoveMean
+from dither.sensitivity.rank_replaced import ReplacedRun
 from dither.sensitivity.records import (
     Bounds,
     Floats,
@@ -22,7 +23,6 @@ from dither.sensitivity.records import (
     padded,
     width_above,
 )
-from dither.sensitivity.replaced import ReplacedRun
 from dither.sensitivity.statistic import Profile
 from dither.sensitivity.stepwise import Stepwise
 from dither.sensitivity.trimmed import AddRemoveTrimmed

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.sensitivity.added_means import AddRemoveMean, PaddedSide
+from dither.sensitivity.means_added_removed import AddRemoveMean, PaddedSide
 
 __all__ = ["AddRemoveWinsorised", "ReplacedWinsorised"]
 

@@ -22,7 +22,7 @@ from dither.audit.project.mentioned import Inquiry, pools
 from dither.audit.project.stage import Stage, staged
 from dither.audit.project.tables import Neighbours, Side
 from dither.audit.replay import replay
-from dither.engine.group_statistics import Added
+from dither.engine.group_sensitivity import Added
 from dither.errors import EngineError, ParameterError
 from dither.exact import Number, check, rational
 from dither.ledger.budget import Budget, amounts

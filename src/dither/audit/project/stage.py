@@ -26,7 +26,7 @@ from dither.audit.project.mentioned import Inquiry
 from dither.audit.project.tables import Side
 from dither.audit.replay.calls import Difference
 from dither.engine import Dataset, Plan, Query, Question, TableRelease
-from dither.engine.group_statistics import Measured, Need
+from dither.engine.group_sensitivity import Measured, Need
 from dither.engine.groups import Groups
 from dither.engine.most_common import Best, FoundValues
 from dither.engine.noisy_groups import Drawing

@@ -21,7 +21,7 @@ from dither.events import (
 )
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
 from dither.mechanisms.calibration import rounded_up
-from dither.mechanisms.smoothing import dominating_mu_squared, smallest_variance
+from dither.mechanisms.lattice_gaussian import dominating_mu_squared, smallest_variance
 
 __all__ = ["exceeds"]
 

@@ -1,4 +1,4 @@
-"""Gaussian noise on a lattice, dominated by continuous Gaussian noise. Theorem and proof: smoothing.md."""
+"""Gaussian noise on a lattice, dominated by continuous Gaussian noise. Theorem and proof: lattice_gaussian.md."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from dither.exact import Ball, Real, ball
 from dither.exact.certified import above, below
-from dither.guarantees.tangent import Curve, FloatArray
+from dither.guarantees.renyi_to_delta import Curve, FloatArray
 
 __all__ = ["certified_beta", "out_of_reach"]
 
