@@ -12,7 +12,7 @@ from scipy.special import bdtrc
 
 from dither.adjacency import EDGE
 from dither.errors import ParameterError
-from dither.estimators import Solution, solve
+from dither.estimators.solving import Solution, solve
 from dither.mechanisms import Gaussian, MatrixMechanism
 from dither.noise import DiscreteLaplace
 from dither.workloads import Workload

@@ -33,8 +33,10 @@ from dither.engine.groups import ROOM, Groups, Wholes, counted
 from dither.errors import ParameterError
 from dither.estimators.noise_tails import NoiseLaw
 from dither.events import Event, GaussianNoise, LaplaceNoise
-from dither.mechanisms import Exponential, Gaussian, Laplace
 from dither.mechanisms.additive import Noising
+from dither.mechanisms.gaussian import Gaussian
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.selection import Exponential
 from dither.tables import (
     BoundedTable,
     Centred,
@@ -46,6 +48,7 @@ from dither.tables import (
     Values,
     filtered,
 )
+from dither.tables.plain_columns import column_of_numbers
 from dither.unit import Neighbour
 
 __all__ = [
@@ -187,7 +190,7 @@ class Added(Noise):
     def draw(self, exact: Wholes) -> pa.Array:
         """Clipping to ±2^62 before and after cannot raise the sensitivity, and keeps the sum inside 64 bits."""
         noisy = np.clip(self.noising.add(np.clip(exact, -ROOM, ROOM)), -2 * ROOM, 2 * ROOM - 1)
-        flat = pa.array(noisy.astype(np.int64, copy=False).ravel())
+        flat = column_of_numbers(noisy.astype(np.int64, copy=False).ravel())
         return pa.FixedSizeListArray.from_arrays(flat, self.width) if self.width else flat
 
     @property

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from dither.errors import ParameterError
 from dither.exact import once
 from dither.tables import arrow_table, content_digest, entered_keys, is_frame
-from dither.tables.plain_columns import column_of, column_of_wholes
+from dither.tables.plain_columns import column_of, column_of_numbers, numbers_of
 
 __all__ = [
     "MOST_BYTES",
@@ -46,6 +45,8 @@ MOST_VALUES: Final = 2 * 10**7
 _ARROW: Final = (pa.Array, pa.ChunkedArray)
 _TOGETHER: Final = 1 << 20
 _TOGETHER_BYTES: Final = 1 << 28
+_NOWHERE, _ZERO = column_of_numbers(np.array([-1, 0]))
+_ENDS: Final = column_of_numbers(np.array([-ROOM, ROOM]))
 
 Wholes: TypeAlias = NDArray[np.int64]
 
@@ -65,7 +66,7 @@ class Groups:
         for name, (values, combined) in zip(self.keys.column_names, self._codes, strict=True):
             codes = _positions(batch.column(name).cast(values.type), values)
             both = np.where((places < 0) | (codes < 0), -1, places * len(values) + codes)
-            places = _positions(pa.array(both), combined)
+            places = _positions(column_of_numbers(both), combined)
         return places
 
     @once
@@ -81,7 +82,7 @@ class Groups:
         for column in self.keys.columns:
             whole = column.combine_chunks()
             values = whole.unique()
-            both = pa.array(before * len(values) + _positions(whole, values))
+            both = column_of_numbers(before * len(values) + _positions(whole, values))
             combined = both.unique()
             before = _positions(both, combined)
             found.append((values, combined))
@@ -92,7 +93,7 @@ class Groups:
         for batch in _merged(batches):
             places = self.places(batch)
             here = places >= 0
-            yield places[here], batch.filter(pa.array(here))
+            yield places[here], batch.take(column_of_numbers(np.flatnonzero(here)))
 
     def vector(self, batches: Iterable[pa.RecordBatch], name: str) -> NDArray[np.int64]:
         """A column of whole numbers in the order of the groups, 0 where the engine knows none."""
@@ -103,7 +104,8 @@ class Groups:
 
 
 def _positions(asked: pa.Array, values: pa.Array) -> Wholes:
-    return np.asarray(pc.fill_null(pc.index_in(asked, value_set=values), -1), dtype=np.int64)
+    found = pc.index_in(asked, value_set=values).cast(pa.int64())
+    return numbers_of(pc.fill_null(found, _NOWHERE))
 
 
 def _merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -122,10 +124,9 @@ def _merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def counted(column: pa.Array) -> Wholes:
     """A column of counts or totals as 64-bit integers. NULL is 0, and what is beyond ±2^62 is ±2^62."""
     if pa.types.is_decimal(column.type):
-        low, high = (pa.scalar(Decimal(end), type=column.type) for end in (-ROOM, ROOM))
+        low, high = _ENDS.cast(column.type)
         column = pc.if_else(pc.less(column, low), low, pc.if_else(pc.greater(column, high), high, column))
-    whole: Wholes = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-    return whole
+    return numbers_of(pc.fill_null(column.cast(pa.int64()), _ZERO))
 
 
 def public_keys(columns: Sequence[str], keys: Any, kinds: Mapping[str, str] | None = None) -> pa.Table:
@@ -164,7 +165,7 @@ def crossed(tables: Sequence[pa.Table]) -> pa.Table:
     slower, faster = 1, count
     for table in tables:
         faster //= table.num_rows
-        places = column_of_wholes(np.tile(np.repeat(np.arange(table.num_rows), faster), slower))
+        places = column_of_numbers(np.tile(np.repeat(np.arange(table.num_rows), faster), slower))
         slower *= table.num_rows
         columns |= dict(zip(table.column_names, table.take(places).columns, strict=True))
     return pa.table(columns).combine_chunks()

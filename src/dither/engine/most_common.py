@@ -24,7 +24,8 @@ from dither.engine.groups import Groups, Wholes, counted
 from dither.errors import ParameterError
 from dither.events import Event, Repeated
 from dither.exact import rounded
-from dither.mechanisms import Histogram, TopK
+from dither.mechanisms.histogram import Histogram
+from dither.mechanisms.selection import TopK
 from dither.noise.tape import answered, each
 from dither.tables import BoundedTable, ExactAggregate, Expression, People
 from dither.unit import Neighbour, Person

@@ -20,6 +20,7 @@ from dither.engine.plan import Plan
 from dither.errors import ParameterError
 from dither.noise.tape import answered, at_once
 from dither.tables import BoundedTable, ExactAggregate, Measure
+from dither.tables.plain_columns import column_of_numbers, numbers_of
 
 __all__ = ["Drawing", "questions"]
 
@@ -115,7 +116,8 @@ class Drawing:
         assert self.plan.discovery is not None
         noisy = {self.plan.columns[key]: self._noised(key, batch) for key in self._measured}
         table = _table(pa.Table.from_batches([batch]).select(list(self.keys)), noisy)
-        return table.filter(np.asarray(noisy[self.plan.columns[PEOPLE]]) >= self.plan.discovery.threshold)
+        enough = numbers_of(noisy[self.plan.columns[PEOPLE]]) >= self.plan.discovery.threshold
+        return table.take(column_of_numbers(np.flatnonzero(enough)))
 
     def _exact_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The keys, and for each part the numbers that get noise."""
@@ -123,13 +125,13 @@ class Drawing:
         for key, need in self._measured.items():
             column = self.plan.columns[key]
             exact = need.exact({name: counted(batch.column(name)) for name in need.measures(column)}, column)
-            columns[column] = pa.array(exact) if exact.ndim == 1 else _listed(exact)
+            columns[column] = column_of_numbers(exact) if exact.ndim == 1 else _listed(exact)
         return pa.RecordBatch.from_pydict(columns)
 
     def _noised(self, key: str, batch: pa.RecordBatch) -> pa.Array:
         column = batch.column(self.plan.columns[key])
         is_listed = pa.types.is_fixed_size_list(column.type)
-        exact = column.flatten().to_numpy().reshape(len(column), -1) if is_listed else counted(column)
+        exact = numbers_of(column.flatten()).reshape(len(column), -1) if is_listed else counted(column)
         return self.plan.parts[key].noise.draw(exact)
 
     def _known(self, groups: Groups, batches: Iterable[pa.RecordBatch]) -> dict[str, pa.Array]:
@@ -146,7 +148,7 @@ class Drawing:
 
 
 def _listed(rows: Wholes) -> pa.Array:
-    return pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
+    return pa.FixedSizeListArray.from_arrays(column_of_numbers(rows.ravel()), rows.shape[1])
 
 
 def _table(keys: pa.Table, columns: dict[str, pa.Array]) -> pa.Table:

@@ -25,7 +25,8 @@ from dither.exact import Number, check, in_words, once, rational, rounded
 from dither.exact.certified import read_above
 from dither.exact.search import farthest
 from dither.ledger.budget import Budget
-from dither.mechanisms import Gaussian, Histogram
+from dither.mechanisms.gaussian import Gaussian
+from dither.mechanisms.histogram import Histogram
 from dither.tables import People
 from dither.unit import Neighbour
 from dither.views import views

@@ -42,9 +42,11 @@ from dither.estimators.quantile_bars import ANSWER_SHARE, HISTOGRAM_SHARE, SCALE
 from dither.estimators.quantile_search import QuantileSearch
 from dither.estimators.records import Bounds
 from dither.events import Composed, Event, Repeated
-from dither.mechanisms import Exponential, Laplace
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.selection import Exponential
 from dither.noise.tape import each
 from dither.tables import BoundedTable, ExactAggregate, Expression, FloatBins
+from dither.tables.plain_columns import column_of_numbers
 from dither.unit import Neighbour
 
 __all__ = ["Extreme", "RankNoise", "Ranks"]
@@ -210,7 +212,7 @@ class RankNoise(Noise):
     def draw(self, exact: list[RankedRows]) -> pa.Array:
         """The answers of each group, in the order they were asked for."""
         flat = np.array([self._answers(rows) for rows in each(exact)], dtype=np.float64).ravel()
-        return pa.FixedSizeListArray.from_arrays(pa.array(flat), self.width)
+        return pa.FixedSizeListArray.from_arrays(column_of_numbers(flat), self.width)
 
     def _answers(self, rows: RankedRows) -> list[float]:
         base, asked = self.need.base, self.need.asked

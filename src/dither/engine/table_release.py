@@ -19,14 +19,14 @@ from dither.errors import MissingPackage, ParameterError
 from dither.events import to_json
 from dither.exact import Number, check, rational
 from dither.ledger import Entry
-from dither.mechanisms import Release
 from dither.mechanisms.certificate import NOT_PRIVATE, stated
-from dither.mechanisms.released import Interval
+from dither.mechanisms.released import Interval, Release
 from dither.views import views
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+from dither.tables.plain_columns import column_of_numbers, numbers_of
 
 __all__ = ["TableRelease"]
 
@@ -297,13 +297,13 @@ def _numbers(column: Any) -> Any:
     if pa.types.is_fixed_size_list(whole.type):
         inner = whole.flatten()
         if pa.types.is_integer(inner.type) or pa.types.is_floating(inner.type):
-            return inner.to_numpy().reshape(len(whole), whole.type.list_size)
+            return numbers_of(inner).reshape(len(whole), whole.type.list_size)
         return whole
-    return whole if pa.types.is_list(whole.type) else whole.to_numpy()
+    return whole if pa.types.is_list(whole.type) else numbers_of(whole)
 
 
 def _column(values: Any) -> pa.Array:
     """As it is shown: NULL where there is no answer, which is NaN among noisy numbers."""
     if isinstance(values, np.ndarray) and values.ndim == 2:
-        return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel(), from_pandas=True), values.shape[1])
-    return values if isinstance(values, pa.Array) else pa.array(values, from_pandas=True)
+        return pa.FixedSizeListArray.from_arrays(_column(values.ravel()), values.shape[1])
+    return values if isinstance(values, pa.Array) else column_of_numbers(values, nan_is_null=True)

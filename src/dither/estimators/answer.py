@@ -12,8 +12,8 @@ from dither.errors import ParameterError
 from dither.events import Composed, Event, Stated
 from dither.exact import Number, check, rational
 from dither.guarantees import PureDP
-from dither.mechanisms import Mechanism, Release
-from dither.mechanisms.released import Interval
+from dither.mechanisms.mechanism import Mechanism
+from dither.mechanisms.released import Interval, Release
 
 __all__ = ["Estimate", "Spent", "budget", "shares"]
 

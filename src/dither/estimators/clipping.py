@@ -35,7 +35,7 @@ from dither.estimators.binned import Binned, BinSide, HalfOctaves, Range, apart
 from dither.estimators.records import Floats, is_replace
 from dither.estimators.sums import Placed, released_places
 from dither.estimators.tails import Seen, Tail
-from dither.mechanisms import Laplace
+from dither.mechanisms.laplace import Laplace
 
 __all__ = ["Found", "Goal", "found_range", "needed"]
 

@@ -12,7 +12,9 @@ from dither.estimators.quantiles import median
 from dither.estimators.records import checked_bounds, present
 from dither.estimators.unbounded import unbounded_median
 from dither.exact import Number
-from dither.mechanisms import Laplace, Release, SmoothSensitivity
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.released import Release
+from dither.mechanisms.smooth_sensitivity import SmoothSensitivity
 from dither.sensitivity import Median
 
 __all__ = ["compare"]

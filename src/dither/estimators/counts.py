@@ -20,8 +20,10 @@ from dither.estimators.answer import Estimate, budget
 from dither.estimators.labels import label, labels
 from dither.estimators.records import checked_adjacency, is_replace, present
 from dither.exact import Number, check, rational
-from dither.mechanisms import Histogram, Laplace, NoisyMax, Release, TopK
-from dither.mechanisms.released import Interval
+from dither.mechanisms.histogram import Histogram
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.released import Interval, Release
+from dither.mechanisms.selection import NoisyMax, TopK
 
 __all__ = ["count", "histogram", "mode", "top"]
 

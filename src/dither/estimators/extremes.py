@@ -27,7 +27,8 @@ from dither.estimators.places import EXTREME_DIGITS, EXTREME_SENSITIVITY, Ranked
 from dither.estimators.quantiles import base_for
 from dither.estimators.records import checked_adjacency, checked_bounds, present
 from dither.exact import Number, in_words
-from dither.mechanisms import Exponential, NoAnswer
+from dither.mechanisms.no_answer import NoAnswer
+from dither.mechanisms.selection import Exponential
 
 __all__ = ["max", "min"]
 

@@ -18,7 +18,9 @@ from dither.estimators.sampling import Size, released_size
 from dither.estimators.sums import NoisySum, Placed, released_sum
 from dither.events import Stated
 from dither.exact import Number, in_words
-from dither.mechanisms import Laplace, Mechanism, NoAnswer
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.mechanism import Mechanism
+from dither.mechanisms.no_answer import NoAnswer
 
 __all__ = ["Steps"]
 

@@ -44,8 +44,9 @@ import numpy as np
 from dither.adjacency import Adjacency
 from dither.estimators.base_measure import Base
 from dither.estimators.records import Floats, is_replace
-from dither.mechanisms import Exponential, Release
 from dither.mechanisms.measure import Wholes, released_place
+from dither.mechanisms.released import Release
+from dither.mechanisms.selection import Exponential
 
 __all__ = [
     "EXTREME_DIGITS",

@@ -29,7 +29,7 @@ from dither.estimators.base_measure import Base
 from dither.estimators.places import RankedRows, chosen, quantile_aim
 from dither.estimators.ranks import MOST_UNITS, quantile_sensitivity
 from dither.estimators.records import is_replace
-from dither.mechanisms import Exponential
+from dither.mechanisms.selection import Exponential
 
 __all__ = ["QuantileSearch", "as_answer"]
 

@@ -27,7 +27,8 @@ from dither.estimators.quantile_search import QuantileSearch
 from dither.estimators.ranks import checked_probability
 from dither.estimators.records import Bounds, checked_adjacency, checked_bounds, is_replace, present
 from dither.exact import Number, check, in_words, rational
-from dither.mechanisms import Laplace, NoAnswer
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.no_answer import NoAnswer
 from dither.mechanisms.released import Interval
 
 __all__ = ["base_for", "median", "quantile"]

@@ -8,7 +8,8 @@ from fractions import Fraction
 from dither.adjacency import Adjacency
 from dither.estimators.answer import Spent
 from dither.estimators.records import is_replace
-from dither.mechanisms import Laplace, Release
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.released import Release
 
 __all__ = ["Size", "released_size"]
 

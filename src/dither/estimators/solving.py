@@ -14,8 +14,10 @@ from dither.errors import ParameterError
 from dither.exact import Number, check, in_words, rational, whole
 from dither.exact.certified import exactly_above
 from dither.exact.search import farthest, first_integer
-from dither.mechanisms import Gaussian, Laplace, MatrixMechanism
 from dither.mechanisms.additive import failure
+from dither.mechanisms.gaussian import Gaussian
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.matrix import MatrixMechanism
 from dither.views import views
 from dither.workloads import Workload
 

@@ -30,7 +30,8 @@ from dither.adjacency import Adjacency
 from dither.estimators.answer import Spent
 from dither.estimators.binned import Totals
 from dither.estimators.records import Bounds, Floats, is_replace
-from dither.mechanisms import Laplace, Release
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.released import Release
 from dither.noise import Grid
 
 __all__ = [

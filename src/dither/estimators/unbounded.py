@@ -36,7 +36,8 @@ from dither.events import Composed
 from dither.exact import Number, check, rational
 from dither.exact.search import first_integer
 from dither.guarantees import ApproxDP
-from dither.mechanisms import NoisyMax, ProposeTestRelease
+from dither.mechanisms.propose_test_release import ProposeTestRelease
+from dither.mechanisms.selection import NoisyMax
 from dither.noise import UniformBelow
 from dither.noise.tape import answered
 from dither.sensitivity import Median, Profile, Statistic

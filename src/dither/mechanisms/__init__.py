@@ -3,23 +3,35 @@
 Build a mechanism from a privacy budget or from a noise scale, look at `guarantee` and `error(beta)`, then call
 `release(value)` on the exact value. A `Number` is an int, Fraction, Decimal, decimal string or float; a float means its
 shortest decimal, so that 0.1 is 1/10.
+
+Names load when they are first used: a table needs four of these mechanisms, and the others take time to load.
 """
 
-from dither.mechanisms.gaussian import Gaussian
-from dither.mechanisms.histogram import Histogram
-from dither.mechanisms.laplace import Laplace
-from dither.mechanisms.matrix import MatrixMechanism, compare_strategies
-from dither.mechanisms.mechanism import Mechanism
-from dither.mechanisms.metric import MetricExponential
-from dither.mechanisms.no_answer import NoAnswer
-from dither.mechanisms.propose_test_release import ProposeTestRelease
-from dither.mechanisms.randomized_response import Frequencies, RandomizedResponse
-from dither.mechanisms.released import Release
-from dither.mechanisms.selection import Exponential, NoisyMax, TopK
-from dither.mechanisms.selection_error import ErrorDistribution
-from dither.mechanisms.smooth_sensitivity import SmoothSensitivity
-from dither.mechanisms.sparse_vector import SparseVector, SparseVectorSession
-from dither.mechanisms.staircase import Staircase
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dither.mechanisms.public_names import (
+        ErrorDistribution,
+        Exponential,
+        Frequencies,
+        Gaussian,
+        Histogram,
+        Laplace,
+        MatrixMechanism,
+        Mechanism,
+        MetricExponential,
+        NoAnswer,
+        NoisyMax,
+        ProposeTestRelease,
+        RandomizedResponse,
+        Release,
+        SmoothSensitivity,
+        SparseVector,
+        SparseVectorSession,
+        Staircase,
+        TopK,
+        compare_strategies,
+    )
 
 __all__ = [
     "ErrorDistribution",
@@ -43,3 +55,17 @@ __all__ = [
     "TopK",
     "compare_strategies",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(
+            f"module 'dither.mechanisms' has no attribute {name!r}. Public names: {', '.join(__all__)}."
+        )
+    from dither.mechanisms import public_names
+
+    return getattr(public_names, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -16,7 +16,7 @@ from dither.plots.words import price
 
 if TYPE_CHECKING:
     from dither.engine import Plan, Question
-    from dither.estimators import Solution
+    from dither.estimators.solving import Solution
 
 __all__ = ["accuracy_by_epsilon", "competing", "error_by_epsilon", "error_by_rows"]
 

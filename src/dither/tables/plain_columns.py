@@ -1,7 +1,7 @@
-"""Columns of Arrow from texts and whole numbers, and back to NumPy, straight from their memory.
+"""Columns of Arrow from texts and numbers, and back to NumPy, straight from their memory.
 
-pyarrow loads pandas whenever it converts an object of Python or NumPy, which takes longer than to plan a question. What
-is made and read here has the same types and values, without that.
+pyarrow loads pandas whenever it converts an object of Python or NumPy, which takes longer than to answer a question
+about a small file. What is made and read here has the same types and values, without that.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["column_of", "column_of_wholes"]
+__all__ = ["batch_without_rows", "column_of", "column_of_numbers", "numbers_of"]
 
 _MOST_BYTES = (1 << 31) - 1
 """Texts of Arrow have offsets of 32 bits."""
+_INTEGERS, _FLOATS = np.dtype(np.int64), np.dtype(np.float64)
+_TYPES = {_INTEGERS: pa.int64(), _FLOATS: pa.float64()}
+_DTYPES = {pa.int64(): _INTEGERS, pa.float64(): _FLOATS}
 
 
 def column_of(values: Sequence[Any]) -> Any:
@@ -35,10 +38,38 @@ def column_of(values: Sequence[Any]) -> Any:
     return pa.StringArray.from_buffers(len(values), pa.py_buffer(ends.astype(np.int32)), texts)
 
 
-def column_of_wholes(values: NDArray[np.int64]) -> pa.Array:
-    """`pa.array(values)` of 64-bit integers, which share their memory.
+def column_of_numbers(values: NDArray[Any], *, nan_is_null: bool = False) -> pa.Array:
+    """`pa.array(values)` of 64-bit integers or floats, which share their memory; NaN may become NULL.
 
-    >>> column_of_wholes(np.array([3, 1])).to_pylist()
+    >>> column_of_numbers(np.array([3, 1])).to_pylist()
     [3, 1]
+    >>> column_of_numbers(np.array([0.5, np.nan]), nan_is_null=True).to_pylist()
+    [0.5, None]
     """
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+    missing = np.isnan(values) if nan_is_null else np.zeros(0, dtype=bool)
+    present = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
+    memory = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(_TYPES[values.dtype], len(values), [present, memory])
+
+
+def numbers_of(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """`column.to_numpy()`; 64-bit integers or floats without NULL share their memory.
+
+    >>> numbers_of(column_of_numbers(np.array([3, 1])))
+    array([3, 1])
+    """
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if whole.null_count or whole.type not in _DTYPES:
+        found: NDArray[Any] = whole.to_numpy()
+        return found
+    memory = whole.buffers()[1] if len(whole) else b""
+    return np.frombuffer(memory, dtype=_DTYPES[whole.type])[whole.offset :][: len(whole)]
+
+
+def batch_without_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of a schema, without rows.
+
+    >>> batch_without_rows(pa.schema({"n": pa.int64()})).num_rows
+    0
+    """
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)

@@ -10,7 +10,7 @@ from itertools import product
 from dither.accounting import compose
 from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, exceeds
-from dither.estimators import solve
+from dither.estimators.solving import solve
 from dither.events import LaplaceNoise, Repeated, SparseVectorRun
 from dither.exact import Ball, ball
 from dither.guarantees import PureDP, hockey_stick, privacy_loss

@@ -20,6 +20,7 @@ import pyarrow as pa
 from dither.errors import EngineError, ParameterError
 from dither.tables.engines.brought_tables import BroughtTables
 from dither.tables.engines.sealed_entry import ColumnType, Sealed, has_word, refused_column, seal
+from dither.tables.plain_columns import batch_without_rows
 
 __all__ = ["BATCH_ROWS", "PUBLIC_NAME", "Engine", "builtin", "leaves_of", "or_empty", "without_rows"]
 
@@ -271,12 +272,12 @@ def or_empty(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[p
         empty = False
         yield batch
     if empty:
-        yield pa.RecordBatch.from_pylist([], schema=schema)
+        yield batch_without_rows(schema)
 
 
 def without_rows(expression: ir.Table) -> pa.RecordBatch:
     """What leaves an engine if an expression has no rows."""
-    return pa.RecordBatch.from_pylist([], schema=_schema(expression))
+    return batch_without_rows(_schema(expression))
 
 
 def _schema(expression: ir.Table) -> pa.Schema:
