@@ -1,6 +1,7 @@
 """Every row of `dither claims` holds, and would fail if its constant were a little better than the truth."""
 
 import json
+import re
 from dataclasses import fields
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,7 @@ from dither.exact import Ball, precision
 
 EXPECTED = [
     *(f"D{n}" for n in range(1, 8)),
-    *(f"C{n}" for n in range(1, 31)),
+    *(f"C{n}" for n in range(1, 36)),
 ]
 
 
@@ -85,8 +86,10 @@ BENT: list[tuple[str, dict[str, Any]]] = [
     ("C19", {"polynomial": Fraction(2, 5)}),
     ("C19", {"laplace": Fraction(1)}),
     ("C19", {"gaussian": Fraction(1)}),
+    ("C20", {"numerator": Fraction(99, 50)}),
     ("C20", {"numerator": Fraction(1, 10)}),
-    ("C20", {"gaussian": Fraction(1, 100)}),
+    ("C20", {"gaussian": Fraction(99, 80)}),
+    ("C20", {"gaussian": Fraction(1, 10)}),
     ("C20", {"tight": Fraction(99, 200)}),
     ("C20", {"move": 0}),
     ("C21", {"rate": Fraction(1, 6)}),
@@ -103,10 +106,21 @@ BENT: list[tuple[str, dict[str, Any]]] = [
     ("C28", {"growth": Fraction(24, 100)}),
     ("C28", {"rate": Fraction(99, 400)}),
     ("C28", {"leak": Fraction(99, 100)}),
+    ("C28", {"stable": Fraction(99, 200)}),
     ("C29", {"gaussian": Fraction(51, 100)}),
     ("C29", {"laplace": Fraction(101, 100)}),
     ("C30", {"per_answer": Fraction(198, 100)}),
     ("C30", {"per_answer": Fraction(1)}),
+    ("C31", {"factor": Fraction(1)}),
+    ("C31", {"more": Fraction(-4)}),
+    ("C32", {"one": Fraction(99, 200)}),
+    ("C32", {"two": Fraction(99, 100)}),
+    ("C32", {"rate": Fraction(101, 100)}),
+    ("C33", {"half": Fraction(99, 200)}),
+    ("C33", {"eighth": Fraction(1, 15)}),
+    ("C34", {"outcomes": 9}),
+    ("C35", {"middle": Fraction(51, 100)}),
+    ("C35", {"half": Fraction(99, 200)}),
 ]
 
 
@@ -163,12 +177,43 @@ def test_a_row_is_plain_json(rows: dict[str, Row]) -> None:
         assert Row(**json.loads(text)) == row
     assert [field.name for field in fields(Row)] == [
         "id", "source", "statement", "formula", "quantity", "textbook", "exact", "slack", "largest_slack", "verdict",
-        "witness", "points", "counterexample", "figures",
+        "witness", "points", "counterexample", "figures", "tightness",
     ]  # fmt: skip
 
 
+def test_the_points_of_a_claim_show_where_a_bent_constant_breaks() -> None:
+    """As text, as it comes from a command line; all points hold with the printed constants."""
+    claim = claims.find("C6")
+    assert claim.constants == {"floor": Fraction(9, 4), "factor": Fraction(2), "numerator": Fraction(5, 4)}
+    assert all(point.holds() for point in claim.points())
+    broken = [point for point in claim.points(factor="1.98") if not point.holds()]
+    assert {point.quantity for point in broken} == {"σ² that the library uses"}
+
+
+@pytest.mark.parametrize(
+    ("constants", "message"),
+    [
+        ({"colour": 1}, "claim C6 has no constant 'colour'. Its constants: floor, factor, numerator."),
+        ({"factor": "nan"}, "factor"),
+        ({"factor": "two"}, "factor"),
+    ],
+)
+def test_a_constant_that_is_none_is_refused(constants: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        claims.find("C6").points(**constants)
+    with pytest.raises(ParameterError, match="must be a whole number"):
+        claims.find("C13").check(price="98.5")
+
+
+def test_the_row_says_where_the_slack_is(rows: dict[str, Row]) -> None:
+    assert rows["C5"].tightness == "the theorem has slack: at least 26.24 times; the library uses its numbers."
+    assert rows["C9"].tightness == "the theorem is tight; the library uses its numbers."
+    assert rows["C8"].tightness == "nothing is bounded."
+    assert "numbers of the library differ" in claims.find("C6").check(factor="1.98").tightness
+
+
 def test_an_unknown_claim_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ParameterError, match=r"'C99' is not found\. Existing ids: D1, .*C30"):
+    with pytest.raises(ParameterError, match=r"'C99' is not found\. Existing ids: D1, .*C35"):
         claims.find("C99")
     assert claims.find("c6") is claims.find("C6")
 
@@ -238,6 +283,13 @@ def test_refused() -> None:
         ("C28", "chance that an answer misses the population"),
         ("C30", "ε, c = 2"),
         ("C30", "ε, monotone"),
+        ("C1", "what the tail condition implies"),
+        ("C9", "mean of the estimated share"),
+        ("C12", "range of the losses"),
+        ("C19", "δ of (c) with Lap(1), as printed"),
+        ("C21", "|estimate − truth|"),
+        ("C27", "TPR against a finite pair"),
+        ("C28", "mean of |q(posterior) − q(population)|"),
     ],
 )
 def test_a_claim_looks_at_all_of_its_cases(id: str, quantity: str) -> None:

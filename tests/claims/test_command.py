@@ -45,6 +45,36 @@ def test_rows_as_json() -> None:
     assert {"source", "statement", "textbook", "exact", "slack", "verdict", "witness"} <= rows[0].keys()
 
 
+def test_a_bent_constant_shows_where_the_claim_breaks() -> None:
+    code, text = run("--id", "C6", "--set", "factor=1.98", "--points")
+    assert code == 1
+    assert "σ² that the library uses" in text
+    assert "fails" in text
+    assert "20 of 63 points fail." in text
+    code, text = run("--id", "C6", "--points", "--json")
+    assert code == 0
+    points = json.loads(text)
+    assert all(point["holds"] for point in points)
+    assert {"quantity", "at", "textbook", "relation", "exact", "holds"} == points[0].keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--set", "factor=1.98"), "Say which: --id C6"),
+        (("--points",), "Say which: --id C6"),
+        (("--id", "C6", "--id", "C5", "--points"), "Say which: --id C6"),
+        (("--id", "C6", "--set", "factor"), "NAME=VALUE"),
+        (("--id", "C6", "--set", "colour=1"), "Its constants: floor, factor, numerator"),
+        (("--id", "C6", "--set", "factor=nan"), "factor"),
+    ],
+)
+def test_what_cannot_be_bent_is_bad_usage(arguments: tuple[str, ...], said: str) -> None:
+    code, text = run(*arguments)
+    assert code == 2
+    assert said in " ".join(text.replace("│", " ").split())
+
+
 def test_an_unknown_id_is_bad_usage() -> None:
     code, text = run("--id", "C99")
     assert code == 2

@@ -16,7 +16,9 @@ _HEAD = """# The claims
 
 Every definition and theorem of the five source lectures, checked against the exact truth. This page is written by
 `make claims`; a test fails when it is stale. `dither claims` computes the same table on your machine in seconds, and
-`dither claims --id C6` shows one claim in detail.
+`dither claims --id C6` shows one claim in detail. `dither claims --id C6 --set factor=1.98 --points` bends a constant
+of the printed formula, prints the whole grid, and shows where it breaks; in Python that is
+`dp.audit.claims.find("C6").points(factor="1.98")`, and `.constants` names what can be bent.
 
 *Textbook* is what the lecture's formula promises and *exact* is what is true, both at the point of the grid where they
 are closest. *Slack* is their ratio there, and at the point where they are farthest apart: 1 is tight. (It is the
@@ -35,9 +37,11 @@ def page(rows: Sequence[Row]) -> str:
     table = columns + "|---|---|---|---|--:|--:|--:|---|\n" + "".join(map(_line, rows))
     corrections = [_correction(row) for row in rows if row.counterexample or "corrected" in row.formula]
     figures = [_figures(row) for row in rows if row.figures]
+    slack = [f"- **{row.id}** {row.tightness}\n" for row in rows]
     return (
         f"{_HEAD}{table}\n## Corrections, and what happens outside the range of a theorem\n\n{''.join(corrections)}"
         f"\n## Beyond the textbook\n\n{''.join(figures)}"
+        f"\n## Where the slack is\n\n{''.join(slack)}"
     )
 
 

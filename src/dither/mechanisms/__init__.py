@@ -31,6 +31,10 @@ if TYPE_CHECKING:
         Staircase,
         TopK,
         compare_strategies,
+        exponential_tail,
+        largest_exponential_tail,
+        normal_tail,
+        normal_tail_bound,
     )
 
 __all__ = [
@@ -54,6 +58,10 @@ __all__ = [
     "Staircase",
     "TopK",
     "compare_strategies",
+    "exponential_tail",
+    "largest_exponential_tail",
+    "normal_tail",
+    "normal_tail_bound",
 ]
 
 

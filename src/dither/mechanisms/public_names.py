@@ -20,3 +20,7 @@ from dither.mechanisms.smooth_sensitivity import SmoothSensitivity as SmoothSens
 from dither.mechanisms.sparse_vector import SparseVector as SparseVector
 from dither.mechanisms.sparse_vector import SparseVectorSession as SparseVectorSession
 from dither.mechanisms.staircase import Staircase as Staircase
+from dither.noise.tail_bounds import exponential_tail as exponential_tail
+from dither.noise.tail_bounds import largest_exponential_tail as largest_exponential_tail
+from dither.noise.tail_bounds import normal_tail as normal_tail
+from dither.noise.tail_bounds import normal_tail_bound as normal_tail_bound

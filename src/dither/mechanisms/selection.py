@@ -21,6 +21,7 @@ from dither.mechanisms.released import Interval, Release
 from dither.mechanisms.selection_error import (
     ErrorDistribution,
     error_distribution,
+    probabilities,
     worst_expected_error,
     worst_quantile,
 )
@@ -153,6 +154,28 @@ class _Selecting(Mechanism):
             raise ParameterError(f"candidates={self.candidates} was announced, got {count} scores. Give one each.")
 
     # ------------------------------------------------------------------ error
+
+    def probabilities(self, scores: Numbers) -> tuple[Ball, ...]:
+        """Compute the exact probability of each candidate; it reveals the scores, so do not publish it.
+
+        Parameters
+        ----------
+        scores : sequence or array of numbers
+            The exact score of each candidate, as in `release`.
+
+        Returns
+        -------
+        tuple of Ball
+            For each candidate a ball (certified interval) that contains the probability that it is selected.
+
+        Notes
+        -----
+        With noise of scale b: e^{q/b} over the sum of all for Gumbel noise; an integral over the winning value for the
+        others, enclosed by certified quadrature. Its cost grows with the number of distinct scores.
+        """
+        known = Scores.of(scores)
+        self._check_count(len(known))
+        return probabilities(self._noise, self.scale, known)
 
     def error_distribution(self, scores: Numbers) -> ErrorDistribution:
         """Compute the exact distribution of q_max − q(Y) for these scores (claim C16).
@@ -323,6 +346,32 @@ class Exponential(_Selecting):
         given = (edges, scores)
         point = answered(lambda: pieces.point_in(race.winner(pieces.scores)), "point", given, mechanism=self)
         return self._released(point, self._event(None))
+
+    def probabilities(self, scores: Numbers, *, weights: Numbers | None = None) -> tuple[Ball, ...]:
+        """Compute the exact probability w·e^{q/b}/Σ of each candidate; it reveals the scores, so do not publish it.
+
+        Parameters
+        ----------
+        scores : sequence or array of numbers
+            The exact score q of each candidate, as in `release`.
+        weights : sequence or array of numbers, optional
+            Positive base weights w; 1 each by default.
+
+        Returns
+        -------
+        tuple of Ball
+            For each candidate a ball (certified interval) that contains the probability that it is selected.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> chances = dp.Exponential(sensitivity=1, epsilon=2).probabilities([1, 0])
+        >>> float(chances[0] / chances[1])  # P(a)/P(b) = e^{ε(q(a) − q(b))/(2Δ)}
+        2.718281828459045
+        """
+        known = Scores.of(scores, weights)
+        self._check_count(len(known))
+        return probabilities(self._noise, self.scale, known)
 
     def error_distribution(self, scores: Numbers, *, weights: Numbers | None = None) -> ErrorDistribution:
         """Compute the exact distribution of q_max − q(Y) for these scores and weights.

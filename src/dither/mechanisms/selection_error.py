@@ -27,7 +27,7 @@ from dither.exact.certified import above, at_most, exactly_above
 from dither.exact.search import farthest
 from dither.noise.race import Scores
 
-__all__ = ["ErrorDistribution", "error_distribution", "worst_expected_error", "worst_quantile"]
+__all__ = ["ErrorDistribution", "error_distribution", "probabilities", "worst_expected_error", "worst_quantile"]
 
 _BITS = 128
 _FAR = 4096  # scales
@@ -83,6 +83,21 @@ def error_distribution(noise: str, scale: Fraction, scores: Scores) -> ErrorDist
         sizes = [counts[gap] for gap in gaps]
         found = _CHANCES[noise]([ball(gap / scale) for gap in gaps], sizes)
     return ErrorDistribution(tuple(gaps), tuple(found))
+
+
+def probabilities(noise: str, scale: Fraction, scores: Scores) -> tuple[Ball, ...]:
+    """Pr[candidate wins], in the order of the scores: candidates of equal score share by their weights, or equally."""
+    found = error_distribution(noise, scale, scores)
+    totals, by_gap = _weights_by_gap(scores), dict(zip(found.errors, found.probabilities, strict=True))
+    shares: dict[tuple[Fraction, Fraction], Ball] = {}
+    chances = [Ball(0)] * len(scores)
+    with precision(_BITS):
+        for i in range(len(scores)) if scores.entrants is None else scores.entrants.tolist():
+            gap, weight = scores.gap(i), scores.weight(i)
+            if (gap, weight) not in shares:
+                shares[gap, weight] = by_gap[gap] * ball(weight / totals[gap])
+            chances[i] = shares[gap, weight]
+    return tuple(chances)
 
 
 def _weights_by_gap(scores: Scores) -> dict[Fraction, Fraction]:

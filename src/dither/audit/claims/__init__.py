@@ -17,6 +17,7 @@ from dither.audit.claims import (
     composition,
     definitions,
     neighbours,
+    proofs,
     ptr,
     selection,
     sensitivity,
@@ -28,7 +29,19 @@ from dither.errors import ParameterError
 
 __all__ = ["ALL", "Claim", "Evidence", "Figure", "Point", "Row", "find", "rows"]
 
-_TOPICS = (definitions, neighbours, additive, selection, composition, stability, sensitivity, smooth, ptr, adaptivity)
+_TOPICS = (
+    definitions,
+    neighbours,
+    additive,
+    selection,
+    composition,
+    stability,
+    sensitivity,
+    smooth,
+    ptr,
+    adaptivity,
+    proofs,
+)
 
 
 def _order(claim: Claim) -> tuple[bool, int]:

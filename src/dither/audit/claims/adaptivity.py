@@ -7,8 +7,9 @@ from fractions import Fraction
 
 from dither.adaptive.routes import GaussianRoute, Splitting, rows_needed
 from dither.adaptive.transfer import printed
-from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, implemented
 from dither.exact import Ball, ball
+from dither.guarantees import PureDP
 
 __all__ = ["c28"]
 
@@ -24,13 +25,17 @@ _BETA = Fraction(1, 20)
     "q(posterior) − q(population) ≤ e^ε − 1 + 2d except with probability δ/d",
 )
 def c28(
-    growth: Fraction = Fraction(1), rate: Fraction = Fraction(1, 4), leak: Fraction = Fraction(1)
+    growth: Fraction = Fraction(1),
+    rate: Fraction = Fraction(1, 4),
+    leak: Fraction = Fraction(1),
+    stable: Fraction = Fraction(1, 2),
 ) -> Iterator[Evidence]:
     """One row, shown by randomized response, or as it is with probability δ; and one whole promise, computed."""
     for epsilon in (Fraction(x) for x in ("0.01", "0.1", "0.5", "1", "2", "5")):
         moved = _moved_by_a_response(epsilon)
         yield at_most("q(posterior) − q(population)", ball(growth) * ball(epsilon).expm1(), moved, ε=epsilon)
         yield equal("the same, exactly", ball(rate * epsilon).tanh(), moved, ε=epsilon)
+        yield from _by_total_variation(epsilon, stable)
         for delta, kinds in ((Fraction(1, 10**6), 10**3), (Fraction(1, 10), 2), (Fraction(1, 2), 10**6)):
             shown = ball(delta * (1 - Fraction(1, kinds)))  # the row is told: q = 1 on its kind, and 1/kinds before
             bound = ball(rate * epsilon).tanh() * ball(delta) + ball(leak) * 2 * ball(delta) / (
@@ -45,6 +50,24 @@ def _moved_by_a_response(epsilon: Fraction) -> Ball:
     """P(one | one was told) − p, p being the share of ones in the population where this is largest, 1/(1 + e^{ε/2})."""
     odds, share = ball(epsilon).exp(), 1 / (1 + ball(epsilon / 2).exp())
     return share * odds / (share * odds + 1 - share) - share
+
+
+def _by_total_variation(epsilon: Fraction, stable: Fraction) -> Iterator[Evidence]:
+    """The mean of |q(posterior) − q(population)| over the answers, against half the total variation of the answers.
+
+    A row is 1 with probability p, and is told by randomized response: Σ P(y)·|P(1 | y) − p| = 2p(1 − p)·TV, and 1/2 of
+    TV at p = 1/2. TV is summed over the outcomes, and is what the guarantee states.
+    """
+    odds = ball(epsilon).exp()
+    one, zero = (odds / (1 + odds), 1 / (1 + odds)), (1 / (1 + odds), odds / (1 + odds))
+    distance = sum((abs(a - b) for a, b in zip(one, zero, strict=True)), Ball(0)) / 2
+    yield implemented("TV that the guarantee states", distance, PureDP(epsilon).tv(), ε=epsilon)
+    for p in (Fraction(1, 2), Fraction(1, 10)):
+        moved = Ball(0)
+        for a, b in zip(one, zero, strict=True):
+            seen = ball(p) * a + ball(1 - p) * b
+            moved += abs(ball(p) * a / seen - ball(p)) * seen
+        yield at_most("mean of |q(posterior) − q(population)|", ball(stable) * distance, moved, ε=epsilon, p=p)
 
 
 def _one_question() -> Iterator[Evidence]:

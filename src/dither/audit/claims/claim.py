@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from inspect import signature
 from typing import Any, Literal, TypeAlias
 
 from dither.errors import ParameterError
-from dither.exact import Ball, ball, in_words, precision
+from dither.exact import Ball, Number, ball, in_words, precision, rational
 
 __all__ = [
     "Claim",
@@ -29,6 +30,7 @@ __all__ = [
     "counterexample",
     "equal",
     "exceeds",
+    "implemented",
     "refused",
 ]
 
@@ -59,6 +61,8 @@ class Point:
         misprinted, or used outside its range.
     at : mapping of str to object
         The parameters.
+    of_library : bool, default False
+        Whether `exact` is a number of this library that is to be the theorem's own, not a truth about the world.
     """
 
     quantity: str
@@ -66,6 +70,7 @@ class Point:
     exact: Value
     relation: Literal["≤", "=", ">", "≰"]
     at: Mapping[str, object]
+    of_library: bool = False
 
     def holds(self) -> bool:
         """Decide whether the relation is certain; exact numbers are compared exactly.
@@ -84,6 +89,23 @@ class Point:
         if self.relation == "≤":
             return bool(truth <= promise + _TIE * abs(promise))
         return bool(truth > promise)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Convert to plain JSON values.
+
+        Returns
+        -------
+        dict of str to Any
+            The numbers as the nearest floats, `at` in words, and whether it `holds`.
+        """
+        return {
+            "quantity": self.quantity,
+            "at": _in_words(self.at),
+            "textbook": float(_ball(self.textbook)),
+            "relation": self.relation,
+            "exact": float(_ball(self.exact)),
+            "holds": self.holds(),
+        }
 
     @property
     def slack(self) -> float:
@@ -121,6 +143,11 @@ def at_most(quantity: str, textbook: Value, exact: Value, **at: object) -> Point
 def equal(quantity: str, textbook: Value, exact: Value, **at: object) -> Point:
     """The claim says that both are equal."""
     return Point(quantity, textbook, exact, "=", at)
+
+
+def implemented(quantity: str, textbook: Value, exact: Value, **at: object) -> Point:
+    """The claim says that the library uses or states this very number."""
+    return Point(quantity, textbook, exact, "=", at, of_library=True)
 
 
 def exceeds(quantity: str, textbook: Value, exact: Value, **at: object) -> Point:
@@ -178,6 +205,8 @@ class Row:
         Where a misprinted formula promises too little, if it does.
     figures : dict of str to float
         Further numbers, by name.
+    tightness : str
+        Whether the theorem has slack, and how much, and whether the numbers of the library are the theorem's own.
     """
 
     id: str
@@ -194,6 +223,7 @@ class Row:
     points: int
     counterexample: dict[str, Any] | None
     figures: dict[str, float]
+    tightness: str
 
     def as_dict(self) -> dict[str, Any]:
         """Convert to plain JSON values.
@@ -230,6 +260,43 @@ class Claim:
     formula: str
     evidence: Callable[..., Iterator[Evidence]]
 
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The constants of the printed formula, by name, as `check` uses them unless told otherwise."""
+        return {name: each.default for name, each in signature(self.evidence).parameters.items()}
+
+    def points(self, **constants: Any) -> list[Point]:
+        """Compute every point of the grid: what is promised and what is true.
+
+        Parameters
+        ----------
+        **constants : Any
+            Replace constants of the printed formula, as in `check`.
+
+        Returns
+        -------
+        list of Point
+            In the order in which they are computed; `.holds()` says which break.
+
+        Examples
+        --------
+        >>> from dither.audit.claims import find
+        >>> broken = [point for point in find("C6").points(factor="1.98") if not point.holds()]
+        >>> broken[0].quantity
+        'σ² that the library uses'
+        """
+        with precision(_BITS):
+            return [each for each in self._found(constants) if isinstance(each, Point)]
+
+    def _found(self, constants: Mapping[str, Any]) -> list[Evidence]:
+        """The evidence for constants that are checked: numbers of the kind that the claim has."""
+        known = self.constants
+        for name in constants:
+            if name not in known:
+                names = ", ".join(known) or "none"
+                raise ParameterError(f"claim {self.id} has no constant {name!r}. Its constants: {names}.")
+        return list(self.evidence(**{name: _like(name, known[name], x) for name, x in constants.items()}))
+
     def check(self, **constants: Any) -> Row:
         """Check the claim now, with certified numbers.
 
@@ -250,7 +317,7 @@ class Claim:
         'holds'
         """
         with precision(_BITS):
-            found = list(self.evidence(**constants))
+            found = self._found(constants)
             points = [each for each in found if isinstance(each, Point)]
             broken = [point for point in points if not point.holds()]
             named_first = [point for point in broken if point.quantity == points[0].quantity]
@@ -270,6 +337,7 @@ class Claim:
                 points=len(points),
                 counterexample=_counterexample(points),
                 figures={each.name: float(_ball(each.value)) for each in found if isinstance(each, Figure)},
+                tightness=_tightness(points),
             )
 
 
@@ -278,12 +346,42 @@ def claim(id: str, source: str, statement: str, formula: str) -> Callable[[Calla
     return lambda evidence: Claim(id, source, statement, formula, evidence)
 
 
+def _like(name: str, usual: Fraction | int, value: Number) -> Fraction | int:
+    """A number in place of a constant; an int stays one."""
+    exact = rational(value, name)
+    if isinstance(usual, int) and exact.denominator != 1:
+        raise ParameterError(f"{name} must be a whole number, got {name}={value}.")
+    return int(exact) if isinstance(usual, int) else exact
+
+
 def _comparable(points: list[Point]) -> list[Point]:
     """The bounds on the quantity that is named first, where there is something to bound; else the first point alone."""
     if not points:
         raise ParameterError("a claim must show at least one point.")
     first = points[0].quantity
     return [p for p in points if p.quantity == first and p.relation == "≤" and _ball(p.exact) > 0] or points[:1]
+
+
+_TIGHT = 1e-3
+
+
+def _tightness(points: list[Point]) -> str:
+    """Where the slack is, if there is any: in what the theorem promises, or in what the library makes of it."""
+    bounds = [point for point in _comparable(points) if point.relation == "≤"]
+    least = min((point.slack for point in bounds), default=1.0)
+    theorem = (
+        "nothing is bounded"
+        if points[0].relation == ">"
+        else "the theorem is tight"
+        if least <= 1 + _TIGHT
+        else f"the theorem has slack: at least {least:.4g} times"
+    )
+    own = [point for point in points if point.of_library]
+    off = sum(not point.holds() for point in own)
+    if not own:
+        return f"{theorem}."
+    library = f"{off} of {len(own)} numbers of the library differ from it" if off else "the library uses its numbers"
+    return f"{theorem}; {library}."
 
 
 def _counterexample(points: list[Point]) -> dict[str, Any] | None:

@@ -9,17 +9,19 @@ from itertools import product
 
 from dither.accounting import compose
 from dither.audit.claims import grid
-from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, exceeds
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, exceeds, implemented
 from dither.estimators.solving import solve
 from dither.events import LaplaceNoise, Repeated, SparseVectorRun
 from dither.exact import Ball, ball
-from dither.guarantees import PureDP, hockey_stick, privacy_loss
+from dither.guarantees import PureDP, hockey_stick, indistinguishable, privacy_loss, tail_condition
 from dither.mechanisms import Gaussian, Laplace, SparseVector
 from dither.mechanisms.calibration import largest_mu_squared
 from dither.noise import DiscreteLaplace, Law
 from dither.pairs.pair import GaussianPair, LaplacePair
 
 __all__ = ["c1", "c3", "c25", "c29", "c30"]
+
+_NUDGE = Fraction(1, 10**9)
 
 
 @claim(
@@ -40,6 +42,12 @@ def c1(share: Fraction = Fraction(1)) -> Iterator[Evidence]:
         tail = max(privacy_loss(p, q).tail(epsilon), privacy_loss(q, p).tail(epsilon))
         exact = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
         yield at_most("δ(ε)", ball(share * tail), exact, pair=name, ε=epsilon)
+        # `tail_condition` turns from false to true at that tail, and what it allows is indeed indistinguishable.
+        for delta, holds in ((tail, 1), (tail * (1 - _NUDGE), int(not tail))):
+            found = tail_condition(p, q, epsilon, delta)
+            yield implemented("tail condition", holds, int(found), pair=name, ε=epsilon, δ=delta)
+            implied = not found or indistinguishable(p, q, epsilon, delta)
+            yield equal("what the tail condition implies", 1, int(implied), pair=name, ε=epsilon, δ=delta)
     for mu, epsilon in product((Fraction(1, 10), Fraction(1), Fraction(5)), grid.EPSILONS):
         tail_ball = ball(share) * grid.normal_tail(ball(epsilon / mu - mu / 2))
         yield at_most("δ(ε)", tail_ball, GaussianPair(mu**2).profile(ball(epsilon)), pair="Gaussian", μ=mu, ε=epsilon)
@@ -176,12 +184,12 @@ def c30(per_answer: Fraction = Fraction(2)) -> Iterator[Evidence]:
         promised = Fraction(1, first) + per_answer / 2 / second
         yield at_most("ε, monotone", ball(promised), grid.largest_loss(risen[:1], risen[1:]), b1=first, b2=second)
     monotone = compose([SparseVectorRun(Fraction(1), Fraction(4), max_above=2, monotone=True)]).epsilon(0)
-    yield equal("ε that accounting states, c = 2, monotone", ball(1 + per_answer / 4), monotone)
+    yield implemented("ε that accounting states, c = 2, monotone", ball(1 + per_answer / 4), monotone)
     event = SparseVectorRun(Fraction(1), Fraction(4), max_above=3)
     stated = compose([event]).epsilon(0)
-    yield equal("ε that accounting states, c = 3", ball(1 + per_answer * 3 / 4), stated)
+    yield implemented("ε that accounting states, c = 3", ball(1 + per_answer * 3 / 4), stated)
     built = SparseVector(threshold=10, epsilon=1)
-    yield equal("ε that the mechanism states", Ball(1), compose([built.event]).epsilon(0))
+    yield implemented("ε that the mechanism states", Ball(1), compose([built.event]).epsilon(0))
 
 
 def _stops_at_the_end(first: int, second: int, values: Sequence[int], above: Sequence[int] = ()) -> Ball:

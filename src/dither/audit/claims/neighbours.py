@@ -13,7 +13,7 @@ from dither import adjacency
 from dither.accounting import compose
 from dither.adjacency import Adjacency
 from dither.audit.claims import grid, worlds
-from dither.audit.claims.claim import Evidence, at_most, claim, equal, exceeds, refused
+from dither.audit.claims.claim import Evidence, at_most, claim, equal, exceeds, implemented, refused
 from dither.audit.claims.worlds import Edges, Records, World
 from dither.exact import Ball, ball
 from dither.guarantees import PureDP
@@ -131,8 +131,8 @@ def _histograms(one: World[Records], other: World[Records], many: World[tuple[Re
         assert isinstance(by_laplace, Laplace)
         assert isinstance(by_gaussian, Gaussian)
         first, second = (world.sensitivity(query, distance) for distance in (_first, _second))
-        yield equal("Δ₁ that the histogram uses", by_laplace.sensitivity, first, neighbours=who)
-        yield equal("Δ₂² that the histogram uses", by_gaussian.sensitivity_squared, second, neighbours=who)
+        yield implemented("Δ₁ that the histogram uses", by_laplace.sensitivity, first, neighbours=who)
+        yield implemented("Δ₂² that the histogram uses", by_gaussian.sensitivity_squared, second, neighbours=who)
         both_ways = world.sensitivity(query, _moves_both_ways)
         monotone = partial(Exponential, sensitivity=1, epsilon=1, monotone=True, adjacency=who)
         yield equal("counts that rise and fall at once are refused as monotone", both_ways, refused(monotone), to=who)
@@ -209,7 +209,9 @@ def d6(
                 yield equal("A^(t)(D)", case.formula(data, t), found, query=case.name, D=_shown(data), t=t)
                 for statistic in case.knows(data):
                     stated = statistic.sensitivity_within(data, t)
-                    yield equal("A^(t)(D) that the library states", found, stated, query=case.name, D=_shown(data), t=t)
+                    yield implemented(
+                        "A^(t)(D) that the library states", found, stated, query=case.name, D=_shown(data), t=t
+                    )
     yield from _norms(three, first, second)
     yield from _in_a_metric_space(three, metric)
 
@@ -256,11 +258,11 @@ def _smoothness(case: _Case, rate: Fraction) -> Iterator[Evidence]:
             yield at_most("LS(D) ≤ S_β(D)", found, ball(local[data]), **at)
             for statistic in case.knows(data) if beta == _ASKED else ():
                 stated = smooth_sensitivity(statistic, data, beta)
-                yield equal("S_β(D) that the library states", found, stated, **at)
+                yield implemented("S_β(D) that the library states", found, stated, **at)
                 yield at_most("S_β(D) ≤ what the library states", stated, found, **at)
         wider = smooth
     if case.statistic:
-        yield equal("Δ that the library states", largest, case.statistic.global_sensitivity, query=name)
+        yield implemented("Δ that the library states", largest, case.statistic.global_sensitivity, query=name)
 
 
 def _shown(data: Any) -> str:

@@ -12,10 +12,23 @@ from scipy.special import ndtri
 
 from dither.accounting import compose
 from dither.audit.claims import grid
-from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, refused
+from dither.audit.claims.claim import (
+    Evidence,
+    Figure,
+    at_most,
+    claim,
+    counterexample,
+    equal,
+    exceeds,
+    implemented,
+    refused,
+)
+from dither.estimators.unbounded import default_blocks, unbounded_mean, unbounded_median
 from dither.exact import Ball, ball
-from dither.mechanisms import ProposeTestRelease
+from dither.mechanisms import NoAnswer, ProposeTestRelease
+from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
 from dither.pairs.pair import GaussianPair, LaplacePair, Pair
+from dither.pairs.tested import TestedPair
 from dither.sensitivity import Median, distance_to_sensitivity
 
 __all__ = ["c20", "c21"]
@@ -50,6 +63,9 @@ def c20(
         square = 2 * ball(gaussian / delta).log()
         yield at_most("δ, Gaussian noise", promise, _gaussian(epsilon, square), ε=epsilon, δ=delta)
     yield from _of_the_library()
+    yield from _textbook_laplace(numerator)
+    yield from _textbook_gaussian(gaussian)
+    yield from _tight_tests()
     yield from _neighbours(move)
     yield Figure("threshold 1 + b/ε, textbook over tight, ε = 1/2, δ = 1e-6", _thresholds("textbook", "tight"))
 
@@ -63,8 +79,71 @@ def _of_the_library() -> Iterator[Evidence]:
         if noise == "laplace":  # all losses of test and answer are at most 2ε: what is left is the answer at distance 0
             a = ball(-mechanism.split.test).exp()
             leak = a ** (mechanism.split.threshold + 1) / (1 + a)
-            yield equal("δ that accounting reads, whole distances", leak, found, b=threshold)
+            yield implemented("δ that accounting reads, whole distances", leak, found, b=threshold)
     yield equal("textbook Gaussian noise refused at 2ε = 2", 1, refused(lambda: _median("gaussian", "textbook", 2)))
+
+
+def _textbook_laplace(numerator: Fraction) -> Iterator[Evidence]:
+    """Threshold, both noises, and the chance of an answer at each distance, as the mechanism has them."""
+    for epsilon in (Fraction(1), Fraction(1, 50)):
+        delta, part, at = Fraction(1, 10**6), epsilon / 2, {"noise": "laplace", "2ε": epsilon}
+        made = ProposeTestRelease(Median((0, 10)), limit=5, epsilon=epsilon, delta=delta, threshold="textbook")
+        threshold = _whole(1 + ball(numerator / delta).log() / ball(part))
+        yield implemented("T that the test uses", threshold, made.split.threshold, **at)
+        yield implemented("ε of the test", part, made.split.test, **at)
+        yield implemented("ε of the answer", part, made.split.answer, **at)
+        yield implemented("mean error of the answer", ball(5 / part), made.expected_error, **at)
+        a = ball(-part).exp()
+        for ahead in (0, 3, 40):  # P[X₁ > −k] = 1 − a^k/(1 + a) for k ≥ 0
+            passes = 1 - a**ahead / (1 + a)
+            found = made.answer_probability(threshold + ahead)
+            yield implemented("probability of an answer", passes, found, beyond_T=ahead, **at)
+        needed = made.needed_distance("0.05")
+        for distance, point in ((needed, exceeds), (needed - 1, at_most)):
+            passes = 1 - a ** (distance - threshold) / (1 + a)
+            yield point("probability of an answer at the distance that is needed", Fraction(19, 20), passes, **at)
+
+
+def _textbook_gaussian(gaussian: Fraction) -> Iterator[Evidence]:
+    """a² = 2 ln(1.25/δ₁) with 2e^{ε₁}δ₁ + δ₁² = δ, for the test and for the answer."""
+    for epsilon in (Fraction(1), Fraction(1, 50)):
+        delta, part, at = Fraction(1, 10**6), epsilon / 2, {"noise": "gaussian", "2ε": epsilon}
+        made = ProposeTestRelease(
+            Median((0, 10)), limit=5, epsilon=epsilon, delta=delta, noise="gaussian", threshold="textbook"
+        )
+        odds = ball(part).exp()
+        square = 2 * (ball(gaussian) / ((odds**2 + ball(delta)).sqrt() - odds)).log()
+        sigma = square.sqrt() / ball(part)
+        yield implemented("T that the test uses", _whole(1 + square / ball(part)), made.split.threshold, **at)
+        yield implemented("σ² of the test", sigma**2, ball(made.split.test), **at)
+        yield implemented("1/σ² of the answer", 1 / sigma**2, ball(made.split.answer), **at)
+        yield implemented("mean error of the answer", 5 * sigma * (2 / Ball.pi()).sqrt(), made.expected_error, **at)
+
+
+def _tight_tests() -> Iterator[Evidence]:
+    """What leaks at distance 0 is at most δ, and a smaller threshold, or a little less noise, would break (ε, δ)."""
+    epsilon, delta = Fraction(1), Fraction(1, 10**6)
+    split = _median("laplace", "tight").split
+    yield at_most("δ that leaks at distance 0", delta, DiscreteLaplacePair(1 / split.test).tail(split.threshold))
+    less = DiscreteLaplacePair(2 / epsilon).tail(split.threshold - 1)
+    yield exceeds("δ that leaks at a threshold of one less", delta, less, noise="laplace")
+    yield equal("ε of test and answer", epsilon, split.test + split.answer, noise="laplace")
+    split = _median("gaussian", "tight").split
+    test = DiscreteGaussianPair(split.test)
+    yield at_most("δ that leaks at distance 0", delta, test.tail(split.threshold))
+    kept, broken = (
+        TestedPair(test, split.threshold, GaussianPair(split.answer * more)).profile(ball(epsilon))
+        for more in (1, Fraction(102, 100))
+    )
+    yield at_most("δ of test and answer", delta, kept, noise="gaussian")
+    yield exceeds("δ with 1 % less noise on the answer", delta, broken, noise="gaussian")
+
+
+def _whole(value: Ball) -> int:
+    """⌊value⌋, where it is certain."""
+    found = value.floor().unique_fmpz()
+    assert found is not None
+    return int(found)
 
 
 def _median(noise: str, threshold: str, epsilon: int = 1) -> ProposeTestRelease:
@@ -172,7 +251,40 @@ def c21(rate: Fraction = Fraction(1, 8), width: Fraction = Fraction(8, 5)) -> It
         # (t + 1)√(2π)/n is the length that t + 1 records of a normal sample take up at the median.
         promise = ball(width * (needed + 1)) * root / n
         yield at_most("η that the test allows, normal data", promise, scale, n=n, far_away=outliers)
+    yield from _answers()
     yield Figure("records that must change for an answer in doubt, ε = 1, δ = 1e-6", needed)
+
+
+def _answers() -> Iterator[Evidence]:
+    """Both estimators on records around 10⁶ with two far away: bounds of no use, and an error of a few hundredths.
+
+    An answer may be withheld once in twenty times, and misses the stated interval once in 10⁹: the chance that this
+    check fails without cause is below 10⁻⁸.
+    """
+    n, delta = 20_000, Fraction(1, 10**6)
+    data = 10**6 + ndtri((np.arange(n) + 0.5) / n)
+    data[0], data[-1] = -1e12, 1e9
+    truths = {"median": (unbounded_median, 10**6), "mean": (unbounded_mean, 10**6)}
+    for name, (estimator, truth) in truths.items():
+        tries = (estimator(data, epsilon=1, delta="1e-6") for _ in range(_TRIES))
+        found = next(each for each in tries if not isinstance(each.value, NoAnswer))
+        cost = compose([found.event]).epsilon(delta)
+        yield at_most("ε that accounting reads from the event", _ROUNDED, cost, estimator=name)
+        yield implemented("δ that the estimate states", ball(delta), found.guarantee.delta(1), estimator=name)
+        low, high = found.interval(1 - 1e-9)
+        # What blocks may add to the mean of these records: 2s√(k/n), with s = 1 for all but two blocks.
+        blocks = default_blocks(1, "1e-6", "laplace", n) if name == "mean" else 0
+        reach = Fraction((high - low) / 2) + Fraction(2 * math.sqrt(blocks / n))
+        yield at_most("|estimate − truth|", reach, abs(Fraction(found.value) - truth), estimator=name)
+        yield at_most("reach of the interval", Fraction(100), Fraction(high - low), estimator=name)
+    for size in (10**6, 10**8):
+        blocks = default_blocks(1, "1e-6", "laplace", size)
+        yield implemented("blocks for n records: 6√n", 6 * math.isqrt(size), blocks, n=size)
+
+
+_TRIES = 8
+_ROUNDED = 1 + Fraction(1, 10**5)
+"""Accounting rounds losses up to a grid."""
 
 
 def _scales() -> Iterator[Fraction]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, refused
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, implemented, refused
 from dither.exact import Ball, ball
 from dither.exact.certified import fraction_above
 from dither.mechanisms import SmoothSensitivity
@@ -19,6 +19,9 @@ __all__ = ["c19"]
 _EPSILONS = tuple(Fraction(x) for x in ("0.1", "1"))
 _DELTAS = tuple(Fraction(x) for x in ("1e-6", "0.1"))
 _MEDIAN = Median(bounds=(0, 1))
+_ROUNDING = Fraction(2, 10**11)
+_HARDLY_MORE = 1 + Ball(10) ** -9
+"""Noise on a lattice, against the same on the line."""
 
 
 @claim(
@@ -26,7 +29,7 @@ _MEDIAN = Median(bounds=(0, 1))
     "S1",
     "Smooth sensitivity S_β(D) with noise s·S_β(D)·Z. (a) Z ∝ 1/(1+|z|^γ), β = ε/(2(γ+1)), s = 2(γ+1)/ε: ε-DP. "
     "(b) Lap(1), β = ε/(2 ln(2/δ)), s = 2/ε, and (c) N(0, 1), β = ε/(4(1+ln(2/δ))), s = 5√(2 ln(2/δ))/ε: (ε, δ)-DP; "
-    "(b) is refused for large ε. The slide prints Lap(1) for (c).",
+    "(b) is refused for large ε. The slide prints Lap(1) for (c), which holds too, with far less δ.",
     "s = 2(γ+1)/ε; 2/ε; 5√(2 ln(2/δ))/ε",
 )
 def c19(
@@ -45,16 +48,32 @@ def c19(
         scale = fraction_above(lambda tail=tail, epsilon=epsilon: ball(gaussian) * _root(2 * tail) / ball(epsilon))  # type: ignore[misc]
         exact = _worst("gaussian", epsilon, epsilon / (4 * (1 + tail)), scale)
         yield at_most("δ of (c)", ball(delta), exact, ε=epsilon, δ=delta)
+        printed = _worst("laplace", epsilon, epsilon / (4 * (1 + tail)), scale)
+        yield at_most("δ of (c) with Lap(1), as printed", ball(delta), printed, ε=epsilon, δ=delta)
     yield from _out_of_range(laplace)
     for epsilon in _EPSILONS:
         tail, delta = _tail(_DELTAS[0]), _DELTAS[0]
         built = SmoothSensitivity(_MEDIAN, epsilon=epsilon, noise="polynomial", exponent=3)
-        yield equal("s that (a) uses", polynomial * 4 / epsilon, built.scale, ε=epsilon)
+        yield implemented("s that (a) uses", polynomial * 4 / epsilon, built.scale, ε=epsilon)
+        yield from _smoothness("a", epsilon / 8, built)
         built = SmoothSensitivity(_MEDIAN, epsilon=epsilon, delta=delta, noise="laplace")
-        yield equal("s that (b) uses", laplace / epsilon, built.scale, ε=epsilon)
+        yield implemented("s that (b) uses", laplace / epsilon, built.scale, ε=epsilon)
+        yield from _smoothness("b", epsilon / (2 * tail), built)
         built = SmoothSensitivity(_MEDIAN, epsilon=epsilon, delta=delta, noise="gaussian")
-        yield equal("s that (c) uses", ball(gaussian / epsilon) * _root(2 * tail), ball(built.scale), ε=epsilon)
+        yield implemented("s that (c) uses", ball(gaussian / epsilon) * _root(2 * tail), ball(built.scale), ε=epsilon)
+        yield from _smoothness("c", epsilon / (4 * (1 + tail)), built)
         yield from _tight(epsilon)
+
+
+def _smoothness(name: str, printed: Fraction, built: SmoothSensitivity) -> Iterator[Evidence]:
+    """β that the mechanism uses: the printed one, from below, less what the rounding of S_β may cost (10⁻¹¹)."""
+    yield at_most(f"β that ({name}) uses", printed, built.smoothness)
+    yield at_most(f"least β that ({name}) may use", built.smoothness, printed - _ROUNDING)
+    # E|Z| is 1/(2 cos(π/γ)) = 1 for γ = 3, 1 for Lap(1), and √(2/π) for N(0, 1).
+    magnitude = (2 / Ball.pi()).sqrt() if built.noise == "gaussian" else Ball(1)
+    mean, stated = ball(built.scale) * magnitude, Ball(built.expected_error)
+    yield at_most(f"mean error that ({name}) states, in units of S_β", mean * _HARDLY_MORE, stated)
+    yield at_most(f"mean error of ({name}), in units of S_β", stated * _HARDLY_MORE, mean)
 
 
 def _out_of_range(factor: Fraction) -> Iterator[Evidence]:

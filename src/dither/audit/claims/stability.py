@@ -9,9 +9,9 @@ from itertools import product
 
 from dither.adjacency import REPLACE_ONE
 from dither.audit.claims import grid
-from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, refused
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, implemented, refused
 from dither.exact import Ball, ball
-from dither.guarantees import ApproxDP, GaussianDP, PureDP, hockey_stick
+from dither.guarantees import ApproxDP, GaussianDP, PureDP, best_guess, hockey_stick, largest_posterior
 from dither.mechanisms import Gaussian, Histogram
 from dither.pairs.pair import GaussianPair, approximate
 from dither.workloads import Workload
@@ -32,7 +32,7 @@ def c22(factor: Fraction = Fraction(1)) -> Iterator[Evidence]:
     for spread in (Fraction(x) for x in ("0.1", "0.5", "1", "2", "10", "1000")):
         exact = 1 - 2 * grid.normal_tail(ball(1 / (2 * spread)))
         yield at_most("TV", ball(factor) / (root * ball(spread)), exact, mσ=spread)
-        yield equal("TV that the library states", exact, GaussianDP(1 / spread).tv(), mσ=spread)
+        yield implemented("TV that the library states", exact, GaussianDP(1 / spread).tv(), mσ=spread)
     half = Fraction(1, 2)
     printed = 1 / (2 * Ball.pi() * ball(half)).sqrt()
     truth = 1 - 2 * grid.normal_tail(ball(1 / (2 * half)))
@@ -55,12 +55,12 @@ def c23(half: Fraction = Fraction(1, 2), tight: Fraction = Fraction(1, 2)) -> It
         attained = response[0] - response[1]
         yield at_most("TV", ball(half) * ball(epsilon).expm1(), attained, ε=epsilon)
         yield equal("TV, exactly", ball(tight * epsilon).tanh(), attained, ε=epsilon)
-        yield equal("TV that the library states", ball(tight * epsilon).tanh(), PureDP(epsilon).tv(), ε=epsilon)
+        yield implemented("TV that the library states", ball(tight * epsilon).tanh(), PureDP(epsilon).tv(), ε=epsilon)
         for delta in (Fraction(1, 10**6), Fraction(1, 10)):
             printed = (odds - 1 + 2 * ball(delta)) / (odds + 1)
             worst = approximate(epsilon, delta).profile(Ball(0))
             yield equal("TV with δ", printed, worst, ε=epsilon, δ=delta)
-            yield equal("TV with δ, as stated", printed, ApproxDP(epsilon, delta).tv(), ε=epsilon, δ=delta)
+            yield implemented("TV with δ, as stated", printed, ApproxDP(epsilon, delta).tv(), ε=epsilon, δ=delta)
     yield Figure("½(e^ε − 1) over tanh(ε/2) at ε = 1", Ball(1).expm1() / 2 / Ball(0.5).tanh())
 
 
@@ -88,8 +88,8 @@ def c24(first: Fraction = Fraction(1), second: Fraction = Fraction(1)) -> Iterat
 
 
 def _stated(workload: Workload, exact: int, name: str) -> Iterator[Evidence]:
-    yield equal("Δ₁ that the library states", exact, workload.sensitivity(1, REPLACE_ONE), workload=name)
-    yield equal("Δ₂² that the library states", exact, workload.sensitivity_squared(REPLACE_ONE), workload=name)
+    yield implemented("Δ₁ that the library states", exact, workload.sensitivity(1, REPLACE_ONE), workload=name)
+    yield implemented("Δ₂² that the library states", exact, workload.sensitivity_squared(REPLACE_ONE), workload=name)
 
 
 _WORKLOADS: dict[str, list[list[int]]] = {
@@ -133,19 +133,62 @@ def c26(records: Fraction = Fraction(1)) -> Iterator[Evidence]:
     "TPR = e^ε·FPR + δ",
 )
 def c27(odds: Fraction = Fraction(1)) -> Iterator[Evidence]:
-    """The best attack at each false positive rate x: TPR = min(e^ε x + δ, 1 − e^{−ε}(1 − δ − x), 1), attained."""
+    """The best attack at each false positive rate, by Neyman and Pearson: the likeliest outcomes first.
+
+    Against the pair that (ε, δ)-DP allows, and against all finite pairs, with their own δ(ε).
+    """
     rates = [Fraction(x) for x in ("0.0001", "0.01", "0.1", "0.3", "0.5", "0.9")]
     for epsilon, rate in product((Fraction(1, 10), Fraction(1), Fraction(3)), rates):
         for delta in (Fraction(0), Fraction(1, 10**6), Fraction(1, 20)):
             bound = ball(odds) * ball(epsilon).exp() * ball(rate) + ball(delta)
-            steep = ball(epsilon).exp() * ball(rate) + ball(delta)
-            best = steep.min(1 - ball(-epsilon).exp() * ball(1 - delta - rate)).min(Ball(1))
+            best = _best_attack(*_worst_pair(epsilon, delta), ball(rate))
             yield at_most("TPR", bound, best, ε=epsilon, δ=delta, FPR=rate)
             known = ApproxDP(epsilon, delta).true_positive_rate(rate)
-            yield equal("TPR that the library states", best, known, ε=epsilon, δ=delta, FPR=rate)
+            yield implemented("TPR that the library states", best, known, ε=epsilon, δ=delta, FPR=rate)
+        for name, p, q in grid.FINITE_PAIRS:
+            best = _best_attack([ball(x) for x in p], [ball(x) for x in q], ball(rate))
+            bound = ball(odds) * ball(epsilon).exp() * ball(rate) + Ball(hockey_stick(p, q, epsilon))
+            yield at_most("TPR against a finite pair", bound, best, pair=name, ε=epsilon, FPR=rate)
         gaussian = GaussianDP(1)
         bound = ball(odds) * ball(epsilon).exp() * ball(rate) + GaussianPair(Fraction(1)).profile(ball(epsilon))
         yield at_most(
             "TPR against Gaussian noise, μ = 1", bound, gaussian.true_positive_rate(rate), ε=epsilon, FPR=rate
         )
+    for epsilon, prior in product((Fraction(1, 10), Fraction(1), Fraction(3)), (Fraction(1, 100), Fraction(1, 2))):
+        yield from _beliefs(epsilon, prior)
     yield Figure("best TPR at FPR 1 %, ε = 1 (bound e/100)", PureDP(1).true_positive_rate(Fraction(1, 100)))
+
+
+def _worst_pair(epsilon: Fraction, delta: Fraction) -> tuple[list[Ball], list[Ball]]:
+    """With probability δ the truth is told; otherwise randomized response. Likeliest under P first."""
+    odds, leak, none = ball(epsilon).exp(), ball(delta), Ball(0)
+    often, seldom = (1 - leak) * odds / (1 + odds), (1 - leak) / (1 + odds)
+    return [leak, often, seldom, none], [none, seldom, often, leak]
+
+
+def _best_attack(p: list[Ball], q: list[Ball], rate: Ball) -> Ball:
+    """The largest P(test) with Q(test) = rate: outcomes by falling p/q, the last one by chance."""
+    found, left = Ball(0), rate
+    for a, b in sorted(zip(p, q, strict=True), key=lambda both: -float(both[0] / both[1]) if both[1] > 0 else -1e300):
+        if not b > 0:
+            found += a
+            continue
+        share = (left / b).min(Ball(1)).max(Ball(0))
+        found, left = found + share * a, left - share * b
+    return found
+
+
+def _beliefs(epsilon: Fraction, prior: Fraction) -> Iterator[Evidence]:
+    """By Bayes, for each outcome of randomized response: what the attacker may conclude, and how often rightly."""
+    (member, other), at = _response(epsilon), {"ε": epsilon, "prior": prior}
+    shares = [(ball(prior) * a, ball(1 - prior) * b) for a, b in zip(member, other, strict=True)]
+    surest = grid.largest(a / (a + b) for a, b in shares)
+    yield implemented("posterior", surest, largest_posterior(PureDP(epsilon), prior), **at)
+    right = sum((a.max(b) for a, b in shares), Ball(0))
+    yield implemented("how often the best guess is right", right, best_guess(PureDP(epsilon), prior), **at)
+
+
+def _response(epsilon: Fraction) -> tuple[list[Ball], list[Ball]]:
+    odds = ball(epsilon).exp()
+    member = [odds / (1 + odds), 1 / (1 + odds)]
+    return member, member[::-1]
