@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,9 @@ def test_they_sum_to_one_and_follow_the_scores(noise: NoiseName, scores: list[An
     assert len(chances) == len(scores)
     with precision(128):
         assert sum(chances, Ball(0)).contains(Ball(1))
-        for (q, chance), (other, its) in zip(
-            zip(scores, chances, strict=True), list(zip(scores, chances, strict=True))[1:]
-        ):
-            assert chance == 0 if q == -math.inf else True
-            if q > other:
-                assert chance > its
+        for (q, chance), (other, its) in combinations(zip(scores, chances, strict=True), 2):
+            assert q > -math.inf or chance == 0
+            assert q <= other or chance > its
 
 
 def test_exercise_2_the_ratio_can_be_read_off() -> None:

@@ -22,8 +22,8 @@ def test_tails_are_those_of_scipy(t: float) -> None:
 @pytest.mark.parametrize("t", PLACES[1:])
 def test_bounds_are_bounds(t: float) -> None:
     for sides in (1, 2):
-        assert normal_tail_bound(t, sides=sides) >= normal_tail(t, sides=sides)  # type: ignore[arg-type]
-        assert normal_tail_bound(t, sides=sides, form="chernoff") >= normal_tail(t, sides=sides)  # type: ignore[arg-type]
+        assert normal_tail_bound(t, sides=sides) >= normal_tail(t, sides=sides)
+        assert normal_tail_bound(t, sides=sides, form="chernoff") >= normal_tail(t, sides=sides)
     assert normal_tail_bound(t) == pytest.approx(2 / (t * math.sqrt(2 * math.pi)) * math.exp(-t * t / 2), rel=1e-12)
     assert normal_tail_bound(t, form="chernoff") == pytest.approx(2 * math.exp(-t * t / 2), rel=1e-12)
 
