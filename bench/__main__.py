@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from bench import environment, results, table
-from bench.accuracy_options import Options
 from bench.row import Row
 from bench.topics import TOPICS, WITH_OPTIONS
 
@@ -20,7 +19,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="one JSON row per line")
     options, more = parser.parse_known_args()
     if options.topic in WITH_OPTIONS:
-        Options.parsed(more)
+        WITH_OPTIONS[options.topic](more)
     elif more:
         parser.error(f"unknown options: {' '.join(more)}")
     rows = []

@@ -1,17 +1,22 @@
 """The topic `accounting`: certified brackets against the peers' answers; CPU time, width, memory, calibration."""
 
 import math
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from bench import fresh_process, ours_accounting
 from bench.accounting_case import CALIBRATIONS, CASES, MANY, AccountingCase, Calibration
+from bench.accounting_mixtures import Outcome, judged, mixtures
+from bench.accounting_options import AccountingOptions
 from bench.peers import google_accounting, prv_accounting
 from bench.progress import say
 from bench.row import Row, less_is_better, none_allowed
-from bench.timing import Work, samples_per_second
-from dither.accounting import Bracket
+from bench.timing import Work, cpu_seconds, samples_per_second
+from dither.accounting import Bracket, WideBracket
 
 REPETITIONS = 3
+MIXTURE_REPETITIONS = 2
 QUERIES = 50
 GOOGLE_TIMES = 5.0
 PRV_TIMES = 50.0
@@ -28,7 +33,12 @@ for case in (*CASES, MANY):
 """
 
 
-def rows() -> Iterator[Row]:
+def rows(arguments: Sequence[str] = ()) -> Iterator[Row]:
+    options = AccountingOptions.parsed(arguments)
+    return _mixture_rows(options.seed, options.mixtures) if options.mixtures else _fixed()
+
+
+def _fixed() -> Iterator[Row]:
     for case in CASES:
         yield from _case_rows(case)
     yield from _many_rows(MANY)
@@ -37,6 +47,28 @@ def rows() -> Iterator[Row]:
     yield _query_row("one ε(δ) of Laplace noise", ours_accounting.query)
     yield _query_row("one ε(δ) of Gaussian noise", ours_accounting.gaussian_query)
     yield _memory_row()
+
+
+def _mixture_rows(seed: int, count: int) -> Iterator[Row]:
+    cases = mixtures(seed, count)
+    _outcome(cases[0])  # what is loaded and found once
+    outcomes = []
+    for number, case in enumerate(cases):
+        if not number % 10:
+            say(f"{case.name} ...")
+        outcomes.append(_outcome(case))
+    yield from judged(f"{count} mixtures of seed {seed}", google_accounting.NAME, outcomes)
+
+
+def _outcome(case: AccountingCase) -> Outcome:
+    """The best of two runs each, interleaved."""
+    works = (ours_accounting.bracket, google_accounting.epsilon, ours_accounting.unreleased)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WideBracket)  # the rows say how wide
+        runs = [[cpu_seconds(partial(work, case)) for work in works] for _ in range(MIXTURE_REPETITIONS)]
+        bracket, answer = ours_accounting.bracket(case), google_accounting.epsilon(case)
+    ours, theirs, unreleased = map(min, zip(*runs, strict=True))
+    return Outcome(case, ours, theirs, unreleased, bracket, answer)
 
 
 def _case_rows(case: AccountingCase) -> Iterator[Row]:

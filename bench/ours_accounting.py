@@ -1,11 +1,15 @@
 """Our accountant on the cases of the topic `accounting`."""
 
+from collections.abc import Callable
+
 from bench.accounting_case import AccountingCase, Calibration, Release
 from dither import events
 from dither.accounting import Bracket, compose
 from dither.accounting.calibrate import gaussian_scale
 from dither.accounting.composition import forget
+from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.exact import rational
+from dither.mechanisms import Gaussian, Laplace
 
 WIDTH = 1e-3
 """What is asked of a bracket, relative to its upper end."""
@@ -13,8 +17,13 @@ WIDTH = 1e-3
 
 def bracket(case: AccountingCase, width: float = WIDTH) -> Bracket:
     forget()
-    done = [events.Repeated(_event(release), release.times) for release in case.releases]
-    return compose(done, relative_width=width).bracket(case.delta)
+    return compose(_events(case, _event), relative_width=width).bracket(case.delta)
+
+
+def unreleased(case: AccountingCase, width: float = WIDTH) -> Bracket:
+    """The same with the events of mechanisms that have not released: integers or floats, which is not known yet."""
+    forget()
+    return compose(_events(case, _planned), relative_width=width).bracket(case.delta)
 
 
 def scale(wanted: Calibration) -> float:
@@ -47,14 +56,26 @@ def _bracket_at(wanted: Calibration, sigma: float) -> Bracket:
     return bracket(AccountingCase(wanted.name, (release,), wanted.delta, (0, 0)), 4e-7)
 
 
-def _event(release: Release) -> events.Event:
-    event: events.Event
+def _events(case: AccountingCase, noise: Callable[[Release, Adjacency | None], events.Event]) -> list[events.Event]:
+    adjacency = ADD_REMOVE if any(release.sampling_rate < 1 for release in case.releases) else None
+    done: list[events.Event] = []
+    for release in case.releases:
+        event = noise(release, adjacency)
+        if release.sampling_rate < 1:
+            event = events.PoissonSampled(event, rational(release.sampling_rate))
+        done.append(events.Repeated(event, release.times))
+    return done
+
+
+def _event(release: Release, adjacency: Adjacency | None) -> events.Event:
     if release.kind == "Laplace":
-        event = events.LaplaceNoise(rational(release.scale))
-    elif release.kind == "Gaussian":
-        event = events.GaussianNoise.of(rational(release.scale))
-    else:
-        event = events.RandomizedAnswer(keep=2 * rational(release.scale) - 1)
-    if release.sampling_rate < 1:
-        return events.PoissonSampled(event, rational(release.sampling_rate))
-    return event
+        return events.LaplaceNoise(rational(release.scale), adjacency=adjacency)
+    if release.kind == "Gaussian":
+        return events.GaussianNoise.of(rational(release.scale), adjacency=adjacency)
+    return events.RandomizedAnswer(keep=2 * rational(release.scale) - 1)
+
+
+def _planned(release: Release, adjacency: Adjacency | None) -> events.Event:
+    if release.kind == "Laplace":
+        return Laplace(sensitivity=1, scale=release.scale, adjacency=adjacency).event
+    return Gaussian(sensitivity=1, sigma=release.scale, adjacency=adjacency).event

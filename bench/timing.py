@@ -26,11 +26,12 @@ def samples_per_second(works: Sequence[Work], *, repetitions: int) -> list[float
     best = [float("inf")] * len(works)
     for _ in range(repetitions):
         for i, work in enumerate(works):
-            best[i] = min(best[i], _cpu_seconds(work.run))
+            best[i] = min(best[i], cpu_seconds(work.run))
     return [work.samples / seconds for work, seconds in zip(works, best, strict=True)]
 
 
-def _cpu_seconds(run: Callable[[], object]) -> float:
+def cpu_seconds(run: Callable[[], object]) -> float:
+    """The CPU time of one run, without garbage collection."""
     gc.collect()
     gc.disable()
     try:

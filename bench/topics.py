@@ -7,6 +7,8 @@ here and imported only in the worker, because the peers it imports are installed
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 
+from bench.accounting_options import AccountingOptions
+from bench.accuracy_options import Options
 from bench.row import Row
 
 TOPICS: dict[str, str] = {
@@ -23,8 +25,11 @@ CORES = {"accuracy": 2, "groupby": 2}
 """Topics that may use more than one core: they run other processes, or measure errors rather than time."""
 
 
-WITH_OPTIONS = {"accuracy"}
-"""Topics whose `rows` take a list of options from the command line."""
+WITH_OPTIONS: dict[str, Callable[[Sequence[str]], object]] = {
+    "accounting": AccountingOptions.parsed,
+    "accuracy": Options.parsed,
+}
+"""Topics whose `rows` take a list of options from the command line, and what reads them."""
 
 
 def rows_of(topic: str, options: Sequence[str] = ()) -> Iterator[Row]:

@@ -542,11 +542,22 @@ def _worst_direction(groups: Groups, delta: Fraction, relative: float) -> Bracke
     plans = _dearest_first(groups, low)
     best = epsilon_bracket(plans[0], low, high, relative)
     for plan in plans[1:]:
-        rough = upper_epsilon(plan, low, _COARSER * relative * max(best.upper, 1e-300)) if best.upper else math.inf
-        if rough > best.lower:
+        above = _rough(plan, low, best.upper, relative) if best.upper else math.inf
+        both = Bracket(best.lower, max(best.upper, above))
+        if above > best.upper and not both.is_within(relative):
             other = epsilon_bracket(plan, low, high, relative)
-            best = Bracket(max(best.lower, other.lower), max(best.upper, other.upper))
+            both = Bracket(max(best.lower, other.lower), max(best.upper, other.upper))
+        best = both
     return best
+
+
+def _rough(plan: LossWindow, delta: float, dearest: float, relative: float) -> float:
+    """An upper bound on ε(δ) in the direction that seems cheaper: only as fine as it takes to stay below `dearest`."""
+    for error in (_COARSER * relative, relative / _COARSER**0.5):
+        found = upper_epsilon(plan, delta, error * dearest)
+        if found <= dearest:
+            break
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -21,16 +21,18 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from dither.pairs.pair import POSITION_ERROR, FloatArray, Pair
 
-__all__ = ["ALIGNMENT", "LossLaw", "from_above", "from_below", "span"]
+__all__ = ["ALIGNMENT", "LossLaw", "convex_law", "dots_below", "from_above", "from_below", "span"]
 
 ALIGNMENT = 2.0**-42
 """How far lattice points stay below atoms in a law from below, relative to 1 + |loss|: above all rounding."""
 
 _SMALLEST = 1e-300  # what an underflow to 0 may hide
 _SIZES = np.geomspace(1e-12, 1e9, 64)
+_WIDEST = 1200.0  # losses whose exponentials floats hold, around their middle
 _UP = 1 + 2.0**-49
 _DOWN = 1 - 2.0**-49
 
@@ -77,6 +79,22 @@ def from_below(pair: Pair, step: float, low: float, high: float) -> LossLaw:
     tails = pair.tails(tests)
     error = tails.error + POSITION_ERROR * (1 + np.abs(tests))
     p, q = tails.p * (1 - error), tails.scaled_q * (1 + error)
+    infinity = float(pair.infinity) * _DOWN
+    dots = dots_below(p, q, before, step)
+    survival = _survival(dots, step) * _DOWN
+    survival[0] = p[0]
+    falling = np.minimum.accumulate(survival)
+    if pair.atoms is None or np.array_equal(falling, survival):
+        return LossLaw(offset, step, _masses(falling), infinity)
+    # Atoms between lattice points: a running minimum would carry what each of them loses to all points before.
+    return convex_law(offset, step, dots, float(p[0]), infinity)
+
+
+def dots_below(p: FloatArray, q: FloatArray, before: FloatArray, step: float) -> FloatArray:
+    """Numbers d_i with chords below the lines of tests, one `before` each lattice point.
+
+    `p` is P of a test, and `q` is Q of it, scaled to the loss at which it is done.
+    """
     # Line j belongs to the cell that ends at u_j. At u_j: the line of this cell and that of the next one.
     ends, starts = p - np.exp(before) * q, p - np.exp(before - step) * q
     dots = np.minimum(ends[:-1], starts[1:])
@@ -87,10 +105,30 @@ def from_below(pair: Pair, step: float, low: float, high: float) -> LossLaw:
     if positive < len(dots) and dots[positive] < 0:
         positive -= 1
     dots[max(positive, 0) :] = 0.0
-    survival = _survival(dots, step) * _DOWN
-    survival[0] = p[0]
-    survival = np.minimum.accumulate(survival)
-    return LossLaw(offset, step, _masses(survival), float(pair.infinity) * _DOWN)
+    return dots
+
+
+def convex_law(offset: float, step: float, dots: FloatArray, whole: float, infinity: float) -> LossLaw:
+    """The largest law whose profile is at most `dots` at the lattice points, and `whole` at u = 0.
+
+    A law has a convex profile, with slopes −T_i = −Q[L ≥ ε_i] in the cells, and S_i = δ_i + u_i·T_i. The largest convex
+    function below some points has as slopes the isotonic regression of theirs, weighted by the lengths of the cells
+    (Barlow, Bartholomew, Bremner and Brunk 1972). It is found in floats, so it is checked: by what it exceeds a dot, in
+    relation to that dot and with the rounding of the sum, all of it is made smaller.
+    """
+    u = np.exp(step * (np.arange(len(dots)) - len(dots) / 2))
+    lengths = u * -math.expm1(-step)
+    lengths[0] = u[0]
+    slopes = -np.diff(dots, prepend=whole) / lengths
+    slopes = scipy.optimize.isotonic_regression(slopes, weights=lengths, increasing=False).x
+    slopes = np.maximum(slopes, 0.0)
+    after = np.append(np.cumsum((slopes * lengths)[::-1])[::-1], 0.0)
+    limits = np.append(whole, dots)
+    if not step * len(dots) < _WIDEST or (after[limits <= 0] > 0).any():
+        return LossLaw(offset, step, np.zeros(len(dots)), infinity)
+    excess = float(np.max(after[limits > 0] / limits[limits > 0], initial=1.0))
+    survival = (after[1:] + u * slopes) / (excess * (1 + (2 * len(dots) + 64) * 2.0**-53))
+    return LossLaw(offset, step, _masses(np.minimum.accumulate(survival)), infinity)
 
 
 def _lattice(pair: Pair, step: float, low: float, high: float, *, above: bool) -> tuple[float, int]:
@@ -98,7 +136,8 @@ def _lattice(pair: Pair, step: float, low: float, high: float, *, above: bool) -
     low, high = max(low, pair.support[0]), min(high, pair.support[1])
     slack = ALIGNMENT * (1 + max(abs(low), abs(high)))
     atoms = pair.atoms
-    anchor = 0.0 if atoms is None else atoms.anchor
+    # A law narrower than a step has its atoms on one side of the point at 0 or on the other: E_P[e^{−L}] = 1.
+    anchor = 0.0 if atoms is None or (atoms.spacing < step and not above) else atoms.anchor
     anchor += slack if above else -slack
     first = math.floor((low - anchor + 2 * slack) / step)
     last = math.ceil((high - anchor - 2 * slack) / step)

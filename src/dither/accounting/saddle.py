@@ -24,7 +24,7 @@ import scipy
 from dither.accounting.loss_law import span
 from dither.pairs.pair import FloatArray, Pair, Tails
 
-__all__ = ["Saddle", "Sketch", "saddle_for_delta", "saddle_for_epsilon", "sketch"]
+__all__ = ["Saddle", "Sketch", "saddle_at", "saddle_for_delta", "saddle_for_epsilon", "sketch"]
 
 _LEFT_MASS = 1e-13
 _WINDOW = math.log(1e10)
@@ -53,6 +53,19 @@ class Sketch:
         masses = np.exp(self.log_masses)
         mean = float(np.sum(masses * self.losses))
         return math.sqrt(max(float(np.sum(masses * (self.losses - mean) ** 2)), 1e-300))
+
+    def moved_by(self, step: float, tilt: float) -> float:
+        """How much the variances of the laws from above and from below differ on a lattice of this step, tilted.
+
+        From above a loss is split between the two lattice points around it, from below it is moved to the nearest.
+        """
+        exponents = tilt * self.losses + self.log_masses
+        masses = np.exp(exponents - exponents.max())
+        anchor = 0.0 if self.pair.atoms is None else self.pair.atoms.anchor
+        places = (self.losses - anchor) / step
+        places = places - np.floor(places)
+        squares = places * (1 - places) + np.minimum(places, 1 - places) ** 2
+        return step * step * float(np.sum(masses * squares)) / float(np.sum(masses))
 
     def shrinkage(self, step: float) -> float:
         """By what share the distance of the atoms shrinks in a law from below on a lattice of this step."""
@@ -162,7 +175,7 @@ class _TiltedMoments:
 
 def _saddle(sketches: Sequence[Sketch], excess: Callable[[_TiltedMoments], FloatArray]) -> Saddle:
     """The saddle at the tilt where `excess`, which decreases, changes its sign; 0 if it is negative there."""
-    largest = _LARGEST_EXPONENT / max(max(abs(s.low), abs(s.high), 1e-6) for s in sketches)
+    largest = _largest_tilt(sketches)
     tilts = np.concatenate([[0.0], np.geomspace(largest * 1e-7, largest, 40)])
     for _ in range(3):
         below = excess(_moments(sketches, tilts)) < 0
@@ -170,11 +183,19 @@ def _saddle(sketches: Sequence[Sketch], excess: Callable[[_TiltedMoments], Float
         if index == 0:
             break
         tilts = np.linspace(tilts[index - 1], tilts[index], 9)
-    tilt = 0.0 if index == 0 else float(tilts[4])
+    return saddle_at(sketches, 0.0 if index == 0 else float(tilts[4]))
+
+
+def saddle_at(sketches: Sequence[Sketch], tilt: float) -> Saddle:
+    """The saddle of a given tilt."""
     found = _moments(sketches, np.array([tilt]))
     deviation = max(math.sqrt(max(float(found.variance[0]), 0.0)), _SMALLEST_DEVIATION)
-    left, right, *thetas = _window(sketches, tilt, deviation, largest)
+    left, right, *thetas = _window(sketches, tilt, deviation, _largest_tilt(sketches))
     return Saddle(tilt, float(found.mean[0]), deviation, left, right, float(found.log_delta[0]), *thetas)
+
+
+def _largest_tilt(sketches: Sequence[Sketch]) -> float:
+    return _LARGEST_EXPONENT / max(max(abs(s.low), abs(s.high), 1e-6) for s in sketches)
 
 
 def _moments(sketches: Sequence[Sketch], tilts: FloatArray) -> _TiltedMoments:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
-from dither.accounting.loss_law import from_above, from_below
+from dither.accounting.loss_law import LossLaw, from_above, from_below
 from dither.accounting.reading import DeltaCurve, nothing, read_above, read_below
+from dither.accounting.regridded import convolved_below
 from dither.accounting.saddle import Saddle, Sketch, saddle_for_delta, saddle_for_epsilon, sketch
 from dither.accounting.tilted import Underflow, compose_laws
 from dither.pairs.pair import Pair
@@ -31,6 +32,10 @@ MOST_POINTS = 1 << 21
 _MOST_ROUNDS = 6
 _MANY = 100  # releases from which the saddle point is a good guide
 _IGNORED = 1e-10
+_FEW = 24  # laws for which it pays to look for the largest step
+_FORESEEN = 0.5
+_SEVERAL = 4  # copies of a law whose sum has no large atoms
+_MET = 1e-9
 _SHRINKING = 0.6  # of the width that is asked for
 
 
@@ -94,17 +99,20 @@ class LossWindow:
     def step_for(self, epsilon_error: float) -> float:
         """A step for which the bracket on ε should be about `epsilon_error` wide.
 
-        Per release the two laws differ by h²/8 in the mean and by h²/4 in the variance of the loss; tilted by λ
-        the sum moves by h²/8·(1 + λ).
+        Per release the two laws differ by at most h²/2 in the variance of the loss, by less where the law is narrower
+        than h, and by half of that in its mean; tilted by λ the sum moves by ½(1 + λ) times the variance. So that is
+        enough, and as long as the sketches foresee no more, a larger step is.
         """
         step = math.sqrt(2 * epsilon_error / (self.releases * (1 + self.saddle.tilt)))
+        if len(self.sketches) <= _FEW:
+            while step < self.saddle.deviation / 8 and self._foreseen(2 * step) <= _FORESEEN * epsilon_error:
+                step *= 2
         return self.fitted(min(step, self.saddle.deviation / 4))
 
-    def step_for_both(self, epsilon_error: float) -> float:
-        """The same if a law from below is needed too: that one wants to see the shape of each single law."""
-        step = self.step_for(epsilon_error)
-        finest = min(one.deviation for one in self.sketches)
-        return self.fitted(min(step, max(finest / 40, step / 4)))
+    def _foreseen(self, step: float) -> float:
+        """How wide the bracket on ε will be, as far as the sketches say."""
+        tilt = self.saddle.tilt
+        return (1 + tilt) / 2 * math.fsum(one.count * one.moved_by(step, tilt) for one in self.sketches)
 
     def step_below(self, step: float, relative: float) -> float:
         """A step for laws from below, so fine that fitting their atoms to the lattice costs a part of `relative`.
@@ -114,11 +122,15 @@ class LossWindow:
         variances = [one.count * one.deviation**2 for one in self.sketches]
         total = math.fsum(variances)
         for _ in range(_MOST_ROUNDS):
-            lost = math.fsum(v * one.shrinkage(step) for v, one in zip(variances, self.sketches, strict=True)) / total
+            lost = math.fsum(v * self._shrinkage(one, step) for v, one in zip(variances, self.sketches, strict=True))
+            lost /= total
             if lost <= _SHRINKING * relative or self.is_finest(step):
                 break
             step = self.fitted(step * max(0.9 * _SHRINKING * relative / lost, 0.1))
         return step
+
+    def _shrinkage(self, one: Sketch, step: float) -> float:
+        return 0.0 if self._is_apart(one, step) else one.shrinkage(step)
 
     @property
     def widest(self) -> float:
@@ -136,17 +148,27 @@ class LossWindow:
 
     def is_finest(self, step: float) -> bool:
         """Whether the lattice cannot be made much finer."""
-        return self.fitted(step / 1.5) > step / 1.2
+        return self.fitted(step / 2) > step / 1.2
 
     def read(self, step: float, *, above: bool) -> DeltaCurve:
         """The composed profile from above or from below."""
-        build = from_above if above else from_below
-        laws = [(build(one.pair, step, one.low, one.high), one.count) for one in self.sketches]
         try:
-            composed = compose_laws(laws, self.saddle)
+            composed = compose_laws([self._law(one, step, above=above) for one in self.sketches], self.saddle)
         except Underflow:
             return nothing(above=above)
         return (read_above if above else read_below)(composed, self.saddle.epsilon)
+
+    def _law(self, one: Sketch, step: float, *, above: bool) -> tuple[LossLaw, int]:
+        """The law of one pair on the lattice, and how often it occurs."""
+        if above:
+            return from_above(one.pair, step, one.low, one.high), one.count
+        if self._is_apart(one, step) and (whole := convolved_below(one, step, self.saddle.tilt)):
+            return whole, 1
+        return from_below(one.pair, step, one.low, one.high), one.count
+
+    def _is_apart(self, one: Sketch, step: float) -> bool:
+        """Whether the copies of a law are composed on a lattice of its own: its atoms do not meet the common one."""
+        return len(self.sketches) > 1 and one.count >= _SEVERAL and one.shrinkage(step) > _MET
 
     def wider(self) -> LossWindow:
         """The same plan with twice the window."""
@@ -178,7 +200,7 @@ def _sketches(groups: Groups, delta: float) -> list[Sketch]:
 
 def epsilon_bracket(plan: LossWindow, delta_low: float, delta_high: float, relative: float) -> Bracket:
     """A bracket around ε(δ), for a δ between two neighbouring floats, `relative` wide if the lattice allows it."""
-    step = plan.step_for_both(relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
+    step = plan.step_for(relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
     best = Bracket(0.0, math.inf)
     for _ in range(_MOST_ROUNDS):
         upper = plan.read(step, above=True).epsilon(delta_low)
@@ -222,7 +244,7 @@ def upper_delta(groups: Groups, low: float, relative: float, most_points: int = 
 def delta_bracket(groups: Groups, low: float, high: float, relative: float) -> Bracket:
     """A bracket around δ(ε), for an ε between two neighbouring floats."""
     plan = plan_for_epsilon(groups, low)
-    step = plan.step_for_both(relative / (1 + plan.saddle.tilt))
+    step = plan.step_for(relative / (1 + plan.saddle.tilt))
     best = Bracket(0.0, 1.0)
     for _ in range(_MOST_ROUNDS):
         upper = plan.read(step, above=True).delta(low)

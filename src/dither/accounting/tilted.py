@@ -40,6 +40,7 @@ FFT_ERROR = 16 * UNIT
 _PRODUCT_ERROR = math.sqrt(5) * UNIT
 _NEGLIGIBLE = 1e-30
 _SMALLEST_TOTAL = 1e-250
+_NOTHING = 1e-150
 _DIRECT = 0.5
 _MANY = 24  # laws from which it pays to look for the frequencies that count
 _SCREENS = 128
@@ -139,7 +140,9 @@ def _tilt(law: LossLaw, count: int, tilt: float) -> _Tilted:
         raise Underflow
     log_mgf = math.log(total) + top
     rounding = UNIT * (16 + 4 * float(np.abs(exponents).max()) + abs(top) + 2 * abs(math.log(total)))
-    return _Tilted(law, count, tilt, weights / total, log_mgf, rounding)
+    weights /= total
+    weights[weights < _NOTHING] = 0.0  # floats without all their digits are slow
+    return _Tilted(law, count, tilt, weights, log_mgf, rounding)
 
 
 def _convolve(tilted: Sequence[_Tilted], size: int) -> tuple[FloatArray, float]:
@@ -181,8 +184,8 @@ class _Errors:
     def add(self, count: int, norm: float, each: float) -> None:
         """A factor that is off by `norm` in ℓ₂ and by `each` at each frequency, `count` times.
 
-        It takes `count` products at most. One more is counted: that is far above what weights that underflowed to 0
-        add up to, 1e-60 at most, as their law adds up to more than 1e-250 and each of them is below 1e-323.
+        It takes `count` products at most. One more is counted: that is far above what weights that were set to 0 add
+        up to, 1e-60 at most: each was below 1e-150 of the whole, or below 1e-323 in a law of more than 1e-250.
         """
         self.from_spectra += count * norm
         self.growth += count * (each + 2.0**-46)
