@@ -18,6 +18,7 @@ from dither.engine.group_sensitivity import Measured, Need
 from dither.engine.groups import Groups, Wholes, counted, with_plain_texts
 from dither.engine.plan import Plan
 from dither.errors import ParameterError
+from dither.exact import once
 from dither.noise.tape import answered, at_once
 from dither.tables import BoundedTable, ExactAggregate, Measure
 from dither.tables.plain_columns import column_of_numbers, numbers_of
@@ -46,13 +47,13 @@ class Drawing:
     public: pa.Table | None
     """The groups, where they are public."""
 
-    @property
+    @once
     def _measured(self) -> dict[str, Measured]:
         """The parts that one question answers together."""
         parts = self.plan.parts.items()
         return {key: part.need for key, part in parts if isinstance(part.need, Measured)}
 
-    @property
+    @once
     def _others(self) -> list[str]:
         return [key for key in self.plan.parts if key not in self._measured]
 

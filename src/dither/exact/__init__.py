@@ -10,9 +10,8 @@ Nothing in this package knows about privacy. Everything above it relies on three
 from dither.exact import check
 from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
-from dither.exact.frozen import set_fields
+from dither.exact.frozen import once, set_fields, shared
 from dither.exact.numbers import Number, rational, whole
-from dither.exact.once import once, shared
 from dither.exact.plain import plain, plain_entries
 from dither.exact.words import in_words, rounded
 

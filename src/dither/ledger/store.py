@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol
 
@@ -58,6 +59,7 @@ _IN_ORDER: Final = sql.select(*_COLUMNS).order_by(_entries.c.number)
 _NEWEST: Final = sql.select(*_COLUMNS).order_by(_entries.c.number.desc()).limit(1)
 _NUMBERED: Final = sql.select(*_COLUMNS).where(_entries.c.number == sql.bindparam("number"))
 _BEFORE: Final = _NEWEST.where(_entries.c.number < sql.bindparam("number"))
+_NUMBER: Final = attrgetter("number")
 _COUNTED: Final = ("attempt", "outcome", "resume")
 """Kinds of entries that hold how many questions have failed."""
 _HEADS: Final = sql.select(*_COLUMNS).where(
@@ -236,10 +238,10 @@ class Store:
     def heads(self, connection: Connection, account: str) -> Heads:
         """The newest entry of all, and those that hold the state of an account: one question to the database."""
         found = [_read(row)[0] for row in connection.execute(_HEADS, {"account": account})]
-        last = max(found, key=lambda entry: entry.number, default=None)
+        last = max(found, key=_NUMBER, default=None)
         of = {(entry.account, entry.kind): entry for entry in found}
         counted = [entry for entry in found if entry.account == account and entry.kind in _COUNTED]
-        newest = max(counted, key=lambda entry: entry.number, default=None)
+        newest = max(counted, key=_NUMBER, default=None)
         return Heads(last, of.get((account, "budget")), of.get((account, "charge")), newest)
 
     def keyed(self, connection: Connection, kind: str, account: str, key: str) -> Entry | None:
