@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
+from dither.engine.domains import domains_of
 from dither.engine.query import Origin, Query
 from dither.errors import LedgerError, ParameterError
 from dither.exact import in_words, set_fields
@@ -15,7 +17,7 @@ from dither.ledger import Account, Failures, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.ledger.ledger import NoLedger, check_account
 from dither.release import Door
-from dither.tables import Source, open_source
+from dither.tables import Source, kinds_of, open_source
 from dither.unit import Person, Rows, TableUnit
 
 __all__ = ["Dataset", "for_plans"]
@@ -55,6 +57,9 @@ class Dataset(Query):
     identity : str, optional
         The name under which the ledger keeps the budget. Frames in memory and Ibis tables need one; files and tables
         have one of their own.
+    columns : mapping of str, optional
+        What is publicly known of columns, for questions in SQL: a pair (low, high) of numbers or days is the range to
+        which values are clamped, a list is the set of keys of a column that is grouped by.
 
     Raises
     ------
@@ -111,6 +116,7 @@ class Dataset(Query):
         ledger: str | os.PathLike[str] | Ledger,
         table: str | None = None,
         identity: str | None = None,
+        columns: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(unit, Rows | Person):
             raise ParameterError("unit must be the privacy unit: dp.Rows() or dp.Person('user_id').")
@@ -124,7 +130,8 @@ class Dataset(Query):
             # The budget that the ledger has is for its own unit: under another one it is refused, as any other is.
             stated = (book.account(opened.identity).budget if budget is None else budget)._under(unit.adjacency)
             book.open_account(opened.identity, stated, parts=opened.parts, failures_allowed=failures_allowed)
-            super().__init__(Origin(opened, unit, Door(book, opened.identity)), opened.table)
+            origin = Origin(opened, unit, Door(book, opened.identity), _table_name(source, table, identity))
+            super().__init__(origin, opened.table, domains=domains_of(columns, kinds_of(opened.table)))
             set_fields(self, _ours=ours.pop_all())
 
     def close(self) -> None:
@@ -178,13 +185,20 @@ class Dataset(Query):
 
 @contextmanager
 def for_plans(
-    source: Any, *, unit: TableUnit, failures_allowed: int | None, table: str | None, identity: str | None
+    source: Any,
+    *,
+    unit: TableUnit,
+    failures_allowed: int | None,
+    table: str | None,
+    identity: str | None,
+    columns: Mapping[str, Any] | None = None,
 ) -> Iterator[Query]:
     """The dataset without a ledger: its questions have plans, and none can be released."""
     with ExitStack() as ours:
         opened = _opened(source, unit, table, identity, ours)
         check_account(opened.identity, opened.parts, failures_allowed)
-        yield Query(Origin(opened, unit, Door(NoLedger(), opened.identity)), opened.table)
+        origin = Origin(opened, unit, Door(NoLedger(), opened.identity), _table_name(source, table, identity))
+        yield Query(origin, opened.table, domains=domains_of(columns, kinds_of(opened.table)))
 
 
 def _opened(source: Any, unit: TableUnit, table: str | None, identity: str | None, ours: ExitStack) -> Source:
@@ -194,6 +208,15 @@ def _opened(source: Any, unit: TableUnit, table: str | None, identity: str | Non
     if isinstance(unit, Person):
         opened.check(unit.column)
     return opened
+
+
+def _table_name(source: Any, table: str | None, identity: str | None) -> str:
+    """What SQL calls the table: its name in the database, that of the file without its ending, or the identity."""
+    if table is not None:
+        return table.rpartition(".")[2].strip('"')
+    if isinstance(source, str | os.PathLike):
+        return Path(os.fspath(source)).stem
+    return identity or "data"
 
 
 def _book(ledger: str | os.PathLike[str], *, create: bool) -> Ledger:

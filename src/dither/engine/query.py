@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from dither.engine.aggregate import Aggregate
 from dither.engine.binning import Bins
 from dither.engine.distribution_aggregates import Edge
+from dither.engine.domains import Domains
 from dither.engine.group_sensitivity import Need
 from dither.engine.groups import check_values, crossed, fingerprint, public_keys
 from dither.engine.moment_aggregates import Count, Mean, Total
@@ -48,6 +49,9 @@ from dither.tables import (
 )
 from dither.unit import Neighbour, Person, TableUnit
 
+if TYPE_CHECKING:
+    from dither.engine.sql import SqlQuestion
+
 __all__ = ["Origin", "Query", "Question"]
 
 _MANY_GROUPS = 100
@@ -60,6 +64,8 @@ class Origin:
     _source: Source
     unit: TableUnit
     door: Door
+    table_name: str = "data"
+    """What SQL may call the rows, beside `data`."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,8 @@ class Query(Shortcuts):
     _key_table: Any = field(default=None, repr=False)
     """The public keys, in the engine."""
     words: tuple[str, ...] = ()
+    domains: Domains = field(default_factory=dict, repr=False)
+    """What is publicly known of columns: their ranges or keys."""
 
     def __repr__(self) -> str:
         """What was asked so far. Of the source its name alone."""
@@ -115,7 +123,8 @@ class Query(Shortcuts):
             few_steps(changes["_table"])
             if self.origin._source.has_types:
                 no_text_is_read(changes["_table"])
-        fields = {name: getattr(self, name) for name in ("origin", "_table", "keys", "public_keys", "_key_table")}
+        kept = ("origin", "_table", "keys", "public_keys", "_key_table", "domains")
+        fields = {name: getattr(self, name) for name in kept}
         return Query(**{**fields, **changes}, words=(*self.words, *words))
 
     def _rows(self, verb: str) -> None:
@@ -197,7 +206,8 @@ class Query(Shortcuts):
             not_reserved(name)
             self._mentions(expression)
         words = (f"with {in_quotes(name)} = {expression}" for name, expression in columns.items())
-        return self._with(*words, _table=with_values(self._table, columns))
+        domains = {name: each for name, each in self.domains.items() if name not in columns}
+        return self._with(*words, _table=with_values(self._table, columns), domains=domains)
 
     def join(self, public: Any, on: str) -> Query:
         """Add the columns of a public table, found by one column.
@@ -280,7 +290,7 @@ class Query(Shortcuts):
         origin = replace(self.origin, unit=Person(unit.column), _source=replace(self.origin._source, refused={}))
         words = _asked(columns)
         table = one_row_each(self._table, unit.column, asked)
-        return self._with(f"per person {words}", origin=origin, _table=table)
+        return self._with(f"per person {words}", origin=origin, _table=table, domains={})
 
     def group_by(self, *columns: str | Bins | Sequence[str | Bins], keys: Any = None) -> Query:
         """Group the rows by the values of columns.
@@ -402,6 +412,51 @@ class Query(Shortcuts):
         question.check()
         whole = question._bounded.is_whole
         return Question(self, {name: aggregate.typed(whole) for name, aggregate in aggregates.items()})
+
+    def sql(self, text: str) -> SqlQuestion:
+        """Ask in SQL; nothing is asked until `release`.
+
+        The text is compiled to the question that `where`, `group_by` and `agg` would make, and costs the same. What
+        has no such question is refused before anything is charged.
+
+        Parameters
+        ----------
+        text : str
+            One SELECT about the table `data`, which is also called by its own name. Bounds and public keys of columns
+            come from `Dataset(columns=...)`. HAVING, ORDER BY, LIMIT and arithmetic between aggregates are done after
+            the noise and cost nothing.
+
+        Returns
+        -------
+        SqlQuestion
+            The question: `.plan(epsilon=...)` shows its expected error, `.release(epsilon=...)` answers it.
+
+        Raises
+        ------
+        ParameterError
+            If the text cannot be read or is not answered; the message names the part and its place.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500})
+        >>> data = dp.Dataset(
+        ...     visits,
+        ...     unit=dp.Rows(),
+        ...     budget=dp.PureDP(1),
+        ...     ledger="visits.ledger",
+        ...     identity="visits",
+        ...     columns={"city": ["Lyon", "Paris"], "spend": (0, 200)},
+        ... )
+        >>> question = data.sql("SELECT city, COUNT(*) AS n, AVG(spend) AS spend FROM visits GROUP BY city ORDER BY n")
+        >>> question.release(epsilon=0.5).to_arrow().column_names
+        ['city', 'n', 'n_low', 'n_high', 'spend', 'spend_low', 'spend_high']
+        """
+        from dither.engine.sql import question_of  # it is built on this module
+
+        self._rows("sql")
+        return question_of(self, text)
 
     def _all_rows(self, aggregate: Aggregate, terms: Terms) -> Single:
         if self.keys:

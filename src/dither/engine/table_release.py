@@ -137,15 +137,20 @@ class TableRelease(Release):
         exact = rational(level, "level")
         check.between(0, 1, level=exact)
         table = self._table(exact)
-        bare = [name for name in self.plan.aggregates if f"{name}_low" not in table.column_names]
+        keys, names = self._shown
+        bare = [name for name in names if f"{name}_low" not in table.column_names]
         if bare:
             raise ParameterError(
                 f"{bare[0]} has no interval: it was chosen, not computed. Ask for one: interval_level=0.95."
             )
-        keys = self._keys
-        ends = [table.select([*keys, *(f"{name}_{end}" for name in self.plan.aggregates)]) for end in ("low", "high")]
-        low, high = (each.rename_columns([*keys, *self.plan.aggregates]) for each in ends)
+        ends = [table.select([*keys, *(f"{name}_{end}" for name in names)]) for end in ("low", "high")]
+        low, high = (each.rename_columns([*keys, *names]) for each in ends)
         return low, high
+
+    @property
+    def _shown(self) -> tuple[list[str], list[str]]:
+        """The columns that the table shows: keys, and answers."""
+        return self._keys, list(self.plan.aggregates)
 
     def non_negative(self) -> TableRelease:
         """Raise counts and sums that cannot be negative to 0, and their intervals too; this costs nothing.

@@ -10,6 +10,7 @@ from dither.engine import Plan, Single, TableRelease
 from dither.engine.aggregate import Aggregate, OfColumn
 from dither.engine.distribution_aggregates import CountDistinct, QuantilesOfGroups, Spread, Top
 from dither.engine.moment_aggregates import Count
+from dither.engine.sql.after_noise import SqlRelease
 from dither.exact import in_words
 from dither.plots.shown import Shown, ShownColumn, listed, plain
 
@@ -18,6 +19,8 @@ __all__ = ["shown_table"]
 
 def shown_table(release: TableRelease) -> Shown:
     """A row for each group; for a question about all rows, a row for each number of the answer."""
+    if isinstance(release, SqlRelease):
+        return _selected(release)
     if not isinstance(release, Single):
         return _table(release)
     aggregate = release.plan.aggregates["value"]
@@ -64,6 +67,23 @@ def _table(release: TableRelease) -> Shown:
             columns.append(ShownColumn(name, part, each, least, most, level, isinstance(aggregate, Spread)))
     rows = list(zip(*(table.column(key).to_pylist() for key in keys), strict=True)) if keys else [()] * table.num_rows
     return Shown(keys, rows, columns)
+
+
+def _selected(release: SqlRelease) -> Shown:
+    """The columns of SELECT."""
+    table, (keys, noisy) = release.value, release._shown
+    level = in_words(100 * release.plan.level)
+    columns = []
+    for name in noisy:
+        low, high = (
+            table.column(end).to_pylist() if end in table.column_names else None
+            for end in (f"{name}_low", f"{name}_high")
+        )
+        columns.append(
+            ShownColumn(name, "", [_joined(value) for value in table.column(name).to_pylist()], low, high, level)
+        )
+    rows = list(zip(*(table.column(key).to_pylist() for key in keys), strict=True)) if keys else [()] * table.num_rows
+    return Shown(tuple(keys), rows, columns)
 
 
 def _parts(aggregate: Aggregate, value: Any) -> list[str] | None:

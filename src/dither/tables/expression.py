@@ -27,7 +27,7 @@ ARITHMETIC: Final = ("+", "-", "*", "/", "negative", "abs", "floor")
 COMPARISONS: Final = ("==", "!=", "<", "<=", ">", ">=")
 LOGIC: Final = ("and", "or", "not", "is_null", "is_in")
 DATES: Final = ("year", "month", "day", "weekday")
-OTHERS: Final = ("if_else", "coalesce")
+OTHERS: Final = ("if_else", "coalesce", "where")
 
 LONGEST_TEXT: Final = 1 << 14
 """The longest text there is, in bytes of UTF-8, on every engine: longer ones of the data are NULL when they enter
@@ -212,6 +212,26 @@ class Expression:
         coalesce(spend, 0)
         """
         return Operation("coalesce", (self, literal(other)))
+
+    def where(self, condition: Expression) -> Operation:
+        """Keep the value only where a condition holds.
+
+        Parameters
+        ----------
+        condition : Expression
+            A condition, such as `dp.col("age") >= 18`.
+
+        Returns
+        -------
+        Operation
+            The value where the condition holds, and NULL elsewhere.
+
+        Examples
+        --------
+        >>> print(col("spend").where(col("age") >= 18))
+        where(spend, (age >= 18))
+        """
+        return Operation("where", (self, literal(condition)))
 
     def year(self) -> Operation:
         """Take the year of a date.

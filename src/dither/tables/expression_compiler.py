@@ -300,9 +300,12 @@ def _logic(verb: str, parts: list[Any]) -> Any:
 def _choice(verb: str, parts: list[Any]) -> Any:
     if verb == "coalesce":
         return ibis.coalesce(*_comparable(*parts))
-    condition, then, otherwise = parts
+    condition = parts[1] if verb == "where" else parts[0]
     if kind_of(condition) != "truth":
-        raise ParameterError(f"if_else asks a condition, and the expression gives a {kind_of(condition)}.")
+        raise ParameterError(f"{verb} asks a condition, and the expression gives a {kind_of(condition)}.")
+    if verb == "where":
+        return condition.fill_null(False).ifelse(parts[0], ibis.null(parts[0].type()))
+    _, then, otherwise = parts
     then, otherwise = _comparable(then, otherwise)
     return condition.fill_null(False).ifelse(then, otherwise)
 

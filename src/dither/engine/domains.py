@@ -1,0 +1,196 @@
+"""Privacy domains: what is publicly known of columns, declared once, and what follows for expressions of them.
+
+A domain is a range, to which values are clamped, or a set of keys. Both come from the owner and not from the rows, so
+nothing that follows from them tells of anybody. A range that is too narrow makes answers biased, never less private.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any, Final, TypeAlias
+
+from dither.errors import ParameterError
+from dither.exact import rational
+from dither.tables import Column, Expression
+from dither.tables.expression import Literal, Operation
+
+__all__ = ["Domain", "Domains", "domains_of", "range_of", "values_of"]
+
+Range: TypeAlias = tuple[Any, Any]
+"""The smallest and the largest value: two numbers, or two days."""
+_MOST_VALUES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """What is known of one column: its range, or its keys."""
+
+    bounds: Range | None = None
+    keys: tuple[Any, ...] | None = None
+
+
+Domains: TypeAlias = Mapping[str, Domain]
+
+
+def domains_of(columns: Mapping[str, Any] | None, existing: Iterable[str]) -> dict[str, Domain]:
+    """Domains as owners write them: a pair is a range, a list is a set of keys."""
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        raise ParameterError("columns takes a dictionary such as {'spend': (0, 200), 'city': ['Lyon', 'Paris']}.")
+    known = list(existing)
+    for name in columns:
+        if name not in known:
+            raise ParameterError(f"columns names {name!r}, and the data has no such column. It has {', '.join(known)}.")
+    return {name: _domain(name, said) for name, said in columns.items()}
+
+
+def _domain(name: str, said: Any) -> Domain:
+    if isinstance(said, tuple) and len(said) == 2:
+        return Domain(bounds=_ordered(name, *said))
+    if isinstance(said, list) and said:
+        return Domain(keys=tuple(said))
+    raise ParameterError(
+        f"columns[{name!r}] is a pair (low, high) of numbers or days, or a list of keys that is not empty."
+    )
+
+
+def _ordered(name: str, low: Any, high: Any) -> Range:
+    if not (_is_day(low) and _is_day(high)):
+        for end in (low, high):
+            rational(end, f"columns[{name!r}]")
+    if not low < high:
+        raise ParameterError(f"columns[{name!r}] needs a low end below its high end.")
+    return low, high
+
+
+def _is_day(value: Any) -> bool:
+    return isinstance(value, date) and not isinstance(value, datetime)
+
+
+def range_of(expression: Expression, domains: Domains) -> Range | None:
+    """Numbers or days between which all values of an expression lie if its columns keep theirs; None if unknown.
+
+    An end that is not known is infinite.
+    """
+    if isinstance(expression, Literal):
+        return None if isinstance(expression.value, str) else (_exact(expression.value), _exact(expression.value))
+    if isinstance(expression, Column):
+        found = domains.get(expression.name)
+        return None if found is None or found.bounds is None else (_exact(found.bounds[0]), _exact(found.bounds[1]))
+    assert isinstance(expression, Operation)
+    verb, parts = expression.verb, expression.parts
+    if verb in _ALWAYS:
+        return _ALWAYS[verb]
+    if (least_or_largest := _extreme(expression, domains)) is not None:
+        return least_or_largest
+    if verb in ("if_else", "coalesce"):
+        return _hull([range_of(part, domains) for part in parts[-2:]])
+    if verb == "where":
+        return range_of(parts[0], domains)
+    ranges = [range_of(part, domains) for part in parts]
+    if verb == "year":
+        return (ranges[0][0].year, ranges[0][1].year) if ranges[0] is not None and _is_day(ranges[0][0]) else None
+    if any(each is None or not all(isinstance(end, Fraction | int) for end in each) for each in ranges):
+        return None
+    return _arithmetic(verb, [each for each in ranges if each is not None])
+
+
+_NOWHERE: Final[Range] = (-math.inf, math.inf)
+_ALWAYS: Final[dict[str, Range]] = {
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "and", "or", "not", "is_null", "is_in"), (0, 1)),
+    "month": (1, 12),
+    "day": (1, 31),
+    "weekday": (0, 6),
+}
+"""Ranges that need no knowledge. A condition counts as 1 where it holds."""
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, bool):
+        return int(value)
+    return value if isinstance(value, date) or value in _NOWHERE else _plain(rational(value, "bounds"))
+
+
+def _extreme(expression: Operation, domains: Domains) -> Range | None:
+    """The range of `if_else(a <= b, a, b)`, the lesser of two, and of the larger: one known end is enough."""
+    if expression.verb != "if_else":
+        return None
+    condition, *chosen = expression.parts
+    if not isinstance(condition, Operation) or list(map(id, condition.parts)) != list(map(id, chosen)):
+        return None
+    choose = {"<=": min, ">=": max}.get(condition.verb)
+    ranges = [range_of(part, domains) or _NOWHERE for part in chosen]
+    if choose is None or any(_is_day(low) for low, _ in ranges):
+        return None
+    return choose(low for low, _ in ranges), choose(high for _, high in ranges)
+
+
+def _plain(value: Fraction) -> Fraction | int:
+    return value.numerator if value.denominator == 1 else value
+
+
+def _hull(ranges: list[Range | None]) -> Range | None:
+    known = [each for each in ranges if each is not None]
+    if len(known) < len(ranges) or len({_is_day(each[0]) for each in known}) > 1:
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
+
+
+def _arithmetic(verb: str, ranges: list[Range]) -> Range | None:
+    (low, high), others = ranges[0], ranges[1:]
+    if verb == "negative":
+        return -high, -low
+    if verb == "abs":
+        return (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
+    if verb == "floor":
+        return low // 1, high // 1
+    if not others:
+        return None
+    (other_low, other_high) = others[0]
+    if verb == "+":
+        return _both(low + other_low, high + other_high)
+    if verb == "-":
+        return _both(low - other_high, high - other_low)
+    if verb == "/":
+        if other_low <= 0 <= other_high:
+            return None
+        other_low, other_high = 1 / Fraction(other_high), 1 / Fraction(other_low)
+    elif verb != "*":
+        return None
+    ends = [a * b for a in (low, high) for b in (other_low, other_high)]
+    return _both(min(ends), max(ends))
+
+
+def _both(low: Any, high: Any) -> Range:
+    return _plain(Fraction(low)), _plain(Fraction(high))
+
+
+def values_of(expression: Expression, domains: Domains) -> tuple[Any, ...] | None:
+    """All values that an expression can have, if they are publicly known and few; NULL is None, if it can be one."""
+    if isinstance(expression, Literal):
+        return (expression.value,)
+    if isinstance(expression, Column):
+        found = domains.get(expression.name)
+        return None if found is None else found.keys
+    assert isinstance(expression, Operation)
+    verb, parts = expression.verb, expression.parts
+    if verb == "if_else":
+        return _joined([values_of(part, domains) for part in parts[1:]])
+    if verb == "where":
+        return _joined([values_of(parts[0], domains), (None,)])
+    if verb in ("year", "month", "weekday"):
+        limits = range_of(expression, domains)
+        if limits is not None and limits[1] - limits[0] < _MOST_VALUES:
+            return tuple(range(limits[0], limits[1] + 1))
+    return None
+
+
+def _joined(sets: list[tuple[Any, ...] | None]) -> tuple[Any, ...] | None:
+    if any(each is None for each in sets):
+        return None
+    return tuple(dict.fromkeys(value for each in sets if each is not None for value in each))

@@ -1,0 +1,349 @@
+"""What SQL does with answers: arithmetic between aggregates, HAVING, ORDER BY and LIMIT. It costs nothing.
+
+All of it reads noisy numbers and public keys, never rows, so it is post-processing. An interval is carried through
+arithmetic end by end. Where k noisy columns meet in one expression, each is taken at the level 1 − (1 − level)/k, so
+that all of them hold together with the level that was asked for (union bound), and so does what is made of them. A
+quotient by what may be 0 can be anything: its interval is infinite.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from typing import Any, Final
+
+import pyarrow as pa
+
+from dither.engine.table_release import TableRelease
+from dither.errors import ParameterError
+from dither.mechanisms import Release
+
+__all__ = ["OPERATIONS", "Combined", "End", "Known", "Made", "NoisyColumn", "OfKey", "Ordering", "Shape", "SqlRelease"]
+
+Cell = tuple[Any, Any, Any]
+"""A value and the ends of its interval; both None where it has none."""
+
+
+class Made(ABC):
+    """A value of each row of the answer, made of keys, noisy numbers and public values."""
+
+    @property
+    @abstractmethod
+    def noisy(self) -> frozenset[str]:
+        """The noisy columns that it reads."""
+
+    @abstractmethod
+    def cell(self, row: Mapping[str, Cell]) -> Cell:
+        """Its value and interval in one row."""
+
+
+@dataclass(frozen=True)
+class Known(Made):
+    """A public value."""
+
+    value: Any
+
+    @property
+    def noisy(self) -> frozenset[str]:
+        return frozenset()
+
+    def cell(self, row: Mapping[str, Cell]) -> Cell:
+        return self.value, self.value, self.value
+
+
+@dataclass(frozen=True)
+class OfKey(Made):
+    """A key of the group."""
+
+    name: str
+
+    @property
+    def noisy(self) -> frozenset[str]:
+        return frozenset()
+
+    def cell(self, row: Mapping[str, Cell]) -> Cell:
+        return row[self.name]
+
+
+@dataclass(frozen=True)
+class NoisyColumn(Made):
+    """An answer with noise."""
+
+    name: str
+
+    @property
+    def noisy(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+    def cell(self, row: Mapping[str, Cell]) -> Cell:
+        return row[self.name]
+
+
+@dataclass(frozen=True)
+class End(Made):
+    """One end of the interval of another value: Snowflake's DP_INTERVAL_LOW and DP_INTERVAL_HIGH."""
+
+    of: Made
+    is_high: bool
+
+    @property
+    def noisy(self) -> frozenset[str]:
+        return self.of.noisy
+
+    def cell(self, row: Mapping[str, Cell]) -> Cell:
+        end = self.of.cell(row)[2 if self.is_high else 1]
+        return end, None, None
+
+
+@dataclass(frozen=True)
+class Combined(Made):
+    """An operation on other values; NULL if one of them is NULL."""
+
+    verb: str
+    parts: tuple[Made, ...]
+
+    @property
+    def noisy(self) -> frozenset[str]:
+        return frozenset().union(*(part.noisy for part in self.parts))
+
+    def cell(self, row: Mapping[str, Cell]) -> Cell:
+        cells = [part.cell(row) for part in self.parts]
+        values = [value for value, _, _ in cells]
+        if self.verb in _LOGIC:
+            return _LOGIC[self.verb](*values), None, None
+        if any(value is None for value in values):
+            return None, None, None
+        if self.verb in _COMPARED:
+            return _COMPARED[self.verb](*values), None, None
+        value = _finite(_VALUES[self.verb](*values))
+        if any(low is None or high is None for _, low, high in cells):
+            return value, None, None
+        low, high = _ENDS[self.verb](*((low, high) for _, low, high in cells))
+        return value, low, high
+
+
+def _finite(value: float) -> float | None:
+    return value if isinstance(value, int) or math.isfinite(value) else None
+
+
+def _divided(a: float, b: float) -> float:
+    return a / b if b else math.nan
+
+
+def _products(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    ends = [x * y for x in a for y in b]
+    return min(ends), max(ends)
+
+
+def _quotients(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    if b[0] <= 0 <= b[1]:  # anything is possible
+        return -math.inf, math.inf
+    return _products(a, (1 / b[1], 1 / b[0]))
+
+
+def _rounded(value: float, digits: float = 0) -> float:
+    return round(value, int(digits))
+
+
+_VALUES: Final[dict[str, Callable[..., float]]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": _divided,
+    "negative": lambda a: -a,
+    "abs": abs,
+    "sqrt": lambda a: math.sqrt(max(a, 0)),
+    "floor": math.floor,
+    "round": _rounded,
+    "least": min,
+    "greatest": max,
+}
+_ENDS: Final[dict[str, Callable[..., tuple[float, float]]]] = {
+    "+": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "-": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "*": _products,
+    "/": _quotients,
+    "negative": lambda a: (-a[1], -a[0]),
+    "abs": lambda a: ((0 if a[0] <= 0 <= a[1] else min(map(abs, a))), max(map(abs, a))),
+    "sqrt": lambda a: (math.sqrt(max(a[0], 0)), math.sqrt(max(a[1], 0))),
+    "floor": lambda a: (math.floor(a[0]), math.floor(a[1])),
+    "round": lambda a, digits=(0, 0): (_rounded(a[0], digits[0]), _rounded(a[1], digits[0])),
+    "least": lambda *ends: (min(low for low, _ in ends), min(high for _, high in ends)),
+    "greatest": lambda *ends: (max(low for low, _ in ends), max(high for _, high in ends)),
+}
+_COMPARED: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def _and(a: bool | None, b: bool | None) -> bool | None:
+    return False if a is False or b is False else None if a is None or b is None else True
+
+
+_LOGIC: Final[dict[str, Callable[..., Any]]] = {
+    "and": _and,
+    "or": lambda a, b: True if a is True or b is True else None if a is None or b is None else False,
+    "not": lambda a: None if a is None else not a,
+    "is_null": lambda a: a is None,
+}
+OPERATIONS: Final = frozenset({*_VALUES, *_COMPARED, *_LOGIC})
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """One part of ORDER BY. NULL comes last, as in PostgreSQL when rising, unless the text says otherwise."""
+
+    by: Made
+    is_falling: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is shown of the answers: columns by name, which rows, in which order, and how many."""
+
+    columns: Mapping[str, Made]
+    having: Made | None = None
+    order: Sequence[Ordering] = ()
+    limit: int | None = None
+    offset: int = 0
+
+    def applied(self, at_level: Callable[[Fraction], pa.Table], level: Fraction) -> pa.Table:
+        """The table that is shown, from one of keys, noisy columns and their intervals, which is known at any level."""
+        table = at_level(level)
+        rows = _cells(table)
+        kept = [at for at, row in enumerate(rows) if self.having is None or self.having.cell(row)[0] is True]
+        for part in reversed(self.order):
+            kept = _sorted(kept, part, rows)
+        kept = kept[self.offset : None if self.limit is None else self.offset + self.limit]
+        shown: dict[str, Any] = {}
+        for name, made in self.columns.items():
+            if isinstance(made, OfKey):
+                shown[name] = table.column(made.name).take(pa.array(kept, pa.int64()))
+                continue
+            among = len(made.noisy)
+            cells = rows if among < 2 else _cells(at_level(1 - (1 - level) / among))
+            found = [made.cell(cells[at]) for at in kept]
+            shown[name] = pa.array([value for value, _, _ in found])
+            if made.noisy and not isinstance(made, End) and self._has_interval(made, table):
+                shown[f"{name}_low"] = pa.array([low for _, low, _ in found], pa.float64() if among > 1 else None)
+                shown[f"{name}_high"] = pa.array([high for _, _, high in found], pa.float64() if among > 1 else None)
+        return pa.table(shown)
+
+    def _has_interval(self, made: Made, table: pa.Table) -> bool:
+        return all(f"{name}_low" in table.column_names for name in made.noisy)
+
+
+def _cells(table: pa.Table) -> list[dict[str, Cell]]:
+    """Row by row the value and the interval of each column."""
+    names = list(table.column_names)
+    columns = {}
+    for name in names:
+        values = table.column(name).to_pylist()
+        ends = [
+            table.column(f"{name}_{end}").to_pylist() if f"{name}_{end}" in names else None for end in ("low", "high")
+        ]
+        columns[name] = list(zip(values, *(end or [None] * len(values) for end in ends), strict=True))
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _sorted(kept: list[int], part: Ordering, rows: list[dict[str, Cell]]) -> list[int]:
+    """The rows in the order of one part; equal ones stay as they are."""
+    values = {at: part.by.cell(rows[at])[0] for at in kept}
+    known = sorted((at for at in kept if values[at] is not None), key=lambda at: values[at], reverse=part.is_falling)
+    missing = [at for at in kept if values[at] is None]
+    return missing + known if part.nulls_first else known + missing
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SqlRelease(TableRelease):
+    """The private answers to a SQL question; all of it may be published.
+
+    Columns are those of SELECT, each noisy one with its interval in `name_low` and `name_high`.
+
+    Parameters
+    ----------
+    value : pyarrow.Table
+        The answers, as SELECT names them.
+    event : Event
+        What was done, in exact numbers.
+    guarantee : PureDP, ApproxDP or ZCDP
+        What was charged.
+    mechanism : Any
+        The noise of the first part.
+    parts : pyarrow.Table
+        The keys and the noisy numbers of which all answers are made.
+    plan : Plan
+        The plan that was carried out.
+    entry : Entry
+        The charge in the ledger.
+    noise_removed : bool
+        Whether these are exact answers, made in a test by `dither.testing`: then they are not private.
+    shape : Shape
+        What SELECT, HAVING, ORDER BY and LIMIT make of the noisy numbers.
+    """
+
+    shape: Shape = field(default_factory=lambda: Shape({}), repr=False)
+
+    @classmethod
+    def shaped(cls, release: TableRelease, shape: Shape) -> SqlRelease:
+        """Show a release as SELECT asks.
+
+        Parameters
+        ----------
+        release : TableRelease
+            The noisy answers.
+        shape : Shape
+            What to make of them.
+
+        Returns
+        -------
+        SqlRelease
+            The same release with other columns and rows.
+        """
+        carried = {each.name: getattr(release, each.name) for each in fields(release)}
+        made = cls(**carried, shape=shape)
+        return replace(made, value=made._table(release.plan.level))
+
+    def _table(self, level: Fraction) -> pa.Table:
+        return self.shape.applied(lambda at: TableRelease._table(self, at), level)
+
+    @property
+    def _shown(self) -> tuple[list[str], list[str]]:
+        noisy = [name for name, made in self.shape.columns.items() if made.noisy and not isinstance(made, End)]
+        return [name for name in self.shape.columns if name not in noisy], noisy
+
+    def non_negative(self) -> TableRelease:
+        """Raise `ParameterError`: SQL says it as GREATEST(COUNT(*), 0).
+
+        Returns
+        -------
+        TableRelease
+            Never.
+        """
+        raise ParameterError("answers to SQL are raised to 0 in the text: GREATEST(COUNT(*), 0).")
+
+    def consistent(self, name: str, total: Release) -> TableRelease:
+        """Raise `ParameterError`: only questions of `agg` are made consistent.
+
+        Parameters
+        ----------
+        name : str
+            The name of a column.
+        total : Release
+            A count of all rows.
+
+        Returns
+        -------
+        TableRelease
+            Never.
+        """
+        raise ParameterError("counts are made consistent in answers of group_by(...).agg(...), not in those of SQL.")

@@ -1,0 +1,98 @@
+"""A question in SQL: the question in Python that it means, and what is done with its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from dither.engine.price import Terms
+from dither.engine.query import Question
+from dither.engine.sql.after_noise import Shape, SqlRelease
+from dither.engine.sql.parsing import parsed
+from dither.engine.sql.selection import selected
+from dither.errors import ParameterError
+from dither.exact import rational
+from dither.unit import Person
+
+if TYPE_CHECKING:
+    from dither.engine.plan import Plan
+    from dither.engine.query import Query
+
+__all__ = ["SqlQuestion", "question_of"]
+
+
+@dataclass(frozen=True)
+class SqlQuestion(Question):
+    """A question in SQL: plan it, then release it, as any other.
+
+    `Query.sql` makes it.
+
+    Parameters
+    ----------
+    query : Query
+        The rows and their groups.
+    aggregates : mapping of str to Aggregate
+        What is asked of each group, by the name of its column.
+    shape : Shape
+        What SELECT, HAVING, ORDER BY and LIMIT make of the noisy answers.
+    price : mapping of str to str
+        The price that the text gives in OPTIONS(epsilon=..., delta=...), if it does.
+    """
+
+    shape: Shape = field(default_factory=lambda: Shape({}), repr=False)
+    price: Mapping[str, str] = field(default_factory=dict)
+
+    def _plan(self, terms: Terms) -> Plan:
+        return super()._plan(self._priced(terms))
+
+    def _release(self, terms: Terms) -> SqlRelease:
+        return SqlRelease.shaped(super()._release(self._priced(terms)), self.shape)
+
+    def _priced(self, terms: Terms) -> Terms:
+        """The terms of the caller, with the price of the text where the caller gives none."""
+        if not self.price:
+            return terms
+        given = {name: value for name in ("epsilon", "delta", "rho") if (value := getattr(terms, name)) is not None}
+        said = {name: rational(value, name) for name, value in self.price.items()}
+        if any(name not in said or rational(value, name) != said[name] for name, value in given.items()):
+            raise ParameterError("the text gives another price in its OPTIONS. Give it in one place only.")
+        return replace(terms, epsilon=said.get("epsilon"), delta=said.get("delta"))
+
+
+def question_of(query: Query, text: str) -> SqlQuestion:
+    """Compile a text to a question about the rows of a query."""
+    read = parsed(text)
+    _check_unit(query, read.options)
+    try:
+        made = selected(read.tree, query)
+    except RecursionError:
+        raise ParameterError("this SQL text is nested too deeply. Name its parts by WITH ... AS.") from None
+    plain = made.query.agg(**made.aggregates)
+    price = {name: _positive(name, said) for name, said in read.options.items() if name in ("epsilon", "delta")}
+    return SqlQuestion(plain.query, plain.aggregates, made.shape, price)
+
+
+def _positive(name: str, said: str) -> str:
+    try:
+        if rational(said, name) > 0:
+            return said
+    except ParameterError:
+        pass
+    raise ParameterError(f"the option {name} must be a positive number.")
+
+
+def _check_unit(query: Query, options: Mapping[str, Any]) -> None:
+    """The privacy unit is the dataset's: a text may repeat it, and not change it."""
+    unit = query.origin.unit
+    column = options.get("privacy_unit_column")
+    own = unit.column if isinstance(unit, Person) else None
+    if column is not None and column.rpartition(".")[2] != own:
+        raise ParameterError(
+            f"the option privacy_unit_column says {column!r}, and this dataset protects {unit}. Leave the option out."
+        )
+    groups = options.get("max_groups_contributed")
+    if groups is not None and groups != str(unit.max_groups if isinstance(unit, Person) else 1):
+        raise ParameterError(
+            f"the option max_groups_contributed says {groups}, and this dataset protects {unit}. Leave the option out."
+        )

@@ -1,0 +1,44 @@
+"""How a part of a SQL text is refused: by its name, its place, and what to write instead."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+from dither.errors import ParameterError
+
+__all__ = ["INSTEAD", "place_of", "refused"]
+
+INSTEAD: Final[dict[type[exp.Expr], str]] = {
+    exp.Window: "windows look at other rows, and a question about rows looks at one at a time.",
+    exp.Subquery: "a subquery stands in FROM only.",
+    exp.Exists: "a subquery stands in FROM only.",
+    exp.RegexpLike: "patterns are not matched. Compare with = or IN.",
+    exp.DPipe: "texts are not joined. Group by several columns instead.",
+    exp.Mod: "write x - 10 * FLOOR(x / 10) for a remainder.",
+    exp.Null: "NULL stands in IS NULL, and is what CASE without ELSE gives.",
+}
+"""What to write instead of what is not answered."""
+
+
+def refused(node: exp.Expr, why: str, name: str | None = None) -> ParameterError:
+    """The refusal of a node. `why` is one or two sentences: the rule, and the nearest thing that works."""
+    at = place_of(node)
+    return ParameterError(f"{name or _name(node)}{f' ({at})' if at else ''}: {why}")
+
+
+def _name(node: exp.Expr) -> str:
+    """What a reader knows the node by: the column or function that was written, else the parser's name."""
+    if isinstance(node, exp.Column | exp.Anonymous):
+        return str(node.name)[:60]
+    return type(node).__name__
+
+
+def place_of(node: exp.Expr) -> str:
+    """Where the node begins in the text, as far as the parser remembers: at its first word that has a place."""
+    places = [each.meta for each in node.walk() if "start" in each.meta]
+    if not places:
+        return ""
+    first = min(places, key=lambda meta: int(meta["start"]))
+    return f"line {first['line']}, column {first['col'] - (first['end'] - first['start'])}"

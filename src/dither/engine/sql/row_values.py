@@ -1,0 +1,319 @@
+"""Scalar SQL, row by row: syntax tree → `Expression`. What an expression cannot say is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from sqlglot import exp
+
+from dither.engine.sql.refusal import INSTEAD, refused
+from dither.tables import Expression, if_else
+from dither.tables.expression import Literal, literal
+
+__all__ = ["Scope", "said", "value_of"]
+
+_FOLDED: Final = {ord(letter): ord(letter.lower()) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+"""Names that are not quoted are compared without regard to the case of these letters, and of no others: letters that
+only look alike stay different."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The columns that can be named: for each table of FROM their names, and what they are in terms of the rows."""
+
+    tables: Mapping[str, Mapping[str, Expression]]
+
+    def column(self, node: exp.Column) -> Expression:
+        """The column that a name means; refused if it is none, or may be several."""
+        name = node.this
+        if not isinstance(name, exp.Identifier):
+            raise refused(node, "a column is needed in this place.")
+        found = [
+            columns[each]
+            for table, columns in self.tables.items()
+            if not node.table or _same(table, node.args["table"])
+            for each in _matching(columns, name)
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise refused(node, f"{name.name!r} may be several columns. Write the name of its table before it.")
+        known = ", ".join(each for columns in self.tables.values() for each in columns)
+        raise refused(node, f"there is no column {_short(node)!r}. There are: {known}.")
+
+    def all(self) -> dict[str, Expression]:
+        """All columns, as `*` means them."""
+        return {name: each for columns in self.tables.values() for name, each in columns.items()}
+
+
+def _matching(names: Mapping[str, Any], said: exp.Identifier) -> list[str]:
+    if said.name in names:
+        return [said.name]
+    return [name for name in names if _same(name, said)]
+
+
+def _same(name: str, said: exp.Identifier) -> bool:
+    if said.args.get("quoted"):
+        return name == said.name
+    return name.translate(_FOLDED) == said.name.translate(_FOLDED)
+
+
+def _short(node: exp.Column) -> str:
+    text = ".".join(part.name for part in node.parts)
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def value_of(node: exp.Expr, scope: Scope) -> Expression:
+    """The value of a scalar expression in each row."""
+    read = _READERS.get(type(node))
+    if read is None:
+        if isinstance(node, exp.AggFunc):
+            raise refused(node, "an aggregate stands in the list of SELECT, in HAVING or in ORDER BY.")
+        raise refused(node, INSTEAD.get(type(node), "this is not answered. docs/sql.md lists what is."))
+    return read(node, scope)
+
+
+def said(node: exp.Expr) -> Any:
+    """The public value that is written in the text: a number, a text, a day or a truth value; None if it is none."""
+    if isinstance(node, exp.Paren):
+        return said(node.this)
+    if isinstance(node, exp.Literal):
+        return str(node.this) if node.is_string else _number(node)
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return -_number(node.this)
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.to.is_type("date"):
+        return _day(node)
+    if isinstance(node, exp.Add | exp.Sub) and isinstance(node.expression, exp.Interval):
+        begin = said(node.this)
+        return None if not isinstance(begin, date) else _moved(node, begin)
+    return None
+
+
+_MOST_DIGITS: Final = 100
+
+
+def _number(node: exp.Literal) -> int | Decimal:
+    try:
+        exact = Decimal(str(node.this))
+    except (ArithmeticError, ValueError):
+        raise refused(node, f"{str(node.this)[:40]!r} is no number.") from None
+    if exact.adjusted() > _MOST_DIGITS:
+        raise refused(node, "numbers have magnitudes of at most 1e100.")
+    return int(exact) if str(node.this).isdecimal() else exact
+
+
+def _day(node: exp.Cast) -> date:
+    try:
+        return date.fromisoformat(str(node.this.this))
+    except ValueError:
+        raise refused(node, "a day is written as DATE '2024-12-31'.") from None
+
+
+def _moved(node: exp.Add | exp.Sub, begin: date) -> date:
+    """A day and an interval, both public."""
+    interval = node.expression
+    try:
+        number = int(str(interval.this.this)) * (1 if isinstance(node, exp.Add) else -1)
+        unit = str(interval.args["unit"].this).upper()
+        if unit in ("DAY", "WEEK"):
+            return begin + timedelta(days=number * (7 if unit == "WEEK" else 1))
+        months = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}[unit] * number
+        year, month = divmod(begin.year * 12 + begin.month - 1 + months, 12)
+        last = (date(year + (month == 11), (month + 1) % 12 + 1, 1) - timedelta(days=1)).day
+        return date(year, month + 1, min(begin.day, last))
+    except (ValueError, KeyError, AttributeError, OverflowError, TypeError):
+        raise refused(node, "an interval is a number of DAY, WEEK, MONTH, QUARTER or YEAR.", "Interval") from None
+
+
+def _public(node: exp.Expr, scope: Scope) -> Expression:
+    value = said(node)
+    if value is None:
+        raise refused(node, "only DATE '2024-12-31' is written in this way.")
+    return literal(value)
+
+
+def _two(verb: Callable[[Any, Any], Any]) -> Callable[[Any, Scope], Expression]:
+    def read(node: Any, scope: Scope) -> Expression:
+        value = said(node)
+        if value is not None:
+            return literal(value)
+        first, second = value_of(node.this, scope), value_of(node.expression, scope)
+        made: Expression = verb(first, second)
+        return made
+
+    return read
+
+
+def _one(verb: Callable[[Any], Any]) -> Callable[[Any, Scope], Expression]:
+    def read(node: Any, scope: Scope) -> Expression:
+        value = said(node)
+        made: Expression = literal(value) if value is not None else verb(value_of(node.this, scope))
+        return made
+
+    return read
+
+
+def _is(node: exp.Is, scope: Scope) -> Expression:
+    first = value_of(node.this, scope)
+    if isinstance(node.expression, exp.Null):
+        return first.is_null()
+    if isinstance(node.expression, exp.Boolean):
+        return (first == bool(node.expression.this)).coalesce(False)
+    raise refused(node, "IS stands before NULL, TRUE and FALSE.")
+
+
+def _in(node: exp.In, scope: Scope) -> Expression:
+    listed = [said(each) for each in node.expressions]
+    if not listed or any(each is None for each in listed):
+        raise refused(node, "IN takes a list of values, as in city IN ('Lyon', 'Paris').")
+    return value_of(node.this, scope).is_in(listed)
+
+
+def _between(node: exp.Between, scope: Scope) -> Expression:
+    low, high = value_of(node.args["low"], scope), value_of(node.args["high"], scope)
+    return value_of(node.this, scope).between(low, high)
+
+
+def _case(node: exp.Case, scope: Scope) -> Expression:
+    conditions = [
+        _equal(value_of(node.this, scope), each.this, scope) if node.this is not None else value_of(each.this, scope)
+        for each in node.args["ifs"]
+    ]
+    values = [each.args["true"] for each in node.args["ifs"]]
+    return _chosen(list(zip(conditions, values, strict=True)), node.args.get("default"), scope)
+
+
+def _equal(value: Expression, node: exp.Expr, scope: Scope) -> Expression:
+    return value == value_of(node, scope)
+
+
+def _if(node: exp.If, scope: Scope) -> Expression:
+    return _chosen([(value_of(node.this, scope), node.args["true"])], node.args.get("false"), scope)
+
+
+def _chosen(branches: list[tuple[Expression, exp.Expr]], default: exp.Expr | None, scope: Scope) -> Expression:
+    """The first branch whose condition holds. Without ELSE, and where a branch is NULL, the value is missing."""
+    made = None if default is None or isinstance(default, exp.Null) else value_of(default, scope)
+    for condition, node in reversed(branches):
+        if isinstance(node, exp.Null):
+            made = None if made is None else made.where(~condition.coalesce(False))
+        else:
+            value = value_of(node, scope)
+            made = value.where(condition) if made is None else if_else(condition, value, made)
+    if made is None:
+        raise refused(branches[0][1], "a choice between NULL and NULL is no value.")
+    return made
+
+
+def _coalesce(node: exp.Coalesce, scope: Scope) -> Expression:
+    made = value_of(node.this, scope)
+    for each in node.expressions:
+        made = made.coalesce(value_of(each, scope))
+    return made
+
+
+def _nullif(node: exp.Nullif, scope: Scope) -> Expression:
+    first, second = value_of(node.this, scope), value_of(node.expression, scope)
+    return first.where(~(first == second).coalesce(False))
+
+
+def _extreme(verb: Callable[[Expression, Expression], Any]) -> Callable[[Any, Scope], Expression]:
+    """LEAST and GREATEST pass over NULL, as in PostgreSQL and DuckDB."""
+
+    def read(node: Any, scope: Scope) -> Expression:
+        made = value_of(node.this, scope)
+        for each in node.expressions:
+            other = value_of(each, scope)
+            chosen = if_else(verb(made, other), made, other)
+            made = chosen if isinstance(other, Literal) or isinstance(made, Literal) else chosen.coalesce(made)
+        return made
+
+    return read
+
+
+def _floor(node: exp.Floor, scope: Scope) -> Expression:
+    if node.args.get("decimals") is not None:
+        raise refused(node, "FLOOR takes one number.")
+    return value_of(node.this, scope).floor()
+
+
+def _cast(node: exp.Cast, scope: Scope) -> Expression:
+    if node.to.is_type(*exp.DataType.REAL_TYPES):
+        return value_of(node.this, scope) + 0
+    value = said(node)
+    if value is not None:
+        return literal(value)
+    raise refused(node, _CASTS)
+
+
+_CASTS: Final = (
+    "CAST to DOUBLE is answered, and DATE '2024-12-31'. For whole numbers write FLOOR(x). Texts of a file are read as "
+    "numbers and days where these are needed, without CAST."
+)
+
+
+def _part(part: str, value: Expression, node: exp.Expr) -> Expression:
+    if part in ("YEAR", "MONTH", "DAY"):
+        found: Expression = getattr(value, part.lower())()
+        return found
+    weekday = value.weekday()
+    if part in ("ISODOW", "DAYOFWEEKISO", "WEEKDAY_ISO"):
+        return weekday + 1
+    if part in ("DOW", "DAYOFWEEK"):
+        return if_else(weekday == 6, 0, weekday + 1)
+    raise refused(node, "EXTRACT takes YEAR, MONTH, DAY, DOW (0 is Sunday) and ISODOW (1 is Monday).")
+
+
+def _extract(node: exp.Extract, scope: Scope) -> Expression:
+    return _part(str(node.this.this).upper(), value_of(node.expression, scope), node)
+
+
+def _dated(part: str) -> Callable[[Any, Scope], Expression]:
+    return lambda node, scope: _part(part, value_of(node.this, scope), node)
+
+
+_READERS: Final[dict[type[exp.Expr], Callable[[Any, Scope], Expression]]] = {
+    exp.Column: lambda node, scope: scope.column(node),
+    exp.Literal: _public,
+    exp.Boolean: _public,
+    exp.Paren: lambda node, scope: value_of(node.this, scope),
+    exp.Neg: _one(lambda a: -a),
+    exp.Abs: _one(abs),
+    exp.Not: _one(lambda a: ~a),
+    exp.Add: _two(lambda a, b: a + b),
+    exp.Sub: _two(lambda a, b: a - b),
+    exp.Mul: _two(lambda a, b: a * b),
+    exp.Div: _two(lambda a, b: a / b),
+    exp.EQ: _two(lambda a, b: a == b),
+    exp.NEQ: _two(lambda a, b: a != b),
+    exp.LT: _two(lambda a, b: a < b),
+    exp.LTE: _two(lambda a, b: a <= b),
+    exp.GT: _two(lambda a, b: a > b),
+    exp.GTE: _two(lambda a, b: a >= b),
+    exp.And: _two(lambda a, b: a & b),
+    exp.Or: _two(lambda a, b: a | b),
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Coalesce: _coalesce,
+    exp.Nullif: _nullif,
+    exp.Least: _extreme(lambda a, b: a <= b),
+    exp.Greatest: _extreme(lambda a, b: a >= b),
+    exp.Floor: _floor,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Extract: _extract,
+    exp.Year: _dated("YEAR"),
+    exp.Month: _dated("MONTH"),
+    exp.Day: _dated("DAY"),
+    exp.DayOfWeek: _dated("DOW"),
+}
+"""The whitelist of scalar SQL."""

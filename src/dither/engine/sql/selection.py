@@ -1,0 +1,228 @@
+"""One SELECT → the query and the aggregates that answer it, and what is made of the noisy answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from dither.engine.aggregate import Aggregate
+from dither.engine.domains import values_of
+from dither.engine.sql.after_noise import Combined, End, Known, Made, NoisyColumn, OfKey, Ordering, Shape
+from dither.engine.sql.aggregates import is_aggregate
+from dither.engine.sql.refusal import INSTEAD, refused
+from dither.engine.sql.relations import Relation, Rows, from_clause, output_name
+from dither.engine.sql.row_values import said, value_of
+from dither.tables import Column, Expression
+
+if TYPE_CHECKING:
+    from dither.engine.query import Query
+
+__all__ = ["Selected", "selected"]
+
+_CLAUSES: Final = {"expressions", "from_", "where", "with_", "group", "having", "order", "limit", "offset"}
+_ENDS: Final = {"DP_INTERVAL_LOW": False, "DP_INTERVAL_HIGH": True}
+_VERBS: Final[dict[type[exp.Expr], str]] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Neg: "negative", exp.Abs: "abs", exp.Sqrt: "sqrt",
+    exp.Floor: "floor", exp.Round: "round", exp.Least: "least", exp.Greatest: "greatest",
+    exp.EQ: "==", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+    exp.And: "and", exp.Or: "or", exp.Not: "not",
+}  # fmt: skip
+"""The whitelist of what is done with noisy answers."""
+_BETWEEN: Final = "between aggregates there are + - * /, ABS, SQRT, FLOOR, ROUND, LEAST, GREATEST and conditions."
+
+
+@dataclass(frozen=True)
+class Selected:
+    """What a text means."""
+
+    query: Query
+    aggregates: Mapping[str, Aggregate]
+    shape: Shape
+
+
+def selected(tree: exp.Expr, query: Query) -> Selected:
+    """Compile the outermost SELECT about the rows of a query."""
+    while isinstance(tree, exp.Subquery | exp.Paren):
+        tree = tree.this
+    if not isinstance(tree, exp.Select):
+        raise refused(tree, "one SELECT is answered. UNION ALL and the like are not.")
+    named = {name.lower(): Relation.of(query) for name in ("data", query.origin.table_name)}
+    rows = from_clause(tree, named, _CLAUSES)
+    return _Selecting(tree, rows).compiled()
+
+
+@dataclass
+class _Selecting:
+    """One SELECT while it is read: aggregates are collected as they are met."""
+
+    select: exp.Select
+    rows: Rows
+    keys: dict[str, Expression] = field(default_factory=dict)
+    """The groups, by their names in the query."""
+    aggregates: dict[str, Aggregate] = field(default_factory=dict)
+    shown: dict[str, Made] = field(default_factory=dict)
+
+    def compiled(self) -> Selected:
+        names = self._names()
+        self._group(names)
+        for name, item in names.items():
+            self.shown[name] = self._made(item, wanted=name)
+        if not self.aggregates:
+            raise refused(self.select, "rows are not shown. Ask for an aggregate, such as COUNT(*).")
+        having = self.select.args.get("having")
+        kept = None if having is None else self._made(having.this)
+        order = tuple(self._ordering(each) for each in getattr(self.select.args.get("order"), "expressions", ()))
+        limit, offset = self._number("limit"), self._number("offset")
+        shape = Shape(dict(self.shown), kept, order, limit, offset or 0)
+        return Selected(self._grouped(), dict(self.aggregates), shape)
+
+    def _names(self) -> dict[str, exp.Expr]:
+        found: dict[str, exp.Expr] = {}
+        for item in self.select.expressions:
+            if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+                raise refused(item, "rows are not shown. Ask for an aggregate, such as COUNT(*).", "*")
+            found[output_name(item, found)] = item.unalias()
+        return found
+
+    def _group(self, names: Mapping[str, exp.Expr]) -> None:
+        group = self.select.args.get("group")
+        if group is None:
+            return
+        extra = [name for name, said_ in group.args.items() if said_ and name != "expressions"]
+        if extra:
+            raise refused(group, f"{extra[0].upper()} is not answered. Ask once for each set of columns.", "GROUP BY")
+        for node in group.expressions:
+            name, of = self._group_of(node, names)
+            if is_aggregate(of):
+                raise refused(node, "groups are made of columns, not of aggregates.", "GROUP BY")
+            value = value_of(of, self.rows.scope)
+            if str(value) in map(str, self.keys.values()):
+                raise refused(node, f"{name!r} is grouped by twice.", "GROUP BY")
+            self.keys[self._key_name(name, value)] = value
+
+    def _key_name(self, name: str, value: Expression) -> str:
+        """The name of a group in the query: a column keeps its own, and others get one that no column has."""
+        if isinstance(value, Column):
+            return value.name
+        taken = {*self.rows.query.columns, *self.keys}
+        number = 2
+        while name in taken:
+            name, number = f"{name}_{number}", number + 1
+        return name
+
+    def _group_of(self, node: exp.Expr, names: Mapping[str, exp.Expr]) -> tuple[str, exp.Expr]:
+        """A group by its place in SELECT, by its alias there, or as it is written."""
+        number = said(node)
+        if isinstance(number, int) and not isinstance(number, bool):
+            if not 1 <= number <= len(names):
+                raise refused(node, f"GROUP BY {number} is none of the {len(names)} columns of SELECT.", "GROUP BY")
+            return list(names.items())[number - 1]
+        if isinstance(node, exp.Column) and not node.table and node.name in names:
+            return node.name, names[node.name]
+        for name, of in names.items():
+            if not any(is_aggregate(each) for each in of.walk()) and self._same(of, node):
+                return name, of
+        return output_name(node, self.keys), node
+
+    def _same(self, first: exp.Expr, second: exp.Expr) -> bool:
+        return str(value_of(first, self.rows.scope)) == str(value_of(second, self.rows.scope))
+
+    def _made(self, node: exp.Expr, wanted: str | None = None) -> Made:
+        """What is made of keys and noisy answers: of a SELECT item, of HAVING or of ORDER BY."""
+        if isinstance(node, exp.Paren):
+            return self._made(node.this, wanted)
+        if is_aggregate(node):
+            return self._noisy(node, wanted)
+        if isinstance(node, exp.Anonymous) and str(node.this).upper() in _ENDS:
+            return self._end(node)
+        if isinstance(node, exp.Column) and not node.table and node.name in self.shown:
+            return self.shown[node.name]
+        value = said(node)
+        if value is not None:
+            return Known(float(value) if isinstance(value, Decimal) else value)
+        if not any(is_aggregate(each) or self._is_shown(each) for each in node.walk()):
+            return self._key(node)
+        return self._combined(node)
+
+    def _is_shown(self, node: exp.Expr) -> bool:
+        is_end = isinstance(node, exp.Anonymous) and str(node.this).upper() in _ENDS
+        return is_end or (isinstance(node, exp.Column) and not node.table and node.name in self.shown)
+
+    def _key(self, node: exp.Expr) -> OfKey:
+        value = value_of(node, self.rows.scope)
+        for name, key in self.keys.items():
+            if str(key) == str(value):
+                return OfKey(name)
+        raise refused(node, "it is neither grouped by nor within an aggregate. Add it to GROUP BY.")
+
+    def _combined(self, node: exp.Expr) -> Combined:
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+            return Combined("is_null", (self._made(node.this),))
+        if isinstance(node, exp.Between):
+            low, high = (Combined(verb, (self._made(node.this), self._made(node.args[end])))
+                         for verb, end in ((">=", "low"), ("<=", "high")))  # fmt: skip
+            return Combined("and", (low, high))
+        verb = _VERBS.get(type(node))
+        if verb is None:
+            raise refused(node, INSTEAD.get(type(node), _BETWEEN))
+        parts = [node.this, *([node.expression] if node.args.get("expression") else []), *node.expressions]
+        if (digits := node.args.get("decimals")) is not None:
+            if not isinstance(said(digits), int):
+                raise refused(node, "ROUND takes a number of digits, as in ROUND(AVG(x), 2).")
+            parts.append(digits)
+        return Combined(verb, tuple(self._made(part) for part in parts))
+
+    def _noisy(self, node: exp.Expr, wanted: str | None) -> NoisyColumn:
+        """An aggregate; the same one is asked once."""
+        aggregate = self.rows.asked.aggregate(node)
+        for name, each in self.aggregates.items():
+            if str(each) == str(aggregate):
+                return NoisyColumn(name)
+        base = wanted or output_name(node, {})
+        taken = {*self.keys, *(f"{name}{end}" for name in self.aggregates for end in ("", "_low", "_high"))}
+        name, number = base, 2
+        while taken & {name, f"{name}_low", f"{name}_high"}:
+            name, number = f"{base}_{number}", number + 1
+        self.aggregates[name] = aggregate
+        return NoisyColumn(name)
+
+    def _end(self, node: exp.Anonymous) -> End:
+        if len(node.expressions) != 1:
+            raise refused(node, "it takes one answer, as in DP_INTERVAL_LOW(n).", str(node.this).upper())
+        return End(self._made(node.expressions[0]), _ENDS[str(node.this).upper()])
+
+    def _ordering(self, node: exp.Expr) -> Ordering:
+        assert isinstance(node, exp.Ordered)
+        number = said(node.this)
+        falling, first = bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
+        if isinstance(number, int) and not isinstance(number, bool):
+            if not 1 <= number <= len(self.shown):
+                raise refused(
+                    node, f"ORDER BY {number} is none of the {len(self.shown)} columns of SELECT.", "ORDER BY"
+                )
+            return Ordering(list(self.shown.values())[number - 1], falling, first)
+        return Ordering(self._made(node.this), falling, first)
+
+    def _number(self, clause: str) -> int | None:
+        node = self.select.args.get(clause)
+        if node is None:
+            return None
+        number = said(node.expression) if node.expression is not None else None
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise refused(node, "it takes a whole number.", clause.upper())
+        return number
+
+    def _grouped(self) -> Query:
+        """The query with its groups, which are public where all their values are known."""
+        query = self.rows.query
+        if not self.keys:
+            return query
+        made = {name: of for name, of in self.keys.items() if not isinstance(of, Column)}
+        values = {name: values_of(of, query.domains) for name, of in self.keys.items()}
+        known = {name: list(each) for name, each in values.items() if each is not None}
+        keys = known if len(known) == len(values) else None
+        return (query.with_columns(**made) if made else query).group_by(*self.keys, keys=keys)

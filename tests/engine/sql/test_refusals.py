@@ -1,0 +1,161 @@
+"""What is not answered: one sentence with the name and the place, nothing charged, nothing of the text in an engine."""
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dither as dp
+from dither.engine.sql.parsing import parsed
+from dither.errors import ParameterError
+from tests.engine.sql.conftest import made_up
+
+Opened = Callable[..., dp.Dataset]
+
+REFUSED = {
+    "SELECT * FROM visits": "rows are not shown",
+    "SELECT city FROM visits": r"city \(line 1, column 8\): it is neither grouped",
+    "SELECT age, COUNT(*) FROM visits": "neither grouped",
+    "SELECT RANK() OVER (ORDER BY age) FROM visits": "windows look at other rows",
+    "SELECT COUNT(*) FROM users": "there is no table 'users'. There are: data, visits",
+    "SELECT COUNT(*) FROM a.visits": "bare name",
+    "SELECT COUNT(*) FROM visits TABLESAMPLE (10 PERCENT)": "bare name|FROM takes",
+    "SELECT COUNT(*) FROM visits, visits AS v": "join",
+    "SELECT COUNT(*) FROM read_csv('/etc/passwd')": "FROM takes",
+    "SELECT COUNT(*) FROM visits LIMIT age": r"LIMIT \(line 1, column 35\)",
+    "SELECT COUNT(*) FROM visits WHERE citi = 'x'": "there is no column 'citi'",
+    "SELECT COUNT(*) FROM visits WHERE COUNT(*) > 1": "an aggregate stands in the list of SELECT",
+    "SELECT COUNT(*) FROM visits WHERE pg_sleep(10) IS NULL": "pg_sleep",
+    "SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits)": "a subquery stands in FROM only",
+    "SELECT COUNT(*) FROM visits WHERE city SIMILAR TO 'P.*'": "SimilarTo|not answered",
+    "SELECT COUNT(*) FROM visits WHERE REGEXP_LIKE(city, 'P.*')": "patterns are not matched",
+    "SELECT COUNT(*) FROM visits WHERE age % 2 = 0": "FLOOR",
+    "SELECT COUNT(*) FROM visits WHERE CAST(age AS INT) = 1": "FLOOR",
+    "SELECT DISTINCT city FROM visits": "SELECT DISTINCT shows rows",
+    "SELECT STRING_AGG(city) FROM visits": "this aggregate is not answered",
+    "SELECT SUM(DISTINCT age) FROM visits": "DISTINCT stands in COUNT",
+    "SELECT SUM(pid) FROM visits": "bounds are needed.*columns=",
+    "SELECT COUNT(*) FROM visits GROUP BY ROLLUP(city)": "ROLLUP",
+    "SELECT COUNT(*) FROM visits GROUP BY 7": "none of the 1 columns",
+    "SELECT city, COUNT(*) FROM visits GROUP BY city ORDER BY 9": "none of the 2 columns",
+    "SELECT city, COUNT(*) FROM visits GROUP BY city, 1": "grouped by twice",
+    "SELECT COUNT(*) AS n, SUM(age) AS n FROM visits": "two columns are called 'n'",
+    "SELECT COUNT(*) FROM (SELECT city, COUNT(*) AS n FROM visits GROUP BY city) AS t": "by person only",
+    "SELECT COUNT(*) FROM (SELECT city FROM visits LIMIT 5) AS t": "LIMIT keeps depends on other rows",
+    "SELECT COUNT(*) FROM (SELECT MAX(age) AS m FROM visits) AS t": "GROUP BY the privacy unit",
+    "SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM visits": "one SELECT is answered",
+    "WITH RECURSIVE t AS (SELECT 1) SELECT COUNT(*) FROM t": "RECURSIVE",
+    "SELECT PERCENTILE_CONT(spend, age) FROM visits": "its part is a number",
+    "SELECT COUNT(*) FROM visits; DROP TABLE visits": "has 2 statements",
+    "DELETE FROM visits": "begin with SELECT",
+    "": "begin with SELECT",
+    "SELECT COUNT(*) FROM visits WHERE city = 'Paris": "ends within a quote",
+    "SELECT COUNT(*) FROM visits /* forever": "ends within a quote or a comment",
+    "SELECT COUNT(* FROM visits": "cannot be read at line 1",
+    "SELECT 1": "about the rows of a table",
+    "SELECT 1 FROM visits": "rows are not shown",
+    "SELECT COUNT(*) FROM visits WHERE age = 1e999999999": "1e100",
+    "SELECT COUNT(*) FROM visits WHERE DATE '2024-13-01' = day": "DATE '2024-12-31'",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_it_is_refused_in_a_sentence_and_costs_nothing(text: str, opened: Opened, visits: pa.Table) -> None:
+    data = opened(visits)
+    with pytest.raises(ParameterError, match=REFUSED[text]) as refusal:
+        data.sql(text)
+    assert "\n" not in str(refusal.value)
+    assert data.spent["epsilon"] == 0
+
+
+HOSTILE = {
+    "comments hide nothing": "SELECT COUNT(*) /* FROM users */ FROM visits -- WHERE 1 = 0",
+    "a quoted name": "SELECT COUNT(*) FROM \"visits\" WHERE \"city\" = 'x''; DROP TABLE visits; --'",
+    "backticks": "SELECT COUNT(*) FROM `visits`",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_looks_like_injection_is_a_value_or_a_comment(name: str, opened: Opened, visits: pa.Table) -> None:
+    data = opened(visits)
+    assert data.sql(HOSTILE[name]).release(epsilon=10**6).to_arrow()["count"][0].as_py() in (0, 400)
+    assert data.count(epsilon=10**6).value == 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT COUNT(*) FROM visits WHERE сity = 'Paris'",  # a Cyrillic letter
+        "SELECT COUNT(*) FROM visits WHERE ſpend > 1",  # a long s, which folds to s
+        "SELECT COUNT(*) FROM visits WHERE \"CITY\" = 'Paris'",
+        f"SELECT COUNT(*) FROM visits WHERE {'a' * 10_000} = 1",
+    ],
+)
+def test_names_that_look_like_others_are_not_they(text: str, opened: Opened, visits: pa.Table) -> None:
+    with pytest.raises(ParameterError, match="there is no column") as refusal:
+        opened(visits).sql(text)
+    assert len(str(refusal.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT {'(' * 1000}1{')' * 1000} FROM visits",
+        f"SELECT COUNT(*) FROM visits WHERE {'NOT ' * 1000}TRUE",
+        f"SELECT SUM({'-' * 1}{'(age + ' * 300}1{')' * 300}) FROM visits",
+        f"SELECT {'CASE WHEN TRUE THEN ' * 500}1{' END' * 500} FROM visits",
+        f"SELECT COUNT(*) FROM {'(SELECT * FROM ' * 300}visits{')' * 300}",
+        "SELECT COUNT(*) FROM visits WHERE " + " OR ".join(["age = 1"] * 700),
+        "SELECT " + ", ".join(["COUNT(*)"] * 1000) + " FROM visits",
+        "x" * 100_000,
+    ],
+)
+def test_texts_without_end_are_refused_at_once(text: str, opened: Opened, visits: pa.Table) -> None:
+    with pytest.raises(ParameterError):
+        opened(visits).sql(text)
+
+
+WORDS = [
+    "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "visits", "data", "city", "age", "spend",
+    "pid", "day", "COUNT(*)", "SUM(", "AVG(", ")", "(", ",", "*", "+", "-", "/", "=", "<", "AND", "NOT", "1", "0.5",
+    "'Paris'", "CASE WHEN", "THEN", "ELSE", "END", "AS", "n", "OVER", "UNION ALL", "JOIN", "ON", "WITH", "t",
+    "DISTINCT", "NULL", "IS", "IN", "BETWEEN", "EXTRACT(YEAR FROM day)", "MEDIAN(spend)", "DATE '2024-01-01'",
+    "INTERVAL '1' DAY", ";", ".", "PER_ROW(", "contribution_bounds_per_row =>", "OPTIONS(", "DIFFERENTIAL_PRIVACY",
+    "::", "`", '"', "--", "LATERAL", "UNNEST(", "VALUES", "PIVOT", "CAST(", "DP_INTERVAL_LOW(", "FILTER (WHERE",
+    "WITHIN GROUP (", "ROLLUP", "[", "]", "{",
+]  # fmt: skip
+nearly = st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join)
+around = st.builds("SELECT {} FROM visits WHERE {} GROUP BY {}".format, nearly, nearly, nearly)
+
+
+@cache
+def open_once() -> dp.Dataset:
+    """One dataset for all texts: opening it takes longer than reading them."""
+    unit = dp.Person("pid", max_groups=3, max_rows_per_group=2)
+    known = {"spend": (0, 100), "city": ["Paris", "Lyon"]}
+    return dp.Dataset(made_up(40), unit=unit, budget=dp.PureDP(1), ledger=":memory:", identity="visits", columns=known)
+
+
+@pytest.mark.property
+@settings(deadline=None, max_examples=500)
+@given(nearly | around | st.text(max_size=80))
+def test_any_text_is_compiled_or_refused(text: str) -> None:
+    try:
+        question = open_once().sql(text)
+    except ParameterError:  # any other exception fails the test
+        return
+    assert question.words
+
+
+@pytest.mark.property
+@settings(deadline=None, max_examples=300)
+@given(st.text() | nearly, st.randoms(use_true_random=False))
+def test_a_text_is_parsed_or_refused(text: str, draw: random.Random) -> None:
+    cut = text[: draw.randrange(len(text) + 1)]
+    with suppress(ParameterError):
+        parsed(cut)
