@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
 import pyarrow as pa
 
 import dither as dp
+from dither.engine.domains import Domain
 from tests.replay.tables import CITIES, UNITS
 
 __all__ = ["APART", "CASES", "EACH_NEED", "ApartCase", "EngineCase"]
@@ -32,7 +33,7 @@ AGGREGATES: Mapping[str, Any] = {
     "max without bounds": dp.max("x"),
     "top": dp.top("k", 2, candidates=[0, 1, 2, 3]),
 }
-VERBS = ("coalesce", "day", "floor", "is_in", "is_null", "month", "weekday", "year")
+VERBS = ("coalesce", "day", "floor", "is_in", "is_null", "month", "weekday", "where", "year")
 ARITHMETIC = ("abs", "add", "and", "invert", "mul", "ne", "neg", "or", "rtruediv", "sub", "truediv")
 COMPARISONS = ("eq", "ge", "gt", "le", "lt", "radd", "rmul", "rsub")
 """Of expressions: verbs have names, operators are methods of Python."""
@@ -80,7 +81,7 @@ def _expressed(query: Any, worlds: int) -> Any:
     """Every operator of expressions, on values that overflow, divide by zero or are none."""
     x, k, day = map(dp.col, ("x", "k", "day"))
     dates = day.year() + day.month() + day.weekday() + day.day()
-    numbers = (abs(x / k) + -x * x * x - 2 / x).floor().coalesce(k - k * k)
+    numbers = (abs(x / k) + -x * x * x - 2 / x).floor().where(x != 7).coalesce(k - k * k)
     chosen = dp.if_else(dp.col("city").is_in(["Paris", ""]) | ~(x.is_null() & (k != 0)), numbers, dates)
     return _known(query.with_columns(chosen=chosen, numbers=numbers, dates=dates), worlds)
 
@@ -92,6 +93,16 @@ def _compared(query: Any, worlds: int) -> Any:
     others = (day > date(1970, 1, 1)) & (day <= date(2024, 2, 29)) | (city == "") | k.between(1, x)
     chosen = dp.if_else(numbers, 1 - k, dp.if_else(others, 3 * x, 1 + x))
     return _known(query.where((x <= 110) | (k > 0) | others).with_columns(chosen=chosen), worlds)
+
+
+def _in_sql(query: Any, worlds: int) -> Any:
+    """Rows and groups of a text, of which the keys are known; what is asked of them is asked as elsewhere."""
+    keys = {"world": Domain(keys=tuple(range(worlds))), "city": Domain(keys=tuple(CITIES))}
+    text = """
+        WITH some AS (SELECT world, city, x FROM data WHERE k IS NOT NULL OR NOT x BETWEEN 3 AND 5)
+        SELECT world, city, COUNT(*) FROM some WHERE x < 90 GROUP BY world, city HAVING COUNT(*) > 1 LIMIT 3
+    """
+    return replace(query, domains=keys).sql(text).query
 
 
 def _operators(*names: str) -> frozenset[str]:
@@ -178,6 +189,7 @@ CASES = [
         "comparisons", _operators(*COMPARISONS) | {"Expression.between"}, _compared,
         {"sum": dp.sum("chosen", (-5, 50)), "count": dp.count(), "distinct": dp.count_distinct("chosen")},
     ),
+    EngineCase("sql", frozenset({"Query.sql"}), _in_sql, WHOLES),
     EngineCase("join", frozenset({"Query.join"}), _joined, WHOLES),
     EACH_NEED,
     EngineCase(

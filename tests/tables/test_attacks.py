@@ -80,10 +80,10 @@ def test_c36_c42_the_list_of_functions() -> None:
     """A new verb must be total, look at one row, and take time that does not depend on values: think before adding."""
     assert {*ARITHMETIC, *COMPARISONS, *DATES, *LOGIC, *OTHERS} == {
         *("+", "-", "*", "/", "negative", "abs", "floor", "==", "!=", "<", "<=", ">", ">="),
-        *("and", "or", "not", "is_null", "is_in", "year", "month", "day", "weekday", "if_else", "coalesce"),
+        *("and", "or", "not", "is_null", "is_in", "year", "month", "day", "weekday", "if_else", "coalesce", "where"),
     }
     assert {name for name in dir(Expression) if not name.startswith("_")} == {
-        *("floor", "is_null", "is_in", "between", "coalesce", "year", "month", "day", "weekday"),
+        *("floor", "is_null", "is_in", "between", "coalesce", "where", "year", "month", "day", "weekday"),
     }
 
 

@@ -84,6 +84,8 @@ class Query(Shortcuts):
         The groups, if they are public.
     words : tuple of str
         What was asked so far, as the ledger will record it.
+    domains : mapping of str to Domain
+        What is publicly known of columns: their ranges or keys.
     """
 
     origin: Origin = field(repr=False)
@@ -95,7 +97,6 @@ class Query(Shortcuts):
     """The public keys, in the engine."""
     words: tuple[str, ...] = ()
     domains: Domains = field(default_factory=dict, repr=False)
-    """What is publicly known of columns: their ranges or keys."""
 
     def __repr__(self) -> str:
         """What was asked so far. Of the source its name alone."""

@@ -65,8 +65,11 @@ def _table(release: TableRelease) -> Shown:
         for at, part in enumerate(parts):
             each, least, most = (_each(of, at) for of in (values, low, high))
             columns.append(ShownColumn(name, part, each, least, most, level, isinstance(aggregate, Spread)))
-    rows = list(zip(*(table.column(key).to_pylist() for key in keys), strict=True)) if keys else [()] * table.num_rows
-    return Shown(keys, rows, columns)
+    return Shown(keys, _rows(table, keys), columns)
+
+
+def _rows(table: Any, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+    return list(zip(*(table.column(key).to_pylist() for key in keys), strict=True)) if keys else [()] * table.num_rows
 
 
 def _selected(release: SqlRelease) -> Shown:
@@ -82,8 +85,7 @@ def _selected(release: SqlRelease) -> Shown:
         columns.append(
             ShownColumn(name, "", [_joined(value) for value in table.column(name).to_pylist()], low, high, level)
         )
-    rows = list(zip(*(table.column(key).to_pylist() for key in keys), strict=True)) if keys else [()] * table.num_rows
-    return Shown(tuple(keys), rows, columns)
+    return Shown(tuple(keys), _rows(table, keys), columns)
 
 
 def _parts(aggregate: Aggregate, value: Any) -> list[str] | None:

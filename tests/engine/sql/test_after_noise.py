@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dither as dp
-from dither.engine.sql.after_noise import Combined, Known, Made, NoisyColumn, Shape
+from dither.engine import TableRelease
+from dither.engine.sql.after_noise import Combined, Known, Made, NoisyColumn, Presentation
 from tests.engine.sql.conftest import EXACTLY
 
 Opened = Callable[..., dp.Dataset]
@@ -42,7 +44,7 @@ def test_intervals_go_through_arithmetic_at_any_level(opened: Opened, visits: pa
     (low, high), (lower, higher) = release.interval(0.5), release.interval(0.999)
     assert lower["m"][0].as_py() < low["m"][0].as_py() < high["m"][0].as_py() < higher["m"][0].as_py()
     assert set(release.plan.aggregates) == {"sum_spend", "count"}
-    each = super(type(release), release)._table(Fraction("0.975")).to_pylist()[0]
+    each = TableRelease._table(release, Fraction("0.975")).to_pylist()[0]
     ends = [each[f"sum_spend_{a}"] / each[f"count_{b}"] for a in ("low", "high") for b in ("low", "high")]
     assert (row["m_low"], row["m_high"]) == pytest.approx((min(ends), max(ends)))
 
@@ -85,7 +87,7 @@ def test_the_value_of_anything_inside_lies_inside(
     tree: Made, a: tuple[int, int], b: tuple[int, int], at: float, where: float
 ) -> None:
     """Whatever the exact numbers are within their intervals, what is made of them is within its own."""
-    cells = {}
+    cells: dict[str, Any] = {}
     for name, ends, part in (("a", sorted(a), at), ("b", sorted(b), where)):
         inside = ends[0] + (ends[1] - ends[0]) * part
         cells[name] = (inside, *ends)
@@ -96,5 +98,5 @@ def test_the_value_of_anything_inside_lies_inside(
 
 def test_shapes_without_rows_have_no_columns_of_their_own() -> None:
     table = pa.table({"k": pa.array([], pa.string()), "n": pa.array([], pa.int64())})
-    shown = Shape({"n": NoisyColumn("n")}).applied(lambda level: table, Fraction(95, 100))
+    shown = Presentation({"n": NoisyColumn("n")}).applied(lambda level: table, Fraction(95, 100))
     assert shown.num_rows == 0

@@ -11,7 +11,7 @@ import dither as dp
 
 Opened = Callable[..., dp.Dataset]
 CITIES = ["Lyon", "Nice", "Paris"]
-SPEND = {"of": "spend", "bounds": (0, 100)}
+SPEND: dict[str, Any] = {"of": "spend", "bounds": (0, 100)}
 AT_MOST_TEN = dp.if_else(dp.col("n") <= 10, dp.col("n"), 10)
 AGES = dp.if_else(dp.col("age") < 18, "minor", "adult")
 
@@ -105,7 +105,7 @@ def test_the_text_is_the_question(name: str, opened: Opened, visits: pa.Table) -
     data = opened(visits)
     sql, same = data.sql(text), python(data)
     assert sql.words == same.words
-    price = {"epsilon": 1, "delta": "1e-6"}
+    price: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
     assert sql.plan(**price).event == same.plan(**price).event
     assert sql.plan(**price).cost == same.plan(**price).cost
 

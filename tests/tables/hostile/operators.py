@@ -171,9 +171,11 @@ _NUMBERS: dict[str, Any] = {
     **{verb: (verb, _X) for verb in ("year", "month", "day", "weekday")},
     "if_else": ("if_else", ("is_null", _X), ("value", 5), _X),
     "coalesce": ("coalesce", _X, ("value", 5)),
+    "where": ("where", _X, ("!=", _X, ("value", 5))),
 }
 _VALUES: dict[str, Any] = {
     **{f"if_else a {kind}": ("if_else", ("==", _X, _X), _X, ("value", value)) for kind, value in _LITERALS.items()},
+    "where it equals itself": ("where", _X, ("==", _X, _X)),
     **{f"coalesce a {kind}": ("coalesce", _X, ("value", value)) for kind, value in _LITERALS.items()},
 }
 _EDGES: dict[str, list[Any]] = {"numbers": [-100, 0, 3, 10, 1e90], "days": [date(1, 1, 1), _DAY, date(9999, 12, 31)]}

@@ -9,6 +9,7 @@ quotient by what may be 0 can be anything: its interval is infinite.
 from __future__ import annotations
 
 import math
+import operator as op
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -21,7 +22,18 @@ from dither.engine.table_release import TableRelease
 from dither.errors import ParameterError
 from dither.mechanisms import Release
 
-__all__ = ["OPERATIONS", "Combined", "End", "Known", "Made", "NoisyColumn", "OfKey", "Ordering", "Shape", "SqlRelease"]
+__all__ = [
+    "OPERATIONS",
+    "Combined",
+    "End",
+    "Known",
+    "Made",
+    "NoisyColumn",
+    "OfKey",
+    "Ordering",
+    "Presentation",
+    "SqlRelease",
+]
 
 Cell = tuple[Any, Any, Any]
 """A value and the ends of its interval; both None where it has none."""
@@ -174,14 +186,9 @@ _ENDS: Final[dict[str, Callable[..., tuple[float, float]]]] = {
     "least": lambda *ends: (min(low for low, _ in ends), min(high for _, high in ends)),
     "greatest": lambda *ends: (max(low for low, _ in ends), max(high for _, high in ends)),
 }
-_COMPARED: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
+_COMPARED: Final[dict[str, Callable[[Any, Any], bool]]] = dict(
+    zip(("==", "!=", "<", "<=", ">", ">="), (op.eq, op.ne, op.lt, op.le, op.gt, op.ge), strict=True)
+)
 
 
 def _and(a: bool | None, b: bool | None) -> bool | None:
@@ -207,7 +214,7 @@ class Ordering:
 
 
 @dataclass(frozen=True)
-class Shape:
+class Presentation:
     """What is shown of the answers: columns by name, which rows, in which order, and how many."""
 
     columns: Mapping[str, Made]
@@ -287,21 +294,21 @@ class SqlRelease(TableRelease):
         The charge in the ledger.
     noise_removed : bool
         Whether these are exact answers, made in a test by `dither.testing`: then they are not private.
-    shape : Shape
+    presentation : Presentation
         What SELECT, HAVING, ORDER BY and LIMIT make of the noisy numbers.
     """
 
-    shape: Shape = field(default_factory=lambda: Shape({}), repr=False)
+    presentation: Presentation = field(default_factory=lambda: Presentation({}), repr=False)
 
     @classmethod
-    def shaped(cls, release: TableRelease, shape: Shape) -> SqlRelease:
+    def presented(cls, release: TableRelease, presentation: Presentation) -> SqlRelease:
         """Show a release as SELECT asks.
 
         Parameters
         ----------
         release : TableRelease
             The noisy answers.
-        shape : Shape
+        presentation : Presentation
             What to make of them.
 
         Returns
@@ -310,16 +317,16 @@ class SqlRelease(TableRelease):
             The same release with other columns and rows.
         """
         carried = {each.name: getattr(release, each.name) for each in fields(release)}
-        made = cls(**carried, shape=shape)
+        made = cls(**carried, presentation=presentation)
         return replace(made, value=made._table(release.plan.level))
 
     def _table(self, level: Fraction) -> pa.Table:
-        return self.shape.applied(lambda at: TableRelease._table(self, at), level)
+        return self.presentation.applied(lambda at: TableRelease._table(self, at), level)
 
     @property
     def _shown(self) -> tuple[list[str], list[str]]:
-        noisy = [name for name, made in self.shape.columns.items() if made.noisy and not isinstance(made, End)]
-        return [name for name in self.shape.columns if name not in noisy], noisy
+        noisy = [name for name, made in self.presentation.columns.items() if made.noisy and not isinstance(made, End)]
+        return [name for name in self.presentation.columns if name not in noisy], noisy
 
     def non_negative(self) -> TableRelease:
         """Raise `ParameterError`: SQL says it as GREATEST(COUNT(*), 0).

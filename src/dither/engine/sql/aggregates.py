@@ -22,7 +22,7 @@ from dither.errors import ParameterError
 from dither.tables import Column, Expression, if_else
 from dither.unit import Person, TableUnit
 
-__all__ = ["Asked", "is_aggregate"]
+__all__ = ["SqlAggregates", "is_aggregate"]
 
 _OF_BOUNDS: Final[dict[type[exp.Expr], Callable[..., Aggregate]]] = {
     exp.Sum: moments.sum,
@@ -52,7 +52,7 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SqlAggregates:
     """What aggregates are asked of: the columns, what is known of them, and whose they are."""
 
     scope: Scope

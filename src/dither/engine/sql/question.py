@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dither.engine.price import Terms
 from dither.engine.query import Question
-from dither.engine.sql.after_noise import Shape, SqlRelease
+from dither.engine.sql.after_noise import Presentation, SqlRelease
 from dither.engine.sql.parsing import parsed
 from dither.engine.sql.selection import selected
 from dither.errors import ParameterError
@@ -34,20 +34,20 @@ class SqlQuestion(Question):
         The rows and their groups.
     aggregates : mapping of str to Aggregate
         What is asked of each group, by the name of its column.
-    shape : Shape
+    presentation : Presentation
         What SELECT, HAVING, ORDER BY and LIMIT make of the noisy answers.
     price : mapping of str to str
         The price that the text gives in OPTIONS(epsilon=..., delta=...), if it does.
     """
 
-    shape: Shape = field(default_factory=lambda: Shape({}), repr=False)
+    presentation: Presentation = field(default_factory=lambda: Presentation({}), repr=False)
     price: Mapping[str, str] = field(default_factory=dict)
 
     def _plan(self, terms: Terms) -> Plan:
         return super()._plan(self._priced(terms))
 
     def _release(self, terms: Terms) -> SqlRelease:
-        return SqlRelease.shaped(super()._release(self._priced(terms)), self.shape)
+        return SqlRelease.presented(super()._release(self._priced(terms)), self.presentation)
 
     def _priced(self, terms: Terms) -> Terms:
         """The terms of the caller, with the price of the text where the caller gives none."""
@@ -70,7 +70,7 @@ def question_of(query: Query, text: str) -> SqlQuestion:
         raise ParameterError("this SQL text is nested too deeply. Name its parts by WITH ... AS.") from None
     plain = made.query.agg(**made.aggregates)
     price = {name: _positive(name, said) for name, said in read.options.items() if name in ("epsilon", "delta")}
-    return SqlQuestion(plain.query, plain.aggregates, made.shape, price)
+    return SqlQuestion(plain.query, plain.aggregates, made.presentation, price)
 
 
 def _positive(name: str, said: str) -> str:

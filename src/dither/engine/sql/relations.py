@@ -13,7 +13,7 @@ from dither.engine.aggregate import Aggregate
 from dither.engine.distribution_aggregates import Edge
 from dither.engine.domains import Domain, Domains
 from dither.engine.moment_aggregates import Count, Mean
-from dither.engine.sql.aggregates import Asked, is_aggregate
+from dither.engine.sql.aggregates import SqlAggregates, is_aggregate
 from dither.engine.sql.refusal import refused
 from dither.engine.sql.row_values import Scope, value_of
 from dither.tables import Column, Expression
@@ -22,39 +22,39 @@ from dither.unit import Person
 if TYPE_CHECKING:
     from dither.engine.query import Query
 
-__all__ = ["Relation", "from_clause", "output_name"]
+__all__ = ["SqlTable", "from_clause", "output_name"]
 
 _ROWS_ONLY: Final = {"expressions", "from_", "where", "with_"}
 _GROUPED: Final = _ROWS_ONLY | {"group", "having"}
 
 
 @dataclass(frozen=True)
-class Relation:
+class SqlTable:
     """Rows with the columns that a text may name. Each is an expression of the rows below: nothing is computed yet."""
 
     query: Query
     columns: Mapping[str, Expression]
 
     @classmethod
-    def of(cls, query: Query) -> Relation:
+    def of(cls, query: Query) -> SqlTable:
         """All rows of a query, by the names of its columns."""
         return cls(query, {name: Column(name) for name in query.columns})
 
 
 @dataclass(frozen=True)
-class Rows:
+class SelectedRows:
     """The rows of one SELECT: those of FROM, of which WHERE keeps some, and the names that it may use."""
 
     query: Query
     scope: Scope
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> SqlAggregates:
         """What aggregates are asked of."""
-        return Asked(self.scope, self.query.domains, self.query.origin.unit)
+        return SqlAggregates(self.scope, self.query.domains, self.query.origin.unit)
 
 
-def from_clause(select: exp.Select, named: Mapping[str, Relation], allowed: set[str]) -> Rows:
+def from_clause(select: exp.Select, named: Mapping[str, SqlTable], allowed: set[str]) -> SelectedRows:
     """The rows that a SELECT speaks of. Clauses that are not among those allowed are refused."""
     for clause, said in select.args.items():
         if said and clause not in allowed:
@@ -64,7 +64,7 @@ def from_clause(select: exp.Select, named: Mapping[str, Relation], allowed: set[
     if found is None:
         raise refused(select, "a question is about the rows of a table: SELECT ... FROM data.")
     relation, alias = _table(found.this, named)
-    rows = Rows(relation.query, Scope({alias: relation.columns}))
+    rows = SelectedRows(relation.query, Scope({alias: relation.columns}))
     where = select.args.get("where")
     if where is None:
         return rows
@@ -88,9 +88,9 @@ def _first(said: Any, select: exp.Select) -> exp.Expr:
     return first if isinstance(first, exp.Expr) else select
 
 
-def _with(select: exp.Select, named: Mapping[str, Relation]) -> dict[str, Relation]:
+def _with(select: exp.Select, named: Mapping[str, SqlTable]) -> dict[str, SqlTable]:
     clause = select.args.get("with_")
-    found: dict[str, Relation] = {}
+    found: dict[str, SqlTable] = {}
     if clause is None:
         return found
     if clause.args.get("recursive"):
@@ -102,7 +102,7 @@ def _with(select: exp.Select, named: Mapping[str, Relation]) -> dict[str, Relati
     return found
 
 
-def _table(node: exp.Expr, named: Mapping[str, Relation]) -> tuple[Relation, str]:
+def _table(node: exp.Expr, named: Mapping[str, SqlTable]) -> tuple[SqlTable, str]:
     """A table of FROM, and the name by which its columns may be called."""
     if isinstance(node, exp.Subquery):
         return _rows(node.this, named), node.alias or "subquery"
@@ -117,7 +117,7 @@ def _table(node: exp.Expr, named: Mapping[str, Relation]) -> tuple[Relation, str
     return relation, node.alias or node.name
 
 
-def _rows(node: exp.Expr, named: Mapping[str, Relation]) -> Relation:
+def _rows(node: exp.Expr, named: Mapping[str, SqlTable]) -> SqlTable:
     """A SELECT inside of FROM: rows with other columns, or one row of each person."""
     if isinstance(node, exp.Subquery):
         return _rows(node.this, named)
@@ -136,10 +136,10 @@ def _rows(node: exp.Expr, named: Mapping[str, Relation]) -> Relation:
                 item, "an aggregate inside of FROM is of each person: add GROUP BY the privacy unit's column."
             )
         columns[output_name(item, columns)] = value_of(item.unalias(), rows.scope)
-    return Relation(rows.query, columns)
+    return SqlTable(rows.query, columns)
 
 
-def _per_person(select: exp.Select, named: Mapping[str, Relation]) -> Relation:
+def _per_person(select: exp.Select, named: Mapping[str, SqlTable]) -> SqlTable:
     """`SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid`: one row of each person, with nothing released."""
     rows = from_clause(select, named, _GROUPED)
     unit = rows.query.origin.unit
@@ -162,7 +162,7 @@ def _per_person(select: exp.Select, named: Mapping[str, Relation]) -> Relation:
     if not made:
         raise refused(select, "a GROUP BY in FROM asks for an aggregate of each person, such as COUNT(*) AS n.")
     query = replace(rows.query.per_person(**made), domains=_within_person(made))
-    return _having(select, Relation(query, columns))
+    return _having(select, SqlTable(query, columns))
 
 
 def _within_person(made: Mapping[str, Aggregate]) -> Domains:
@@ -172,7 +172,7 @@ def _within_person(made: Mapping[str, Aggregate]) -> Domains:
     return {**known, **{name: Domain(bounds=each) for name, each in inside.items() if each is not None}}
 
 
-def _having(select: exp.Select, relation: Relation) -> Relation:
+def _having(select: exp.Select, relation: SqlTable) -> SqlTable:
     """Which persons are kept: a condition on the columns of their one row."""
     having = select.args.get("having")
     if having is None:

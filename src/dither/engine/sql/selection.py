@@ -11,10 +11,10 @@ from sqlglot import exp
 
 from dither.engine.aggregate import Aggregate
 from dither.engine.domains import values_of
-from dither.engine.sql.after_noise import Combined, End, Known, Made, NoisyColumn, OfKey, Ordering, Shape
+from dither.engine.sql.after_noise import Combined, End, Known, Made, NoisyColumn, OfKey, Ordering, Presentation
 from dither.engine.sql.aggregates import is_aggregate
 from dither.engine.sql.refusal import INSTEAD, refused
-from dither.engine.sql.relations import Relation, Rows, from_clause, output_name
+from dither.engine.sql.relations import SelectedRows, SqlTable, from_clause, output_name
 from dither.engine.sql.row_values import said, value_of
 from dither.tables import Column, Expression
 
@@ -41,7 +41,7 @@ class Selected:
 
     query: Query
     aggregates: Mapping[str, Aggregate]
-    shape: Shape
+    presentation: Presentation
 
 
 def selected(tree: exp.Expr, query: Query) -> Selected:
@@ -50,17 +50,17 @@ def selected(tree: exp.Expr, query: Query) -> Selected:
         tree = tree.this
     if not isinstance(tree, exp.Select):
         raise refused(tree, "one SELECT is answered. UNION ALL and the like are not.")
-    named = {name.lower(): Relation.of(query) for name in ("data", query.origin.table_name)}
+    named = {name.lower(): SqlTable.of(query) for name in ("data", query.origin.table_name)}
     rows = from_clause(tree, named, _CLAUSES)
-    return _Selecting(tree, rows).compiled()
+    return _Select(tree, rows).compiled()
 
 
 @dataclass
-class _Selecting:
+class _Select:
     """One SELECT while it is read: aggregates are collected as they are met."""
 
     select: exp.Select
-    rows: Rows
+    rows: SelectedRows
     keys: dict[str, Expression] = field(default_factory=dict)
     """The groups, by their names in the query."""
     aggregates: dict[str, Aggregate] = field(default_factory=dict)
@@ -77,8 +77,8 @@ class _Selecting:
         kept = None if having is None else self._made(having.this)
         order = tuple(self._ordering(each) for each in getattr(self.select.args.get("order"), "expressions", ()))
         limit, offset = self._number("limit"), self._number("offset")
-        shape = Shape(dict(self.shown), kept, order, limit, offset or 0)
-        return Selected(self._grouped(), dict(self.aggregates), shape)
+        presentation = Presentation(dict(self.shown), kept, order, limit, offset or 0)
+        return Selected(self._grouped(), dict(self.aggregates), presentation)
 
     def _names(self) -> dict[str, exp.Expr]:
         found: dict[str, exp.Expr] = {}
