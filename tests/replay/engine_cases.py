@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -102,7 +102,7 @@ def _in_sql(query: Any, worlds: int) -> Any:
         WITH some AS (SELECT world, city, x FROM data WHERE k IS NOT NULL OR NOT x BETWEEN 3 AND 5)
         SELECT world, city, COUNT(*) FROM some WHERE x < 90 GROUP BY world, city HAVING COUNT(*) > 1 LIMIT 3
     """
-    return replace(query, domains=keys).sql(text).query
+    return query._with(domains=keys).sql(text).query
 
 
 def _operators(*names: str) -> frozenset[str]:
