@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from dither.errors import EngineError, LedgerError
@@ -102,9 +103,14 @@ class Door:
 
 
 def _drawn(exact: Sequence[ExactAggregate], draw: Callable[[Sequence[Batches]], pa.Table]) -> pa.Table | None:
-    """The answer, or None if there is none. What went wrong is forgotten here: it would travel with an error."""
+    """The answer, or None if there is none. What went wrong is forgotten here: it would travel with an error.
+
+    Where NumPy would warn, as of a NaN that becomes a whole number, there is no answer: a warning would tell of the
+    rows, free of charge and as often as somebody asks, while failures are counted.
+    """
     answer = None
-    with suppress(Exception), ExitStack() as opened:  # a connection is given back by the thread that holds it
+    with suppress(Exception), np.errstate(divide="raise", over="raise", invalid="raise"), ExitStack() as opened:
+        # A connection is given back by the thread that holds it.
         answer = draw([opened.enter_context(closing(each._open())) for each in exact])
     return answer
 

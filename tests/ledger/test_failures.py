@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import settings
@@ -287,6 +289,23 @@ def test_e67_an_answer_is_given_and_a_failure_is_uniform_whatever_closing_does(d
         release(stumbling)
     assert "4711" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), 1e300])
+def test_e67_where_numpy_would_warn_there_is_no_answer(door: Door, wrong: float) -> None:
+    """A warning about a row is seen as a failure is, and was not counted; and the number was 2^63 away."""
+
+    def rounding(batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
+        numbers = np.array([wrong for batch in batches[0] for _ in range(batch.num_rows)])
+        return pa.table({"n": numbers.astype(np.int64)})
+
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with pytest.raises(EngineError, match="charged and could not be answered"):
+            ask(door, rounding)
+    assert not heard
+    assert counts(door) == (1, 0)
+    assert ask(door)["n"].to_pylist() == [7]
 
 
 def test_a_charge_by_hand_awaits_no_outcome(door: Door) -> None:

@@ -500,5 +500,6 @@ def top(of: str | Expression, number: int, candidates: Sequence[Any] | None = No
         raise ParameterError(
             "candidates must be different texts, whole numbers, truth values or days, all of one type."
         )
+    expression(of).is_in(known)  # refuses what no expression may hold
     values = pa.array(known)
     return Top(expression(of), int(number), values.cast(pa.large_string()) if kinds == {str} else values)

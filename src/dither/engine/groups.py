@@ -211,6 +211,8 @@ def _column(values: Any) -> Any:
         raise ParameterError("keys must be days (datetime.date), not times.")
     try:
         return column_of(values)
+    except UnicodeError:
+        raise ParameterError("keys must be Unicode, and one of them holds half of a surrogate pair.") from None
     except (pa.ArrowException, OverflowError):
         raise ParameterError("all keys of one column must be of one type.") from None
 

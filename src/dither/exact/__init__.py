@@ -12,7 +12,7 @@ from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
 from dither.exact.frozen import once, set_fields, shared
 from dither.exact.numbers import Number, rational, whole
-from dither.exact.plain import plain, plain_entries
+from dither.exact.plain import is_unicode, plain, plain_entries
 from dither.exact.words import in_words, rounded
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "check",
     "in_words",
     "is_below",
+    "is_unicode",
     "lower",
     "once",
     "plain",

@@ -1,4 +1,4 @@
-"""Built-in numbers: what a user gives becomes one of them before noise is added to it.
+"""Built-in numbers and texts: what a user gives becomes one of them before noise is added to it.
 
 A subclass of int may have its own `__add__`, and `value + noise` is then whatever that returns, perhaps without any
 noise. So arithmetic is done on exact built-in types only, read by the methods of the built-in type and not by those of
@@ -15,7 +15,7 @@ import numpy as np
 
 from dither.errors import NotANumberError
 
-__all__ = ["plain", "plain_entries"]
+__all__ = ["is_unicode", "plain", "plain_entries"]
 
 _DTYPE: Any = np.generic.__dict__["dtype"]
 _READY = frozenset({int, bool, float, Decimal})
@@ -55,6 +55,27 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic) and type(value) is not _DTYPE.__get__(value).type:
         return np.asarray(value)[()]
     return str.__str__(value) if isinstance(value, str) else value
+
+
+def is_unicode(text: str) -> bool:
+    """Test whether a text can be written in UTF-8.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    bool
+        False if it holds half of a surrogate pair, which is in no encoding.
+
+    Examples
+    --------
+    >>> is_unicode("Besançon"), is_unicode("Besan" + chr(0xDCE7) + "on")
+    (True, False)
+    """
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def plain_entries(values: Any) -> Any:

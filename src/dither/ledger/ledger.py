@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from dither.errors import LedgerConflict, LedgerError, ParameterError, TooManyFailures
 from dither.events import Event, to_json
+from dither.exact import is_unicode
 from dither.ledger.budget import Amounts, Balance, Budget, amounts, check_cost, read_budget, write_amounts, write_budget
 from dither.ledger.entry import BEGINNING, Entry, canonical, named_parts
 from dither.ledger.failures import (
@@ -616,7 +617,7 @@ LONGEST_ANSWER: Final = 200_000_000
 
 def _check_text(**texts: object) -> None:
     for name, text in texts.items():
-        if not isinstance(text, str) or len(text) > _LONGEST_TEXT or "\x00" in text or not _is_unicode(text):
+        if not isinstance(text, str) or len(text) > _LONGEST_TEXT or "\x00" in text or not is_unicode(text):
             raise ParameterError(f"{name} must be a Unicode text of at most {_LONGEST_TEXT} characters without NUL.")
 
 
@@ -625,8 +626,3 @@ def _check_name(**names: object) -> None:
     for name, text in names.items():
         if not text:
             raise ParameterError(f"{name} must not be empty.")
-
-
-def _is_unicode(text: str) -> bool:
-    """Half of a surrogate pair is in no encoding."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)

@@ -19,7 +19,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from dither.errors import ParameterError
-from dither.exact import plain
+from dither.exact import is_unicode, plain
 
 __all__ = ["Column", "Expression", "Literal", "Operation", "col", "columns_of", "if_else"]
 
@@ -423,6 +423,8 @@ def literal(value: Any) -> Expression:
         raise ParameterError("whole numbers in expressions lie strictly between -2^63 and 2^63.")
     if isinstance(value, str) and len(value) > _LONGEST_SAID:
         raise ParameterError(f"texts in expressions have at most {_LONGEST_SAID} characters, got {len(value)}.")
+    if isinstance(value, str) and not is_unicode(value):
+        raise ParameterError(f"texts in expressions must be Unicode: {value!r} holds half of a surrogate pair.")
     return Literal(value)
 
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from dither.errors import ParameterError
 from dither.tables.engines import Engine
-from dither.tables.engines.sealed_entry import LONGEST_BYTES, identity_of, tame
+from dither.tables.engines.sealed_entry import LONGEST_BYTES, has_word, identity_of, refused_column, tame
 from dither.tables.expression import LONGEST_TEXT, Expression
 from dither.tables.expression_compiler import different, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.lattice import Lattice
@@ -58,6 +58,8 @@ def _check_public(known: pa.Table, on: str) -> None:
     column = known.column(on)
     if pa.types.is_timestamp(column.type) or pa.types.is_date64(column.type):
         raise ParameterError(f"the column {on!r} of the public table must hold days, not times. Cast it to dates.")
+    if pa.types.is_nested(column.type) or not has_word(column.type):
+        raise refused_column(on, str(column.type))
     if column.null_count or len(column.unique()) != len(column):
         raise ParameterError(
             f"the column {on!r} of the public table must hold different values and no NULL: each row finds one partner."

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dither.errors import EngineError, ParameterError
+from dither.exact import is_unicode
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import SEPARATED, DuckDB
 from dither.tables.engines.registry import BUILT_IN, GROUP, engine_class, engine_names
@@ -87,9 +88,11 @@ class Source:
 
 
 def not_reserved(name: str) -> None:
-    """Refuse a column name that could be one of ours."""
+    """Refuse a column name that could be one of ours, or that is no Unicode: an answer could not be written with it."""
     if name.casefold().startswith(RESERVED):
         raise ParameterError("no column may have a name that starts with 'dither ' or 'dither_'. Rename it.")
+    if not is_unicode(name):
+        raise ParameterError(f"names of columns must be Unicode: {name!r} holds half of a surrogate pair. Rename it.")
 
 
 def open_source(source: Any, table: str | None = None, identity: str | None = None) -> Source:

@@ -13,9 +13,20 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tests.tables.hostile.values import LENGTHS, NOT_UTF8, REALS, TEXTS, Typed, decimals, named, random_reals, wholes
+from tests.tables.hostile.values import (
+    BEYOND_ASCII,
+    LENGTHS,
+    NOT_UTF8,
+    REALS,
+    TEXTS,
+    Typed,
+    decimals,
+    named,
+    random_reals,
+    wholes,
+)
 
-__all__ = ["arrow_types", "column", "pandas_types", "text_types"]
+__all__ = ["arrow_types", "column", "is_no_text", "pandas_types", "text_types"]
 
 _NUMBERS = (1, 3, 7)
 _WORDS = ("a", "Paris", "b")
@@ -39,6 +50,11 @@ def column(typed: Typed, values: Sequence[Any]) -> pa.Array:
     if pa.types.is_dictionary(of):
         return pa.array(values, type=of.value_type).dictionary_encode().cast(of)
     return pa.array(values, type=of)
+
+
+def is_no_text(typed: Typed, value: Any) -> bool:
+    """Whether these are bytes where a text belongs."""
+    return isinstance(value, bytes) and typed.type in _RAW
 
 
 def _typed(of: pa.DataType, ordinary: Sequence[Any], hostile: Sequence[Any]) -> Typed:
@@ -72,7 +88,8 @@ def arrow_types(choose: random.Random, extra: int = 0) -> list[Typed]:
         _typed(pa.float64(), (1.0, 3.0, 7.0), [*reals, _odd_nan()]),
         *(_decimals(pa.decimal128(p, s)) for p, s in [(4, 1), (9, 2), (18, 3), (38, 0), (38, 38)]),
         *map(_decimals, (pa.decimal32(9, 2), pa.decimal64(18, 3), pa.decimal256(38, 3), pa.decimal256(76, 0))),
-        *(_typed(of, _WORDS, [*_TEXTS, NOT_UTF8]) for of in _RAW),
+        *(_typed(of, _WORDS, [*_TEXTS, NOT_UTF8[0]]) for of in _RAW),
+        *(Typed(f"{of} beyond ASCII", of, BEYOND_ASCII, named([*NOT_UTF8, "Paris"])) for of in _RAW),
         _typed(pa.string_view(), _WORDS, _TEXTS),
         _typed(pa.dictionary(pa.int32(), pa.string()), _WORDS, _TEXTS),
         _typed(pa.date32(), (19_782, 10_000), days),

@@ -1,13 +1,15 @@
 """Ask the same of two tables that differ by hostile people, and hold the answers against what was declared.
 
 Both properties are of one case, (container, type, value, operator): the outcome is of the same class with and without
-the row (answered, or refused before any charge; never a failure of the engine), and the exact numbers move by at most
-what the noise was made for.
+the row (answered in the same types and with the same warnings, or refused before any charge in the same words; never a
+failure of the engine), and the exact numbers move by at most what the noise was made for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -30,7 +32,7 @@ from tests.tables.hostile.containers import Container, Row, people
 from tests.tables.hostile.operators import OPERATORS, SHAPES
 from tests.tables.hostile.values import Typed
 
-__all__ = ["Case", "Finding", "Report", "Worlds"]
+__all__ = ["Case", "Finding", "Report", "Worlds", "warned"]
 
 _ENOUGH = 3
 """How many findings of one question are looked for."""
@@ -161,10 +163,13 @@ class Worlds:
         )
         report, asked = Report(), []
         for name in names:
-            if not isinstance(_question(first, name, column), str):
+            refused = _question(first, name, column)
+            if not isinstance(refused, str):
                 asked.append(name)
-            elif isinstance(_question(second, name, column), str):
+            elif refused == (again := _question(second, name, column)):
                 report.refused += len(self._named(typed))
+            elif isinstance(again, str):
+                report.findings += self._everywhere(typed, name, f"is refused in other words with the rows: {again}")
             else:
                 report.findings += self._everywhere(typed, name, "is refused without the rows only")
         if asked and isinstance(second, str):
@@ -194,18 +199,25 @@ class Worlds:
     def _compare(self, typed: Typed, shape: str, names: list[str], questions: list[Question]) -> Report:
         """The exact numbers of two questions, one of which is asked of the table with hostile rows."""
         needs = needs_of(questions[0].aggregates)
-        batches = []
+        batches, said = [], []
         for question in questions:
             try:
-                batches.append(exact_batches(question._bounded, needs))
+                with warned() as heard:
+                    batches.append(exact_batches(question._bounded, needs))
             except EngineError:
                 return self._isolated(typed, shape, names, questions)
+            said.append((_types(batches[-1]), heard))
         groups = _groups(questions[0], batches)
-        try:
-            numbers = [numbers_of(each, needs, groups) for each in batches]
-        except (pa.ArrowException, OverflowError, ValueError):
-            return self._isolated(typed, shape, names, questions)
+        numbers = []
+        for each, (_, heard) in zip(batches, said, strict=True):
+            try:
+                with warned(heard):
+                    numbers.append(numbers_of(each, needs, groups))
+            except (pa.ArrowException, OverflowError, ValueError):
+                return self._isolated(typed, shape, names, questions)
         report = Report()
+        if said[0] != said[1]:
+            report.findings += self._everywhere(typed, names[0], "is answered in other types or with other warnings")
         for name in names:
             own = OPERATORS[name].aggregate(f"c{list(self.types).index(typed)}").needs
             report += self._moved(typed, name, questions[0], {key: needs[key] for key in own}, groups, numbers)
@@ -260,6 +272,28 @@ class Worlds:
         return report
 
 
+@contextmanager
+def warned(heard: set[str] | None = None) -> Iterator[set[str]]:
+    """The warnings that are given meanwhile: somebody who sees one learns of it. Those of a library about itself (an
+    old name of a function) are not counted, as they are given once."""
+    found = set() if heard is None else heard
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        try:
+            yield found
+        finally:
+            found |= {
+                f"{each.category.__name__}: {each.message}"
+                for each in given
+                if not issubclass(each.category, DeprecationWarning | FutureWarning | ResourceWarning)
+            }
+
+
+def _types(batches: Mapping[str, list[pa.RecordBatch]]) -> dict[str, set[str]]:
+    """The columns of each answer and their types."""
+    return {key: {str(batch.schema) for batch in found} for key, found in batches.items()}
+
+
 def _check(need: Any, neighbour: Neighbour, before: list[Any], after: list[Any]) -> None:
     """Somebody was added: seen from there, somebody is taken away."""
     if isinstance(need, Ranks):
@@ -292,7 +326,7 @@ def _built(build: Any) -> Any:
     try:
         return build()
     except ParameterError as error:
-        return str(error)
+        return f"{type(error).__name__}: {error}"
 
 
 def _question(query: Any, name: str, column: str) -> Any:

@@ -146,14 +146,14 @@ def refusal(worlds: Worlds, which: str) -> str | None:
     try:
         getattr(worlds, which)
     except DitherError as error:
-        return str(error)
+        return f"{type(error).__name__}: {error}"
     return None
 
 
 def _of_type(worlds: Worlds, typed: Typed, operators: int) -> Report:
-    """A type that does not come in: nor does it with hostile rows."""
-    if refusal(worlds, "after") is not None:
+    """A type that does not come in: nor does it with hostile rows, in the same words."""
+    if refusal(worlds, "after") == refusal(worlds, "before"):
         return Report(refused=operators * len(typed.hostile))
     return Report(
-        findings=[Finding(Case(worlds.container.name, typed.name, "any value", "open"), "is refused without")]
+        findings=[Finding(Case(worlds.container.name, typed.name, "any value", "open"), "is refused otherwise")]
     )

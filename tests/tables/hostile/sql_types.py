@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.tables.hostile.values import (
+    BEYOND_ASCII,
     DAYS,
     LENGTHS,
+    NOT_UTF8,
     REALS,
     TEXTS,
     TIMES,
@@ -64,6 +66,7 @@ def duckdb_types(choose: random.Random, extra: int = 0) -> list[Typed]:
         *(_typed(f"DECIMAL({p},{s})", f"DECIMAL({p},{s})", ("0", "0", "0") if p == s else _NUMBERS, decimals(p, s))
           for p, s in widths),
         _typed("VARCHAR", "VARCHAR", _WORDS, texts),
+        _typed("VARCHAR beyond ASCII", "VARCHAR", BEYOND_ASCII, [*NOT_UTF8, "Paris"]),
         _typed("UUID", "UUID", _UUIDS, _UUIDS),
         _typed("ENUM", "ENUM('a', 'A', 'Paris', 'PARIS', 'b', '', '1')", _WORDS, ["A", "PARIS", "", "1"]),
         _typed("DATE", "DATE", _DATES, days),
@@ -173,6 +176,10 @@ def postgres_types(choose: random.Random, extra: int = 0) -> list[Typed]:
     ]
 
 
+def _in_spark(text: bytes) -> Sql:
+    return Sql(f"cast(x'{text.hex()}' as string)")
+
+
 def spark_types(choose: random.Random, extra: int = 0) -> list[Typed]:
     """The types of Spark SQL, with `extra` random values where numbers are."""
     reals = REALS + random_reals(extra, choose)
@@ -188,6 +195,7 @@ def spark_types(choose: random.Random, extra: int = 0) -> list[Typed]:
         _typed("decimal(38,0)", "decimal(38,0)", _NUMBERS, decimals(38, 0)),
         _typed("decimal(38,38)", "decimal(38,38)", ("0",), decimals(38, 38)),
         _typed("string", "string", _WORDS, [*TEXTS, Sql("char(0)"), Sql("cast(x'ff41' as string)"), *_LONG_TEXTS]),
+        _typed("string beyond ASCII", "string", BEYOND_ASCII, [*map(_in_spark, NOT_UTF8), "Paris"]),
         _typed("varchar(8)", "varchar(8)", _WORDS, [text for text in TEXTS if len(text) <= 8]),
         _typed("char(8)", "char(8)", _WORDS, [text for text in TEXTS if len(text) <= 8]),
         _typed("date", "date", _DATES, days),

@@ -14,6 +14,7 @@ from typing import Any
 from dither.tables.expression import LONGEST_TEXT
 
 __all__ = [
+    "BEYOND_ASCII",
     "DAYS",
     "LENGTHS",
     "LONG",
@@ -47,8 +48,11 @@ class Typed:
     hostile: Mapping[str, Any]
 
 
-NOT_UTF8 = b"\xffa"
-"""A text of Arrow that is none; it is written without complaint."""
+NOT_UTF8 = [b"\xffa", b"a\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80", b"x" * 20 + b"\xfe"]
+"""Texts of Arrow and DuckDB that are none: a wrong byte, half a character, half of a surrogate pair, too many bytes for
+a character, a character beyond the last one, and a text that is not short."""
+BEYOND_ASCII = ("é", "Paris", "b")
+"""Ordinary texts with which a segment of DuckDB begins: from then on it stores texts that are not UTF-8."""
 LONG = 1 << 20
 """The length of a long text: 1 MB."""
 LENGTHS = (LONGEST_TEXT, LONGEST_TEXT + 1, LONG)
