@@ -16,6 +16,7 @@ from tests.mutations import (
     claims,
     engine,
     noise,
+    sealed_entry,
     selection,
     workloads,
 )
@@ -29,6 +30,7 @@ LISTS = {
     "selection": selection.MUTATIONS,
     "claims": claims.MUTATIONS,
     "engine": engine.MUTATIONS,
+    "sealed entry": sealed_entry.MUTATIONS,
     "workloads": workloads.MUTATIONS,
 }
 every_mutation = pytest.mark.parametrize(

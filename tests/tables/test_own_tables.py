@@ -55,12 +55,30 @@ def _shadowed(own: Any, folder: Path) -> Any:
     return found
 
 
+def _of_python(own: Any, folder: Path) -> Any:
+    """A name that is no relation of the catalogue: DuckDB takes it for a variable of Python."""
+    return ops.DatabaseTable("_VARIABLE", ibis.schema({"who": "int64"}), own).to_expr()
+
+
+_VARIABLE = pa.table({"who": [1]})
+
+
+def _not_stored(own: Any, folder: Path) -> Any:
+    """A table of a database that another program stores, as the catalogue says: no extension is here to attach one."""
+    own.raw_sql("CREATE TABLE visits (who INTEGER)")
+    found = own.table("visits")
+    own.raw_sql("CREATE MACRO duckdb_databases() AS TABLE SELECT 'memory' AS database_name, 'sqlite' AS type")
+    return found
+
+
 _REFUSED: dict[str, Callable[[Any, Path], Any]] = {
     "a view of a Parquet file": lambda own, folder: own.read_parquet(_parquet(folder)),
     "a view of a CSV file": _of_csv,
     "a query": lambda own, folder: _query(own, f"SELECT who FROM read_parquet('{_parquet(folder)}')"),
     "a frame": lambda own, folder: ibis.memtable(pa.table({"who": [1]})),
     "a view of another file": _attached,
+    "a variable of Python": _of_python,
+    "a table of another program": _not_stored,
     "a generated column": _generated,
     "a table behind a view": _shadowed,
     "a join with a view": lambda own, folder: own.create_table("own", pa.table({"who": [1]})).join(

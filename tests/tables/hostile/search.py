@@ -35,6 +35,8 @@ THINNED = {"DuckDB table": 1, "PostgreSQL table": 1}
 _FEW = {"duckdb": 12, "postgres": 32, "spark": 48}
 """The same of the other containers of an engine, which hand their columns to the same entry."""
 _FEWEST = 6
+_WIDEST = {"DOUBLE", "BIGINT", "VARCHAR", "DATE", "double precision", "bigint", "text", "date"}
+"""Types with the most hostile values of their kinds: of these every verb is asked, all in one question."""
 AT_NIGHT = {"duckdb": 4, "postgres": 6, "spark": 24}
 """Of how many operators one is asked in a night; which ones, chance decides. Of the main container of DuckDB, all."""
 RANDOM_VALUES = 20
@@ -86,8 +88,8 @@ def part_of(engine: str, container: Container, typed: Typed) -> list[str]:
     """The operators that are asked of a type at each commit.
 
     Those that go with a kind are dealt to the types of that kind, and those of one shape together, as they are one
-    question. A kind of few types shares what other kinds have too. What does not go with a kind is refused; of that,
-    and of types that do not come in, a few are asked.
+    question. A kind of few types shares what other kinds have too, and the widest type has every verb. What does not go
+    with a kind is refused; of that, and of types that do not come in, a few are asked.
     """
     kinds = kinds_of(container)
     kind = kinds[typed.name]
@@ -104,7 +106,8 @@ def part_of(engine: str, container: Container, typed: Typed) -> list[str]:
         *list(own.values())[at * thin :: len(alike) * thin],
         *list(shared.values())[at * thin :: max(len(alike), _FEWEST) * thin],
     ]
-    return [*itertools.chain(*dealt), *others[at :: len(alike) * 40]]
+    widest = [name for name in shared if name.startswith("sum of ")] if typed.name in _WIDEST else []
+    return [*dict.fromkeys([*itertools.chain(*dealt), *widest, *others[at :: len(alike) * 40]])]
 
 
 def tried(
