@@ -60,7 +60,6 @@ MUTATIONS = [
     *several(
         _POSTGRES,
         _ON_SERVER,
-        ("(number == nan, ibis.null(_NUMERIC)), ", "", "_tame_numeric"),
         ("(number > most, most), ", "", "_tame_numeric"),
         ("(number < -most, -most), ", "", "_tame_numeric"),
         ("(number.abs() < least, zero), ", "", "_tame_numeric"),
