@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
@@ -149,7 +150,7 @@ def refusal(worlds: Worlds, which: str) -> str | None:
     try:
         getattr(worlds, which)
     except DitherError as error:
-        return f"{type(error).__name__}: {error}"
+        return re.sub(r"hostile_\d+", "hostile", f"{type(error).__name__}: {error}")  # the name of the table
     return None
 
 
