@@ -233,7 +233,7 @@ REFUSED = {
     ),
     "an unknown question": ("release dither.toml by_town", 2, "Existing questions: by_city, middle."),
     "one question of several": ("release dither.toml", 2, "Name one of them: by_city, middle."),
-    "a flag of the description": ("release dither.toml middle --person city", 2, "set in the description"),
+    "a flag of the description": ("release dither.toml middle --person city", 2, "does not go with a description"),
     "no description": ("plan nothing.toml", 2, "cannot be read"),
     "a description that is no text": ("plan bytes.toml", 2, "not text in UTF-8"),
     "no ledger to show": ("ledger nothing.ledger", 2, "no ledger is found at 'nothing.ledger'"),

@@ -19,7 +19,7 @@ from dither.engine import AGGREGATES, Bins, bins
 from dither.engine.aggregate import Aggregate
 from dither.errors import ParameterError
 from dither.exact import Number
-from dither.tables import Column, Expression
+from dither.tables import Column, Expression, columns_of, missing_column
 
 __all__ = ["Bounds", "aggregate", "assigned", "bounds", "group"]
 
@@ -33,14 +33,16 @@ def group(text: str) -> str | Bins:
     return reader.whole(lambda: _group(reader))
 
 
-def aggregate(text: str, known: Bounds) -> Aggregate:
+def aggregate(text: str, known: Bounds, columns: Callable[[], list[str]] = list) -> Aggregate:
     """What to ask of each group; bounds that are not said are those `known` of the column.
+
+    Where bounds are missing, `columns` tells whether the column is there at all.
 
     >>> print(aggregate("mean(spend, 0, 99.5)", {}))
     mean(spend, bounds=(0, 199/2))
     """
     reader = Reader(text)
-    return reader.whole(lambda: _Aggregates(reader, known).aggregate())
+    return reader.whole(lambda: _Aggregates(reader, known, columns).aggregate())
 
 
 def assigned(text: str, example: str) -> tuple[str, str]:
@@ -61,9 +63,10 @@ def bounds(text: str) -> tuple[Fraction, Fraction]:
 class _Aggregates:
     """Reads what is asked of groups: a function of the registry, then its parameters in their order."""
 
-    def __init__(self, reader: Reader, known: Bounds) -> None:
+    def __init__(self, reader: Reader, known: Bounds, columns: Callable[[], list[str]]) -> None:
         self._reader = reader
         self._known = known
+        self._columns = columns
 
     def aggregate(self) -> Aggregate:
         reader = self._reader
@@ -116,6 +119,8 @@ class _Aggregates:
             reader.take()
             return _two(reader)
         if not isinstance(of, Column) or of.name not in self._known:
+            if (existing := self._columns()) and (unknown := sorted(columns_of(of) - set(existing))):
+                raise missing_column(unknown[0], existing)  # a name that is misspelt has no bounds either
             reader.refuse(f"{of} needs bounds: two numbers that do not come from the data, such as ', 0, 200'")
         return self._known[of.name]
 

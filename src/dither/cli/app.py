@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from dither.cli.failures import told
+from dither.cli.screen import outlive_readers
 
 __all__ = ["COMMANDS", "app", "main"]
 
@@ -71,4 +72,5 @@ def _dither() -> None:
 def main() -> None:
     """Run the command line; the exit codes stand in `dither --help`."""
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
+    outlive_readers()
     app()

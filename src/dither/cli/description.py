@@ -27,7 +27,7 @@ from dither.tables.column_kinds import text_kinds
 from dither.tables.engines.duckdb import SEPARATED
 from dither.unit import TableUnit
 
-__all__ = ["Asked", "Description", "is_there"]
+__all__ = ["Asked", "Description", "column_names", "is_there"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class Description:
             return None
         ledger = Ledger(self.ledger)
         try:
-            return ledger.account(identity)
+            return ledger.account(ledger.named(identity))
         except LedgerError:
             return None
         finally:
@@ -242,6 +242,15 @@ class Description:
     @property
     def _named(self) -> dict[str, Any]:
         return {"failures_allowed": self.failures_allowed, "table": self.table, "identity": self.identity}
+
+
+def column_names(source: str, table: str | None, identity: str | None) -> list[str]:
+    """The names of the columns of a source, which are public."""
+    opened = open_source(source, table, identity)
+    try:
+        return [*opened.columns, *opened.refused]
+    finally:
+        opened.engine.close()
 
 
 @contextmanager

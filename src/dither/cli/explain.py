@@ -66,8 +66,7 @@ def _explained(
     promise = _promise(epsilon, delta, rho, mu)
     aside = rational(chance, "chance") if chance is not None else _usual_chance(delta, rho, mu)
     before = rational(prior, "prior")
-    noise = _noise(epsilon, delta, rho, mu)
-    error = float(noise.error(beta=0.05))
+    noise, error = _of_a_count(epsilon, delta, rho, mu)
     return {
         "guarantee": str(promise),
         "prior": float(before),
@@ -77,7 +76,7 @@ def _explained(
         "right_guesses_at_most": best_guess(promise, before),
         "advantage_at_most": promise.tv(),
         "true_positive_rate_at_most": {rate: promise.true_positive_rate(rate) for rate in _RATES},
-        "noise": str(noise),
+        "noise": noise,
         "count_error_95": error,
         "relative_error_of_a_count": {count: error / count for count in _COUNTS},
     }
@@ -105,19 +104,23 @@ def _usual_chance(delta: str | None, rho: str | None, mu: str | None) -> Any:
     return min(1, _ASIDE * rational(delta, "delta")) if delta is not None else rational(0)
 
 
-def _noise(epsilon: str | None, delta: str | None, rho: str | None, mu: str | None) -> Any:
-    """The noise of a count of people for this price: the better one, if both may be had."""
+def _of_a_count(epsilon: str | None, delta: str | None, rho: str | None, mu: str | None) -> tuple[str, float]:
+    """The noise of a count of people for this price and its error, as a plan states them."""
+    from dither.engine.moment_aggregates import count_people
+    from dither.engine.plan import planned
+    from dither.engine.price import Terms
     from dither.exact import rational
-    from dither.mechanisms import Gaussian, Laplace
+    from dither.mechanisms import Gaussian
+    from dither.unit import Neighbour, Person
 
-    if rho is not None:
-        return Gaussian(sensitivity=1, rho=rho)
     if mu is not None:
-        return Gaussian(sensitivity=1, sigma=1 / rational(mu, "mu"))
-    laplace = Laplace(sensitivity=1, epsilon=epsilon or 0)
-    if delta is None:
-        return laplace
-    return min(laplace, Gaussian(sensitivity=1, epsilon=epsilon, delta=delta), key=lambda noise: noise.error(beta=0.05))
+        noise = Gaussian(sensitivity=1, sigma=1 / rational(mu, "mu"))
+        assert noise.for_integers is not None
+        return str(noise), float(noise.for_integers.reach(rational("0.05")))
+    person = Neighbour.of(Person("person"), grouped=False)
+    plan = planned({"people": count_people()}, person, False, Terms(epsilon, delta, rho, None, None, "0.95", False))
+    ((_, said, _, _),) = plan.lines()
+    return said, plan.error("people") or 0.0
 
 
 def _print(found: dict[str, Any]) -> None:

@@ -36,8 +36,8 @@ def told() -> Iterator[None]:
     except DitherError as error:
         _leave(str(error), TROUBLE)
     except Exception as error:
-        if isinstance(error, BrokenPipeError | typer.Abort) or hasattr(error, "exit_code"):
-            raise  # typer's own, and the reader of our output that went away, which typer knows
+        if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
+            raise  # typer's own
         _unexpected(error)
 
 

@@ -66,8 +66,11 @@ class Files:
                 "--plot draws numbers, and the most common values are none. Leave it out, or ask for a count as well."
             )
 
-    def write(self, release: TableRelease) -> None:
-        """Write what was asked for. The answer was paid for: if one file fails, the others are written still."""
+    def write(self, release: TableRelease) -> EngineError | None:
+        """Write what was asked for. The answer was paid for: if one file fails, the others are written still.
+
+        What failed is returned, to be raised when the answer was printed.
+        """
         writers: dict[str, Callable[[Path], object]] = {
             "out": lambda path: write_table(release.value, path),
             "certificate": lambda path: path.write_text(_json(release.certificate()), encoding="utf-8"),
@@ -75,11 +78,12 @@ class Files:
             "plot": lambda path: _draw(release, path),
         }
         failed = {name: why for name, path in self._named().items() if (why := _failure(writers[name], path))}
-        if failed:
-            raise EngineError(
-                f"--{' and --'.join(failed)} could not be written: {'; '.join(failed.values())} "
-                "The answer above was paid for: copy it from there."
-            )
+        if not failed:
+            return None
+        return EngineError(
+            f"--{' and --'.join(failed)} could not be written: {'; '.join(failed.values())} "
+            "The answer above was paid for: copy it from there."
+        )
 
     def _named(self) -> dict[str, Path]:
         return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from dither.cli.aggregates import aggregate, assigned, bounds, group
 from dither.cli.conditions import condition
-from dither.cli.description import Asked, Description
+from dither.cli.description import Asked, Description, column_names
 from dither.cli.keys import keys
 from dither.cli.public_file import PublicFile
 from dither.cli.toml_file import CHANGES, budget_of, read
@@ -51,7 +51,10 @@ def _with_price(description: Description, given: Mapping[str, Any]) -> Descripti
     """The file's questions, with the price that the flags say."""
     for name in given:
         if name not in (*_PRICE, *_NOT_OF_THE_QUESTION):
-            raise ParameterError(f"--{name.replace('_', '-')} is set in the description. Change it there.")
+            raise ParameterError(
+                f"--{name.replace('_', '-')} does not go with a description, which says all but the price. Write it "
+                "there, as a question of its own."
+            )
     if not description.questions:
         raise ParameterError("the description asks no question. Add one: [questions.visits] with agg and epsilon.")
     new = {name: value for name, value in given.items() if name in _PRICE}
@@ -89,16 +92,23 @@ def _asked(given: Mapping[str, Any]) -> Asked:
     }
     groups = tuple(group(each) for each in given.get("group_by", ()))
     weights = _assigned("weight", given, str, example="visits=2")
+    joins = _joins(given.get("join", ()))
+    columns = _assigned("column", given, condition, example="'total=price * quantity'")
 
-    def aggregates(flag: str) -> dict[str, Aggregate]:
-        return _assigned(flag, given, lambda text: aggregate(text, known), example="visits=count")
+    def of_rows() -> list[str]:
+        own = column_names(given["source"], given.get("table"), given.get("identity"))
+        return [*own, *columns, *(name for file in joins.values() for name in file.table.schema.names)]
 
+    def aggregates(flag: str, existing: Callable[[], list[str]]) -> dict[str, Aggregate]:
+        return _assigned(flag, given, lambda text: aggregate(text, known, existing), example="visits=count")
+
+    per_person = aggregates("per_person", of_rows)
     return Asked(
-        aggregates=aggregates("agg"),
-        joins=_joins(given.get("join", ())),
-        columns=_assigned("column", given, condition, example="'total=price * quantity'"),
+        aggregates=aggregates("agg", (lambda: [given["person"], *per_person]) if per_person else of_rows),
+        joins=joins,
+        columns=columns,
         where=tuple(condition(each) for each in given.get("where", ())),
-        per_person=aggregates("per_person"),
+        per_person=per_person,
         group_by=groups,
         keys=_keys([each for each in groups if isinstance(each, str)], given.get("keys", ())),
         price={name: given[name] for name in _PRICE if name in given} | ({"weights": weights} if weights else {}),

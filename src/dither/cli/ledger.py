@@ -49,6 +49,13 @@ def command(
     account: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which dataset to resume, if several have failures.")
     ] = None,
+    moved: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LEDGER OLD NEW]", help="After the word move: the ledger, and where the data was and is."
+        ),
+    ] = None,
+    *,
     json: options.JSON = False,
 ) -> None:
     """Show what was spent, when, by whom, and on what.
@@ -60,13 +67,20 @@ def command(
     after a few failures; a process that was killed counts as one. Find out why they failed, then --resume, which is
     recorded.
 
+    Data that was moved to another path keeps its account by `dither ledger move`: OLD is its path before, or the name
+    of its account as this command shows it.
+
     \b
     Example:
       dither ledger dither.toml
       dither ledger visits.ledger --verify
       dither ledger visits.ledger --export spent.csv
       dither ledger visits.ledger --resume
+      dither ledger move visits.ledger visits.csv data/visits.csv
     """
+    if moved:
+        _move(place, moved, json)
+        return
     if account is not None and not resume:
         raise ParameterError("--account goes with --resume: it names the dataset that takes questions again.")
     if place.endswith(".toml"):
@@ -96,6 +110,40 @@ def command(
             typer.echo(f"Resumed: {lifted} failed or without an outcome no longer count. Questions are taken again.")
         elif lifted is not None:
             typer.echo("Nothing to resume: no question failed or is without an outcome.")
+
+
+def _move(word: str, places: list[str], json: bool) -> None:
+    """The account of the data at one path, found under another from now on."""
+    if word != "move" or len(places) != 3:
+        raise ParameterError(
+            "moving takes the ledger, where the data was, and where it is: dither ledger move visits.ledger old.csv "
+            "new.csv."
+        )
+    from dither.ledger import Ledger, current_user
+    from dither.tables import open_source
+    from dither.tables.source import named_files
+
+    location, old, new = places
+    if not is_there(location):
+        raise ParameterError(f"no ledger is found at {location!r}. Check the path.")
+    source = open_source(new)
+    source.engine.close()
+    ledger = Ledger(location, create=False)
+    try:
+        names = [entry.account for entry in ledger.entries() if entry.kind == "budget"]
+        account = ledger.named(old if old in names else named_files([Path(old).resolve()]))
+        if account not in names:
+            raise ParameterError(
+                f"no account of this ledger is of {old!r}. Name the path before the move, or one of the accounts: "
+                f"{', '.join(names)}."
+            )
+        ledger.move(account, source.identity, parts=source.parts, by=current_user())
+    finally:
+        ledger.close()
+    if json:
+        print_json({"account": account, "name": source.identity})
+    else:
+        typer.echo(f"The data at {printable(new)} goes on with the account {printable(account)}. Nothing was spent.")
 
 
 def _named_in(description: Path) -> str:

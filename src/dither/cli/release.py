@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dither.cli import options
-from dither.cli.screen import print_json, working
+from dither.cli.screen import print_json, printable, working
 from dither.cli.table import print_table
 
 if TYPE_CHECKING:
@@ -74,11 +74,13 @@ def command(
         release = asked.of(data).release(key=asked.key, **asked.price)
         account = door.ledger.account(door.account)
     is_repeated = release.entry.number <= newest  # its charge was there before this was asked
+    failure = files.write(release)  # first: whoever reads what is printed may go away, as `head` does
     if json:
         print_json(_as_dict(release, account, is_repeated))
     else:
         _print(release, account, is_repeated)
-    files.write(release)
+    if failure is not None:
+        raise failure
 
 
 def _print(release: TableRelease, account: Account, is_repeated: bool) -> None:
@@ -94,6 +96,8 @@ def _print(release: TableRelease, account: Account, is_repeated: bool) -> None:
             f"No group is shown: none had {plan.discovery.threshold:,} people or more, counted with noise. Ask for "
             "larger groups, pay more, or name the groups with --keys if they are public."
         )
+    if (empty := release._about_empty_groups()) is not None:
+        typer.echo(f"\n{printable(empty)}")
     cost, left = figures(plan.cost), f"left {figures(account.remaining)} of {figures(account.budget)}"
     if is_repeated:
         typer.echo(f"\nThis answer was charged before, {cost} in entry {number} of the ledger, and is repeated.")
@@ -101,6 +105,11 @@ def _print(release: TableRelease, account: Account, is_repeated: bool) -> None:
     else:
         typer.echo(f"\nSpent {cost}; {left}.")
         typer.echo(f"Recorded as entry {number} of the ledger.")
+    if account.changed is not None:
+        typer.echo(
+            f"The data was written to after its budget was given (found {account.changed[:10]}). Earlier answers are "
+            "about what it held then; the budget goes on."
+        )
 
 
 def _as_dict(release: TableRelease, account: Account, is_repeated: bool) -> dict[str, Any]:
@@ -114,6 +123,7 @@ def _as_dict(release: TableRelease, account: Account, is_repeated: bool) -> dict
         "repeated": is_repeated,
         "spent": dict.fromkeys(cost, "0") if is_repeated else cost,
         "remaining": as_dict(account.remaining),
+        "data_changed": account.changed,
         **({} if plan.discovery is None else {"shown_from_people": plan.discovery.threshold}),
         "question": release.entry.content["question"],
         "ledger_entry": {"number": release.entry.number, "hash": release.entry.hash},

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +14,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["bar", "finite", "print_json", "printable", "working"]
+__all__ = ["bar", "finite", "outlive_readers", "print_json", "printable", "working"]
 
 _PATIENCE = 1.0
 """Seconds after which work is long."""
@@ -39,6 +41,38 @@ def finite(value: Any) -> Any:
 def printable(text: str) -> str:
     """The text without signs that a terminal would obey: files, ledgers and certificates hold what others wrote."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+
+
+class _Pipe(io.RawIOBase):
+    """A pipe to a reader who may go away; what is written after that is dropped."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def write(self, text: Any) -> int:
+        try:
+            return os.write(self._descriptor, text)
+        except BrokenPipeError:
+            return len(text)
+
+
+def outlive_readers() -> None:
+    """Let commands go on when the reader of their output goes away, as `head` does, and end with their own exit code.
+
+    An answer was paid for, and its files are wanted still; a certificate that is refused stays refused.
+    """
+    if sys.stdout is None or sys.stdout.isatty():
+        return
+    sys.stdout.flush()
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(_Pipe(sys.stdout.fileno())), sys.stdout.encoding, sys.stdout.errors, line_buffering=True
+    )
 
 
 @contextmanager

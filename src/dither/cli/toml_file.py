@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from dither.cli.aggregates import Bounds, aggregate, group
 from dither.cli.conditions import condition
-from dither.cli.description import Asked, Description
+from dither.cli.description import Asked, Description, column_names
 from dither.cli.public_file import PublicFile
 from dither.cli.toml_lines import Section, document
 from dither.errors import ParameterError
@@ -75,11 +75,17 @@ def described(text: str, folder: Path) -> Description:
     budget.only(("epsilon", "delta", "rho", "failures_allowed", "ledger"))
     known = _bounds(whole.section("bounds"))
     ledger = budget.get("ledger", str)
+    source = _seen_from(folder, dataset.need("source", str))
+
+    def columns() -> list[str]:
+        return column_names(source, dataset.get("table", str), dataset.get("identity", str))
+
     return Description(
-        source=_seen_from(folder, dataset.need("source", str)),
+        source=source,
         unit=_unit(whole.section("unit")),
         questions={
-            name: _asked(section, known, folder) for name, section in whole.section("questions").sections().items()
+            name: _asked(section, known, folder, columns)
+            for name, section in whole.section("questions").sections().items()
         },
         budget=_budget(budget),
         failures_allowed=_allowance(budget),
@@ -150,16 +156,24 @@ def _kinds(section: Section) -> dict[str, str]:
     return section.values
 
 
-def _asked(section: Section, known: Bounds, folder: Path) -> Asked:
+def _asked(section: Section, known: Bounds, folder: Path, of_source: Callable[[], list[str]]) -> Asked:
     section.only(("join", "columns", "where", "per_person", "group_by", "keys", "agg", "key", *_PRICE))
     if not section.section("agg").values:
         raise ParameterError(f"{section.name} needs agg = {{ ... }}: what to ask, such as {{ visits = 'count' }}.")
+    joins = _each(section.section("join"), lambda place: PublicFile.at(_seen_from(folder, place)))
+    columns = _each(section.section("columns"), condition)
+
+    def of_rows() -> list[str]:
+        return [*of_source(), *columns, *(name for file in joins.values() for name in file.table.schema.names)]
+
+    per_person = _each(section.section("per_person"), lambda text: aggregate(text, known, of_rows))
+    existing = (lambda: list(per_person)) if per_person else of_rows
     return Asked(
-        aggregates=_each(section.section("agg"), lambda text: aggregate(text, known)),
-        joins=_each(section.section("join"), lambda place: PublicFile.at(_seen_from(folder, place))),
-        columns=_each(section.section("columns"), condition),
+        aggregates=_each(section.section("agg"), lambda text: aggregate(text, known, existing)),
+        joins=joins,
+        columns=columns,
         where=tuple(section.at("where", condition, each) for each in section.texts("where")),
-        per_person=_each(section.section("per_person"), lambda text: aggregate(text, known)),
+        per_person=per_person,
         group_by=tuple(section.at("group_by", group, each) for each in section.texts("group_by")),
         keys=_keys(section),
         price={name: section.get(name, kind) for name, kind in _PRICE.items() if name in section.values},

@@ -127,10 +127,12 @@ class Dataset(Query):
             book = ledger if isinstance(ledger, Ledger) else _book(ledger, create=budget is not None)
             if book is not ledger:
                 ours.callback(book.close)
+            account = book.named(opened.identity)
             # The budget that the ledger has is for its own unit: under another one it is refused, as any other is.
-            stated = (book.account(opened.identity).budget if budget is None else budget)._under(unit.adjacency)
-            book.open_account(opened.identity, stated, parts=opened.parts, failures_allowed=failures_allowed)
-            origin = Origin(opened, unit, Door(book, opened.identity), _table_name(source, table, identity))
+            stated = (book.account(account).budget if budget is None else budget)._under(unit.adjacency)
+            allowed, state = failures_allowed, opened.state
+            book.open_account(account, stated, parts=opened.parts, failures_allowed=allowed, state=state)
+            origin = Origin(opened, unit, Door(book, account), _table_name(source, table, identity))
             super().__init__(origin, opened.table, domains=domains_of(columns, kinds_of(opened.table)))
             set_fields(self, _ours=ours.pop_all())
 
@@ -171,6 +173,14 @@ class Dataset(Query):
     def remaining(self) -> Amounts:
         """What is left of the budget, exactly, in the form of `spent`."""
         return self._account.remaining
+
+    @property
+    def changed(self) -> str | None:
+        """When files of the source were first found to be written to after the budget was given; None if they were not.
+
+        Earlier answers are about what the files held then. The budget goes on: the people are likely the same.
+        """
+        return self._account.changed
 
     @property
     def failures(self) -> Failures:

@@ -8,7 +8,7 @@ and then everything else is pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -191,14 +191,18 @@ class Plan:
         list of tuple of str
             For each column its name, its noise, its share of the price, and its error.
         """
-        found = []
-        for name, aggregate in self.aggregates.items():
-            share = sum((self.parts[key].share for key in aggregate.needs), Fraction(0))
-            found.append((name, self._said_noise(aggregate), f"{float(share):.1%}", self._said_error(name)))
+        said = [(name, self._said_noise(each), self._said_error(name)) for name, each in self.aggregates.items()]
         if self.discovery is not None:
-            shown = f"discovery, from {self.discovery.threshold} people on"
-            found.append(("(groups)", shown, f"{float(self.parts[PEOPLE].share):.1%}", ""))
-        return found
+            said.append(("(groups)", f"discovery, from {self.discovery.threshold} people on", ""))
+        shares = map("{:.1%}".format, _to_tenths_of_percent(self._shares_of_lines()))
+        return [(name, noise, share, error) for (name, noise, error), share in zip(said, shares, strict=True)]
+
+    def _shares_of_lines(self) -> list[Fraction]:
+        """What each line pays of the price, 1 in all: lines that need the same number pay equal parts of it."""
+        lines = [set(aggregate.needs) for aggregate in self.aggregates.values()]
+        lines += [] if self.discovery is None else [{PEOPLE}]
+        each = {key: part.share / sum(key in line for line in lines) for key, part in self.parts.items()}
+        return [sum((each[key] for key in line), Fraction(0)) for line in lines]
 
     def plot(self) -> Any:
         """Draw the error of each column against the rows of a group; nothing is spent.
@@ -245,6 +249,15 @@ class Plan:
         if not self.aggregates[name].depends_on_size:
             return f"±{known[0][1]}"
         return ", ".join(f"±{error} of {rows:,} rows" for rows, error in known)
+
+
+def _to_tenths_of_percent(shares: Sequence[Fraction]) -> list[float]:
+    """Shares of 1 rounded so that what is shown adds up to 100 %: up where most would be lost by rounding down."""
+    tenths = [int(1000 * share) for share in shares]
+    by_loss = sorted(range(len(shares)), key=lambda at: tenths[at] - 1000 * shares[at])
+    for at in by_loss[: 1000 - sum(tenths)]:
+        tenths[at] += 1
+    return [each / 1000 for each in tenths]
 
 
 def planned(

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dither.engine.aggregate import Answer
+from dither.engine.empty_groups import about_empty_groups
 from dither.engine.group_sensitivity import Added
 from dither.engine.moment_aggregates import Count
 from dither.engine.plan import Plan
@@ -276,10 +277,16 @@ class TableRelease(Release):
     def _notes(self) -> list[str]:
         """What a reader needs beside the answers; it follows from them and from the plan, and reveals nothing more."""
         notes = [f"costs {self.plan.cost}"]
+        if (empty := self._about_empty_groups()) is not None:
+            notes.insert(0, empty)
         if self.plan.discovery is not None and not self.parts.num_rows:
             least = self.plan.discovery.threshold
             notes.insert(0, f"No group had enough people: one is shown from {least} people on, noise included.")
         return [NOT_PRIVATE, *notes] if self.noise_removed else notes
+
+    def _about_empty_groups(self) -> str | None:
+        """Which public groups seem to have no rows, from the released counts."""
+        return about_empty_groups(self.value, self._keys, self.plan)
 
     def _terms(self) -> dict[str, Any]:
         """What anyone needs to recompute the cost and to find it in the ledger: no data, not even the answer."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.estimators.records import is_replace
+from dither.exact import in_words
 
 __all__ = ["MOST_UNITS", "checked_probability", "quantile_sensitivity"]
 
@@ -17,8 +18,9 @@ MOST_UNITS = 10**6
 def checked_probability(probability: Fraction) -> Fraction:
     """Strictly between 0 and 1, with a denominator that keeps scores exact."""
     if not 0 < probability < 1:
+        advice = f"Did you mean {in_words(probability / 100)}?" if 1 < probability < 100 else "Use min or max."
         raise ParameterError(
-            f"a quantile's probability must lie strictly between 0 and 1, got {float(probability)}. Use min or max."
+            f"a quantile's probability must lie strictly between 0 and 1, got {in_words(probability)}. {advice}"
         )
     if probability.denominator > MOST_UNITS:
         raise ParameterError(

@@ -5,12 +5,22 @@ from __future__ import annotations
 import getpass
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from dither.errors import LedgerError
 
-__all__ = ["BEGINNING", "Entry", "canonical", "current_user", "named_parts", "parsed"]
+__all__ = [
+    "BEGINNING",
+    "Entry",
+    "canonical",
+    "current_user",
+    "first_change",
+    "last_state",
+    "named_parts",
+    "parsed",
+]
 
 BEGINNING: Final = "0" * 64
 """What stands in the place of a hash before the first entry."""
@@ -79,9 +89,20 @@ def current_user() -> str:
         return ""
 
 
-def named_parts(entry: Entry) -> frozenset[str]:
-    """Read which files and tables of its source an entry names."""
-    parts = entry.content.get("parts", [])
+def last_state(entries: Iterable[Entry]) -> str | None:
+    """Read how the files of a source were when they were last opened, from the entries of its account."""
+    return next((each.content["state"] for each in reversed(list(entries)) if "state" in each.content), None)
+
+
+def first_change(entries: Iterable[Entry]) -> str | None:
+    """Read when files of a source were first found to be written to; the first state that was recorded is no change."""
+    stated = [entry.content for entry in entries if "state" in entry.content]
+    return str(stated[1]["at"]) if len(stated) > 1 else None
+
+
+def named_parts(entry: Entry, field: str = "parts") -> frozenset[str]:
+    """Read which files and tables of its source an entry names, or which other names (`names`) an account has."""
+    parts = entry.content.get(field, [])
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         raise LedgerError("an entry of the ledger names its source in no way that can be read. Run verify().")
     return frozenset(parts)

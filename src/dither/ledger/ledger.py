@@ -14,7 +14,7 @@ from dither.errors import LedgerConflict, LedgerError, ParameterError, TooManyFa
 from dither.events import Event, to_json
 from dither.exact import is_unicode
 from dither.ledger.budget import Amounts, Balance, Budget, amounts, check_cost, read_budget, write_amounts, write_budget
-from dither.ledger.entry import BEGINNING, Entry, canonical, named_parts
+from dither.ledger.entry import BEGINNING, Entry, canonical, first_change, last_state, named_parts
 from dither.ledger.failures import (
     ANSWERED,
     FAILED,
@@ -73,6 +73,8 @@ class Account:
         The number of charges.
     failures : Failures
         How many questions failed after their charge, or have no outcome, and how many may.
+    changed : str or None, default None
+        When the source was first opened with another content than before, as an ISO time; None if it never was.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Account:
     remaining: Amounts
     charges: int
     failures: Failures
+    changed: str | None = None
 
 
 class Ledger:
@@ -143,6 +146,7 @@ class Ledger:
         *,
         parts: Collection[str] = (),
         failures_allowed: int | None = None,
+        state: str | None = None,
     ) -> None:
         """Give an account its cap, once.
 
@@ -162,15 +166,18 @@ class Ledger:
         failures_allowed : int, optional
             How many questions may fail after their charge, or be in flight at once, before the owner has to `resume`.
             It is given once, with the budget; 3 for a new account if it is left out.
+        state : str, optional
+            A text that changes when files of the source are written to. Another one than before is recorded, and
+            `Account.changed` tells it.
 
         Raises
         ------
         LedgerConflict
-            If the account has another cap, or a part belongs to another account.
+            If the account has another cap, a part belongs to another account, or an account was moved to this name.
         ParameterError
             If the budget is 0 or of another type, or a name is empty.
         """
-        _check_text(description=description)
+        _check_text(description=description, state=state or "")
         allowed = check_account(account, parts, failures_allowed)
         if not any(amounts(budget).values()):
             raise ParameterError("a budget must be greater than 0. Give the account something to spend.")
@@ -187,8 +194,12 @@ class Ledger:
                     "was asked for. Leave it out; it is given once, with the budget."
                 )
             new = self._new_parts(connection, account, parts)
-            named = {"parts": new} if new else {}
+            named: dict[str, object] = {"parts": new} if new else {}
+            if state is not None and state != last_state(self._store.naming(connection, account)):
+                named["state"] = state
             if heads.budget is None:
+                if (moved := self._named(connection, account)) != account:
+                    raise LedgerConflict(f"the account {moved!r} was moved to this name. Open the dataset with it.")
                 body = {
                     "budget": write_budget(budget),
                     "failures_allowed": allowed or FAILURES_ALLOWED,
@@ -197,7 +208,7 @@ class Ledger:
                     **named,
                 }
                 self._store.append(connection, heads.last, "budget", account, canonical(body))
-            elif new:
+            elif named:
                 self._store.append(connection, heads.last, "source", account, canonical({"at": _now(), **named}))
 
     def _new_parts(self, connection: Connection, account: str, parts: Collection[str]) -> list[str]:
@@ -213,6 +224,66 @@ class Ledger:
                 "so that they share that budget."
             )
         return new
+
+    def move(self, account: str, name: str, *, parts: Collection[str] = (), by: str = "") -> None:
+        """Let an account be found under another name too, as when its files are moved to another folder.
+
+        Its budget and all its charges stay. Under the old name it is found as before: what lies there now shares the
+        budget, so that nothing is ever paid twice from two budgets.
+
+        Parameters
+        ----------
+        account : str
+            The name of the account.
+        name : str
+            The identity of the source in its new place.
+        parts : collection of str, default ()
+            The files and tables there.
+        by : str, default ""
+            Who moves it.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such account.
+        LedgerConflict
+            If the new name or a part has a budget of its own.
+        """
+        _check_text(by=by)
+        check_account(name, parts, None)
+        with self._store.writing() as connection:
+            heads = self._store.heads(connection, account)
+            _opening(heads)
+            if (found := self._named(connection, name)) == account:
+                return
+            if found != name or self._store.heads(connection, name).budget is not None:
+                raise LedgerConflict(
+                    f"the new place has a budget of its own in this ledger, as {found!r}. Nothing was changed. Two "
+                    "budgets cannot become one; go on with either of them."
+                )
+            new = self._new_parts(connection, account, parts)
+            body = {"at": _now(), "by": by, "names": [name], **({"parts": new} if new else {})}
+            self._store.append(connection, heads.last, "source", account, canonical(body))
+
+    def named(self, name: str) -> str:
+        """Find the account that was moved to this name.
+
+        Parameters
+        ----------
+        name : str
+            The identity of a source.
+
+        Returns
+        -------
+        str
+            The name of the account; `name` itself if none was moved there.
+        """
+        with self._store.reading() as connection:
+            return self._named(connection, name)
+
+    def _named(self, connection: Connection, name: str) -> str:
+        entries = self._store.naming(connection)
+        return next((each.account for each in entries if name in named_parts(each, "names")), name)
 
     def owner(self, parts: Collection[str]) -> str | None:
         """Find the account that has one of these parts.
@@ -484,9 +555,10 @@ class Ledger:
         """
         with self._store.reading() as connection:
             heads = self._store.heads(connection, account)
+            changed = first_change(self._store.naming(connection, account))
         balance = _balance(heads)
         spent, remaining = balance.spent, balance.remaining
-        return Account(account, balance.budget, spent, remaining, balance.charges, _failures(heads))
+        return Account(account, balance.budget, spent, remaining, balance.charges, _failures(heads), changed)
 
     def entries(self) -> Iterator[Entry]:
         """Iterate over all entries, oldest first.

@@ -22,8 +22,8 @@ _FIELDS: Final = {
     "resume": {"lifted", "failures", "by", "at"},
 }
 _OPTIONAL: Final = {
-    "budget": {"parts", "failures_allowed"},
-    "source": {"parts"},
+    "budget": {"parts", "failures_allowed", "state"},
+    "source": {"parts", "state", "names", "by"},
     "charge": {"key", "durable", "noise"},
     "answer": {"key"},
 }
@@ -46,6 +46,8 @@ class Verification:
         """Charges with a key: the account and the key of each, by number."""
         self._last: Entry | None = None
         self._parts: set[str] = set()
+        self._names_of_others: set[str] = set()
+        """Names to which accounts were moved."""
 
     def add(self, entry: Entry, key: str | None) -> None:
         """The next entry and the key beside it, or `LedgerError` saying what does not fit."""
@@ -74,12 +76,22 @@ class Verification:
         return self._charges_once(entry, content, key) if entry.kind == "charge" else self._answers(entry, content, key)
 
     def _opens(self, entry: Entry, content: dict[str, Any]) -> bool:
-        is_new = entry.account not in self._balances
+        is_known = entry.account in self._balances
+        if not isinstance(content.get("state", ""), str):
+            return False
         if entry.kind == "source":
-            return not is_new and "parts" in content
+            says_something = not content.keys().isdisjoint(("parts", "state", "names"))
+            return is_known and says_something and self._moves(entry, content)
         self._balances[entry.account] = Balance.new(read_budget(content["budget"]))
         self._failures[entry.account] = Failures.read(entry, None)
-        return is_new
+        return not is_known and entry.account not in self._names_of_others
+
+    def _moves(self, entry: Entry, content: dict[str, Any]) -> bool:
+        """A further name of an account is nobody else's, so that a source has one cap."""
+        names = named_parts(entry, "names")
+        is_free = self._names_of_others.isdisjoint(names) and self._balances.keys().isdisjoint(names)
+        self._names_of_others |= names
+        return is_free and (("by" in content) == ("names" in content) == bool(names))
 
     def _names(self, entry: Entry, content: dict[str, Any]) -> bool:
         """Each part once in the whole ledger, so that it has one cap."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from difflib import get_close_matches
 from typing import Any, Final
 
 import ibis
@@ -183,8 +184,10 @@ def shown(table: ir.Table) -> list[str]:
 
 
 def missing_column(name: str, existing: list[str]) -> ParameterError:
-    """The refusal of a name that is not there."""
-    return ParameterError(f"Column {name!r} is not found. Existing columns: {', '.join(existing)}.")
+    """The refusal of a name that is not there, with the one that is most like it."""
+    near = get_close_matches(name.casefold(), {each.casefold(): each for each in existing}, 1)
+    meant = next((f" Did you mean {each!r}?" for each in existing if near and each.casefold() == near[0]), "")
+    return ParameterError(f"Column {name!r} is not found. Existing columns: {', '.join(existing)}.{meant}")
 
 
 def _collect(expression: Expression, levels: dict[int, list[Operation]]) -> int:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +27,7 @@ from dither.tables.engines.registry import BUILT_IN, GROUP, engine_class, engine
 from dither.tables.engines.sealed_entry import none_left, refused_column
 from dither.tables.expression_compiler import different, missing_column, shown
 
-__all__ = ["Source", "arrow_table", "is_frame", "not_reserved", "open_source"]
+__all__ = ["Source", "arrow_table", "is_frame", "named_files", "not_reserved", "open_source"]
 
 _Opened = TypeVar("_Opened")
 
@@ -51,6 +51,8 @@ class Source:
     """The files or tables that it consists of, each by a name of its own: two sources that share one share people."""
     has_types: bool = True
     """Whether columns have types of their own; in files of separated values all of them are texts."""
+    state: str | None = None
+    """A digest that changes when a file is written to, from what the file system says of it; None if not of files."""
 
     @classmethod
     def of(
@@ -244,13 +246,20 @@ def _files(patterns: list[str], identity: str | None) -> Source:
         )
     engine = DuckDB()
     parts = frozenset(f"file:{_digest([str(path)])}" for path in paths)
-    name = identity or f"files:{_digest(map(str, paths))}:{paths[0].name}"
+    name = identity or named_files(paths)
     has_types = paths[0].suffix.lower() not in SEPARATED
+    # Lengths and times of writing: to the nanosecond, so that nobody guesses lengths from the digest in a ledger.
+    state = _digest(f"{found.st_size} {found.st_mtime_ns}" for found in map(Path.stat, paths))
     return _opened(
-        lambda: Source.of(engine, engine.files(paths), name, parts, has_types=has_types),
+        lambda: replace(Source.of(engine, engine.files(paths), name, parts, has_types=has_types), state=state),
         f"the files at {said} cannot be read as a table",
         "Check that they are CSV files in UTF-8 with a header line, or Parquet files, and that none is empty.",
     )
+
+
+def named_files(paths: Sequence[Path]) -> str:
+    """The identity of files, by their resolved paths in order."""
+    return f"files:{_digest(map(str, paths))}:{paths[0].name}"
 
 
 def _found(pattern: str) -> list[Path]:

@@ -70,8 +70,8 @@ CONTROLS = (
 
 
 def control(name: str) -> Control:
-    """The control of a mechanism, by its name."""
-    known: Mapping[str, Control] = {each.name: each for each in CONTROLS}
-    if name not in known:
-        raise ParameterError(f"there is no mechanism {name!r}. Known: {', '.join(known)}.")
-    return known[name]
+    """The control of a mechanism, by its name in capital or small letters."""
+    known: Mapping[str, Control] = {each.name.casefold(): each for each in CONTROLS}
+    if name.casefold() not in known:
+        raise ParameterError(f"there is no mechanism {name!r}. Known: {', '.join(map(str, CONTROLS))}.")
+    return known[name.casefold()]
