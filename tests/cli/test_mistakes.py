@@ -97,6 +97,7 @@ def test_groups_that_have_rows_are_not_doubted() -> None:
     table = pa.table({"city": ["Paris", "Lyon"] * 500})
     with dp.Dataset(table, unit=dp.Rows(), budget=dp.PureDP(200), ledger=":memory:", identity="t") as data:
         of_both = data.group_by("city", keys=["Paris", "Lyon"])
+        assert "Perhaps" not in repr(data.count(epsilon=1))
         assert "Perhaps" not in repr(of_both.agg(n=dp.count()).release(epsilon=100))
         wrong = data.group_by("city", keys=["PARIS", "Lyon"]).agg(n=dp.count())
         assert "Perhaps nothing is there: 'PARIS'." in repr(wrong.release(epsilon=100))

@@ -101,7 +101,7 @@ def test_one_answer_is_a_table_of_one_row(visits: pa.Table, opened: Open) -> Non
     ]
     assert count.to_pandas().to_dict("records") == count.to_polars().to_dicts() == count.to_arrow().to_pylist()
     bins = data.histogram("spend", [0, 50, 200], epsilon=1)
-    assert bins.to_pandas().loc[0, "value"].tolist() == bins.value
+    assert bins.to_pandas()["value"].tolist() == bins.value
     assert data.median("spend", BOUNDS, epsilon=1).to_arrow().column_names == ["value"]
     raised = data.where(dp.col("age") < 0).count(epsilon="0.001", level="0.9999999999").non_negative()
     assert raised.to_arrow()["value_low"].to_pylist() == [0]  # misses with probability 1e-10

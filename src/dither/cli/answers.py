@@ -45,7 +45,8 @@ def rows(table: Any, plan: Plan) -> tuple[list[str], list[list[str]]]:
             is_number = name in plan.aggregates and name not in names_alone
             line.append(cell(row[name]) if is_number else _name(row[name]))
             if name in has_interval:
-                line.append(f"{cell(row[f'{name}_low'])} – {cell(row[f'{name}_high'])}")
+                low, high = (row[f"{name}_{end}"] for end in ("low", "high"))
+                line.append("" if low is None and high is None else f"{cell(low)} – {cell(high)}")
         cells.append(line)
     return columns, cells
 

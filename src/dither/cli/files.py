@@ -21,7 +21,7 @@ from dither.engine import Plan, TableRelease
 from dither.engine.distribution_aggregates import Top
 from dither.errors import DitherError, EngineError, ParameterError
 
-__all__ = ["Files", "check_place", "write_table"]
+__all__ = ["Files", "as_csv", "check_place", "write_table"]
 
 _ENDINGS: Final = {
     "out": (".csv", ".parquet", ".json"),
@@ -72,7 +72,7 @@ class Files:
         What failed is returned, to be raised when the answer was printed.
         """
         writers: dict[str, Callable[[Path], object]] = {
-            "out": lambda path: write_table(release.value, path),
+            "out": lambda path: _write_answer(release, path),
             "certificate": lambda path: path.write_text(_json(release.certificate()), encoding="utf-8"),
             "report": release.report,
             "plot": lambda path: _draw(release, path),
@@ -98,27 +98,37 @@ def check_place(name: str, path: Path) -> None:
         raise ParameterError(f"--{name} cannot be written to {str(path)!r}. Make the folder, or name another.")
 
 
+def _write_answer(release: TableRelease, path: Path) -> None:
+    """JSON has lists; elsewhere each number of a list is a row."""
+    write_table(release.to_arrow() if path.suffix.lower() == ".json" else release.tidy(), path)
+
+
 def write_table(table: pa.Table, path: Path) -> None:
-    """A table as CSV (lists become texts), Parquet or JSON, by the ending of the path."""
+    """A table as CSV, Parquet or JSON, by the ending of the path."""
     if path.suffix.lower() == ".json":
         path.write_text(_json(table.to_pylist()), encoding="utf-8")
     elif path.suffix.lower() == ".parquet":
         pa.parquet.write_table(table, path)
     else:
-        plain = {name: _plain(table.column(name)) for name in table.column_names}
-        pa.csv.write_csv(pa.table(plain), path)
+        path.write_text(as_csv(table), encoding="utf-8")
+
+
+def as_csv(table: pa.Table) -> str:
+    """A table without lists as CSV."""
+    sink = pa.BufferOutputStream()
+    pa.csv.write_csv(table, sink)
+    return sink.getvalue().to_pybytes().decode()
 
 
 def _draw(release: TableRelease, path: Path) -> None:
-    if release.value.num_rows:
-        release.plot().savefig(path)
-    else:
+    """The picture, and each further page beside it: p.svg, p_2.svg, p_3.svg."""
+    from dither.plots.intervals import pages  # matplotlib takes its time to load
+
+    if not release.to_arrow().num_rows:
         typer.echo("Nothing was drawn: no group was found.", err=True)
-
-
-def _plain(column: Any) -> Any:
-    is_list = pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type)
-    return pa.array([_json(each) for each in column.to_pylist()]) if is_list else column
+        return
+    for page in range(1, pages(release) + 1):
+        release.plot(page=page).savefig(path if page == 1 else path.with_stem(f"{path.stem}_{page}"))
 
 
 def _json(value: Any) -> str:

@@ -22,7 +22,18 @@ __all__ = ["described"]
 
 _COST = ("epsilon", "delta", "rho")
 _PRICE = (*_COST, "noise", "level", "population")
-_NOT_OF_THE_QUESTION = ("source", "json", "key", "out", "certificate", "report", "plot", "question", "questions")
+_NOT_OF_THE_QUESTION = (
+    "source",
+    "json",
+    "form",
+    "key",
+    "out",
+    "certificate",
+    "report",
+    "plot",
+    "question",
+    "questions",
+)
 """Flags that go with a description in a file as well; the others say what the file says."""
 
 _Value = TypeVar("_Value")

@@ -9,13 +9,16 @@ import typer
 
 from dither.cli import options
 from dither.cli.screen import print_json, printable, working
-from dither.cli.table import print_table
+from dither.cli.table import print_markdown, print_table
+from dither.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dither.engine import TableRelease
+    from dither.engine import Plan, TableRelease
     from dither.ledger import Account
 
 __all__ = ["command"]
+
+_FORMS = ("table", "csv", "json", "markdown")
 
 
 @options.asks
@@ -40,6 +43,9 @@ def command(
     certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="What it cost, for `dither verify`.")] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="One page with all of it, .html.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture, .svg, .png or .pdf.")] = None,
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORM", help="What is printed: table, csv, json or markdown.")
+    ] = "table",
     json: options.JSON = False,
     **_question: Any,
 ) -> None:
@@ -59,9 +65,11 @@ def command(
         --budget-epsilon 2 --ledger visits.ledger \\
         --certificate certificate.json
     """
-    from dither.cli.files import Files
+    from dither.cli.files import Files, as_csv
     from dither.cli.flags import described
 
+    if form not in _FORMS:
+        raise ParameterError(f"--format must be one of {', '.join(_FORMS)}, got {form!r}.")
     description = described(context.params)
     _, asked = description.question(question)
     files = Files(out=out, certificate=certificate, report=report, plot=plot)
@@ -75,22 +83,30 @@ def command(
         account = door.ledger.account(door.account)
     is_repeated = release.entry.number <= newest  # its charge was there before this was asked
     failure = files.write(release)  # first: whoever reads what is printed may go away, as `head` does
-    if json:
+    if json or form == "json":
         print_json(_as_dict(release, account, is_repeated))
+    elif form == "csv":
+        typer.echo(as_csv(release.tidy()), nl=False)
     else:
-        _print(release, account, is_repeated)
+        _print(release, account, is_repeated, markdown=form == "markdown")
     if failure is not None:
         raise failure
 
 
-def _print(release: TableRelease, account: Account, is_repeated: bool) -> None:
+def _is_about_a_number(column: str, plan: Plan) -> bool:
+    """Whether this is an end of a bin, or a probability."""
+    return any(column == f"{name}_{end}" for name in plan.aggregates for end in ("from", "to", "probability", "place"))
+
+
+def _print(release: TableRelease, account: Account, is_repeated: bool, *, markdown: bool) -> None:
     from dither.cli.answers import rows
     from dither.cli.figures import figures
 
     plan, number = release.plan, release.entry.number
-    columns, cells = rows(release.value, plan)
+    columns, cells = rows(release.tidy(), plan)
     if cells or plan.discovery is None:
-        print_table(columns, cells, right=list(plan.aggregates))
+        right = [*plan.aggregates, *(name for name in columns if _is_about_a_number(name, plan))]
+        (print_markdown if markdown else print_table)(columns, cells, right=right)
     else:
         typer.echo(
             f"No group is shown: none had {plan.discovery.threshold:,} people or more, counted with noise. Ask for "

@@ -11,7 +11,7 @@ import typer
 
 from dither.cli.screen import printable
 
-__all__ = ["fitted", "print_table", "width"]
+__all__ = ["fitted", "print_markdown", "print_table", "width"]
 
 _GAP = "  "
 _LEAST = 16
@@ -32,6 +32,13 @@ def print_table(
     """Print a table as wide as the terminal at most; see `fitted`."""
     for line in fitted(columns, rows, width(), right=right, prose=prose):
         typer.echo(line)
+
+
+def print_markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Collection[str] = ()) -> None:
+    """Print a table for a Markdown page."""
+    lines = [columns, [("---:" if name in right else "---") for name in columns], *rows]
+    for line in lines:
+        typer.echo(f"| {' | '.join(printable(cell).replace('|', chr(92) + '|') for cell in line)} |")
 
 
 def fitted(

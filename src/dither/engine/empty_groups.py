@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from dither.engine.aggregate import Counting
+from dither.engine.moment_aggregates import Count
 from dither.engine.plan import Plan
 
 __all__ = ["about_empty_groups"]
@@ -18,9 +18,10 @@ _NAMED = 5
 
 def about_empty_groups(table: pa.Table, keys: list[str], plan: Plan) -> str | None:
     """Say which groups with public keys seem to have no rows; None if there are none, or groups were found."""
-    counts = [name for name, aggregate in plan.aggregates.items() if isinstance(aggregate, Counting)]
-    counts = [name for name in counts if f"{name}_low" in table.column_names]
+    counts = [name for name, aggregate in plan.aggregates.items() if isinstance(aggregate, Count)]
     if not keys or not counts or plan.discovery is not None:
+        return None
+    if not {*keys, *(f"{name}_low" for name in counts)} <= {*table.column_names}:  # SQL chose other columns
         return None
     rows = table.select([*keys, *(f"{name}_low" for name in counts)]).to_pylist()
     empty = [row for row in rows if all(row[f"{name}_low"] <= 0 for name in counts)]

@@ -16,6 +16,7 @@ from dither.engine.group_sensitivity import Added
 from dither.engine.moment_aggregates import Count
 from dither.engine.plan import Plan
 from dither.engine.question_text import question_and_unit
+from dither.engine.tidy import tidied
 from dither.errors import MissingPackage, ParameterError
 from dither.events import to_json
 from dither.exact import Number, check, rational
@@ -215,7 +216,7 @@ class TableRelease(Release):
         return noise
 
     def to_arrow(self) -> pa.Table:
-        """Convert to an Arrow table.
+        """Convert to an Arrow table, with a list for each histogram; see `tidy` for one without lists.
 
         Returns
         -------
@@ -224,8 +225,31 @@ class TableRelease(Release):
         """
         return self.value
 
+    def tidy(self) -> pa.Table:
+        """Convert to an Arrow table without lists: each bin of a histogram, and each of several quantiles, has a row.
+
+        Returns
+        -------
+        pyarrow.Table
+            The keys, the values and the ends of their intervals. Before a histogram `name` stand `name_from` and
+            `name_to`, before quantiles `name_probability`, and before the most common values `name_place`. What is one
+            number for a group is repeated in its rows; of several histograms or lists of quantiles the rows stand below
+            each other.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"spend": [20.0, 50.0] * 500})
+        >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+        >>> release = data.agg(spend=dp.histogram("spend", [0, 25, 50, 100])).release(epsilon=0.5)
+        >>> release.tidy().select(["spend_from", "spend_to"]).to_pylist()[0]
+        {'spend_from': 0, 'spend_to': 25}
+        """
+        return tidied(self.to_arrow(), self.plan.aggregates)
+
     def to_pandas(self) -> pd.DataFrame:
-        """Convert to a pandas frame.
+        """Convert to a pandas frame, as `tidy` shapes it.
 
         Returns
         -------
@@ -238,13 +262,13 @@ class TableRelease(Release):
             If pandas is not installed.
         """
         try:
-            frame: pd.DataFrame = self.to_arrow().to_pandas()
+            frame: pd.DataFrame = self.tidy().to_pandas()
             return frame
         except ModuleNotFoundError:
             raise MissingPackage("frames of pandas need pandas. Install it: pip install pandas.") from None
 
     def to_polars(self) -> pl.DataFrame:
-        """Convert to a Polars frame.
+        """Convert to a Polars frame, as `tidy` shapes it.
 
         Returns
         -------
@@ -260,7 +284,7 @@ class TableRelease(Release):
             import polars  # an extra
         except ModuleNotFoundError:
             raise MissingPackage("frames of Polars need polars. Install it: pip install 'dither[polars]'.") from None
-        frame = polars.from_arrow(self.to_arrow())
+        frame = polars.from_arrow(self.tidy())
         assert isinstance(frame, polars.DataFrame), "of a table"
         return frame
 

@@ -12,8 +12,10 @@ from dither.errors import ParameterError
 from dither.events import Composed, Event, Stated
 from dither.exact import Number, check, rational
 from dither.guarantees import PureDP
+from dither.mechanisms.certificate import NOT_PRIVATE
 from dither.mechanisms.mechanism import Mechanism
 from dither.mechanisms.released import Interval, Release
+from dither.views import views
 
 __all__ = ["Estimate", "Spent", "budget", "shares"]
 
@@ -86,6 +88,12 @@ class Estimate(Release):
         if self.bars is None:
             raise ParameterError(f"this {self.name} kept no budget for an interval. {self.covers}")
         return self.bars(exact)
+
+    def __str__(self) -> str:
+        """Two lines: the estimate with its 95 % interval, and what it cost."""
+        answer: str = views.html.estimate_line(self)
+        warning = f" {NOT_PRIVATE}" if self.noise_removed else ""
+        return f"{answer}{warning}\ncosts {self.guarantee}"
 
     def _terms(self) -> dict[str, Any]:
         """As for any release, under the name of the estimator, and with the split of the budget."""

@@ -99,15 +99,20 @@ class Release:
         """
         return sealed({**self._terms(), **({"noise": NOT_PRIVATE} if self.noise_removed else {})})
 
-    def plot(self) -> Any:
+    def plot(self, page: int = 1) -> Any:
         """Draw the answers with their intervals.
+
+        Parameters
+        ----------
+        page : int, default 1
+            Of more than 40 rows each page shows 40.
 
         Returns
         -------
         matplotlib.figure.Figure
             The figure; `figure.savefig("answers.png")` stores it.
         """
-        return views.plots.answers(self)
+        return views.plots.answers(self, page)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Any:
         """Write one self-contained HTML page with table, picture, cost and certificate.

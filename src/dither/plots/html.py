@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dither.engine import Plan
     from dither.mechanisms import Release
 
-__all__ = ["fold", "paragraph", "plan_table", "release_table", "release_text", "table"]
+__all__ = ["estimate_line", "fold", "paragraph", "plan_table", "release_table", "release_text", "table"]
 
 _NUMBER = ' class="number"'
 
@@ -33,7 +33,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[
 
 def release_table(release: Release, most_rows: int = 20) -> str:
     """The answers of a release with their intervals; of long ones the first rows, and how many there are."""
-    answer = shown(release)
+    answer = shown(release, as_rows=True)
     head, lines = _lines(answer, most_rows)
     names = {plain(column.title) for column in answer.columns if not column.is_numeric}
     numbers = [at for at in range(len(answer.keys), len(head)) if head[at] not in names]
@@ -45,7 +45,7 @@ def release_table(release: Release, most_rows: int = 20) -> str:
 
 def release_text(release: Release, most_rows: int = 20) -> str:
     """The same as lines of text."""
-    answer = shown(release)
+    answer = shown(release, as_rows=True)
     head, lines = _lines(answer, most_rows)
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     found = [
@@ -55,6 +55,22 @@ def release_text(release: Release, most_rows: int = 20) -> str:
     if len(lines) < len(answer.rows):
         found.append(f"The first {len(lines):,} of {len(answer.rows):,} rows.")
     return "\n".join(found)
+
+
+def estimate_line(release: Release, most: int = 6) -> str:
+    """The name of an estimator, its values and their intervals in one line; of many values the first."""
+    answer = shown(release)
+    (column,) = answer.columns
+    said = []
+    for at in range(min(len(column.values), most)):
+        if column.low is None or column.high is None:
+            said += figures(column.values[at])
+        else:
+            value, low, high = figures(column.values[at], column.low[at], column.high[at])
+            said.append(f"{value} ({low} to {high})")
+    more = f", ... ({len(column.values):,} values)" if len(column.values) > most else ""
+    interval = "" if column.low is None else f", {column.level} % interval{'s' if len(said) > 1 else ''}"
+    return f"{plain(column.title)}: {', '.join(said)}{more}{interval}"
 
 
 def _lines(answer: Shown, most_rows: int) -> tuple[list[str], list[list[str]]]:

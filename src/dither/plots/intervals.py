@@ -12,22 +12,30 @@ from dither.mechanisms import Release
 from dither.plots.shown import Shown, ShownColumn, plain, shown
 from dither.plots.style import Axes, Figure, described, legend_below, new_panels, strokes, thousands
 
-__all__ = ["answers"]
+__all__ = ["answers", "pages"]
 
 _MOST_ROWS = 40
 _LONGEST_LABEL = 28
 _MARKERS = "osD^vP*"
 
 
-def answers(release: Release) -> Figure:
+def pages(release: Release) -> int:
+    """How many pictures a release takes: each shows 40 rows at most."""
+    return max(1, -(-len(shown(release).rows) // _MOST_ROWS))
+
+
+def answers(release: Release, page: int = 1) -> Figure:
     """Draw the released numbers as points with their intervals; histograms as bars.
 
-    Columns that are no numbers are not drawn. Of long tables the first 40 rows are drawn, and the picture states it.
+    Columns that are no numbers are not drawn. A picture has 40 rows at most; long tables have several pages, and each
+    states which rows it shows.
 
     Parameters
     ----------
     release : Release
         What a mechanism, `dp.stats` or a dataset released.
+    page : int, default 1
+        Which 40 rows are drawn: 2 for the rows from 41 to 80.
 
     Returns
     -------
@@ -37,7 +45,7 @@ def answers(release: Release) -> Figure:
     Raises
     ------
     ParameterError
-        If no column is a number.
+        If no column is a number, or there is no such page.
 
     Examples
     --------
@@ -45,20 +53,26 @@ def answers(release: Release) -> Figure:
     >>> release = dp.Histogram(bins=["yes", "no"], epsilon=1).release({"yes": 412, "no": 371})
     >>> figure = dp.plots.answers(release)
     """
-    table = shown(release)
+    whole = shown(release)
+    most = pages(release)
+    if isinstance(page, bool) or not isinstance(page, int) or not 1 <= page <= most:
+        raise ParameterError(f"page must be a whole number from 1 to {most}: a picture has {_MOST_ROWS} rows at most.")
+    table = whole.part((page - 1) * _MOST_ROWS, page * _MOST_ROWS)
     panels = [list(columns) for _, columns in groupby(table.columns, key=lambda column: column.name)]
     drawn = [columns for columns in panels if all(column.is_numeric for column in columns) and len(table.rows)]
     if not drawn:
         raise ParameterError("there is nothing to draw: no column of this answer is a number.")
-    rows = min(len(table.rows), _MOST_ROWS)
+    rows = len(table.rows)
     are_bars = [_are_bars(columns) for columns in drawn]
     lines = max(rows * (1 if len(columns) == 1 else 0.6 * len(columns)) for columns in drawn)
     figure, places = new_panels(len(drawn), height=max(2.0, 1.1 + 0.28 * lines) if not any(are_bars) else 3.6)
     for axes, columns, bars in zip(places, drawn, are_bars, strict=True):
         (_bars if bars else _points)(axes, columns, table, rows)
         axes.set_title(plain(columns[0].name), fontsize=10, parse_math=False)
-    if rows < len(table.rows):
-        figure.supxlabel(f"the first {rows} of {len(table.rows):,} rows", fontsize=8)
+    if most > 1:
+        first = (page - 1) * _MOST_ROWS + 1
+        which = f"page {page} of {most}: rows {first:,} to {first + rows - 1:,} of {len(whole.rows):,}"
+        figure.supxlabel(which, fontsize=8)
     return described(figure, _words(table, drawn, rows))
 
 

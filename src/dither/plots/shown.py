@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -35,6 +35,12 @@ class ShownColumn:
     is_bars: bool = False
     """Whether it is one bin of a histogram, which is drawn as a bar."""
 
+    def part_of(self, first: int, end: int) -> ShownColumn:
+        """Its rows from `first` on, up to `end`."""
+        values, low, high = (None if each is None else each[first:end] for each in (self.values, self.low, self.high))
+        assert values is not None
+        return replace(self, values=values, low=low, high=high)
+
     @property
     def title(self) -> str:
         """Its name, with the part."""
@@ -54,19 +60,23 @@ class Shown:
     rows: Sequence[tuple[Any, ...]]
     columns: Sequence[ShownColumn]
 
+    def part(self, first: int, end: int) -> Shown:
+        """The rows from `first` on, up to `end`."""
+        return Shown(self.keys, self.rows[first:end], [column.part_of(first, end) for column in self.columns])
+
     def labels(self) -> list[str]:
         """What a picture writes beside each row."""
         return [", ".join(map(plain, row)) for row in self.rows]
 
 
-def shown(release: Release) -> Shown:
-    """The rows and columns of any release."""
+def shown(release: Release, *, as_rows: bool = False) -> Shown:
+    """The rows and columns of any release; `as_rows`, each number of a list has a row of its own."""
     if hasattr(release, "plan"):  # of a table: the engine is loaded then, and is not loaded for others
         from dither.engine import TableRelease
-        from dither.plots.shown_tables import shown_table
+        from dither.plots.shown_tables import shown_rows, shown_table
 
         assert isinstance(release, TableRelease)
-        return shown_table(release)
+        return shown_rows(release) if as_rows else shown_table(release)
     return listed(release, getattr(release, "name", "") or "value")
 
 

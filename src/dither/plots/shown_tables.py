@@ -11,10 +11,11 @@ from dither.engine.aggregate import Aggregate, OfColumn
 from dither.engine.distribution_aggregates import CountDistinct, QuantilesOfGroups, Spread, Top
 from dither.engine.moment_aggregates import Count
 from dither.engine.sql.after_noise import SqlRelease
+from dither.engine.tidy import holds_lists
 from dither.exact import in_words
 from dither.plots.shown import Shown, ShownColumn, listed, plain
 
-__all__ = ["shown_table"]
+__all__ = ["shown_rows", "shown_table"]
 
 
 def shown_table(release: TableRelease) -> Shown:
@@ -28,6 +29,29 @@ def shown_table(release: TableRelease) -> Shown:
     heading = "below it" if isinstance(aggregate, QuantilesOfGroups) else "bin" if is_bars else "place"
     parts = _parts(aggregate, release.value)
     return listed(release, _name(aggregate), _level(aggregate, release.plan), parts, (heading,), is_bars)
+
+
+def shown_rows(release: TableRelease) -> Shown:
+    """The same for tables of text: a histogram of each group has a row for each bin, and so have several quantiles.
+
+    Several of them in one answer have columns, as their rows have no order that a reader would expect.
+    """
+    if isinstance(release, Single | SqlRelease):
+        return shown_table(release)
+    if sum(map(holds_lists, map(release.value.column, release.plan.aggregates))) != 1:
+        return shown_table(release)
+    table, aggregates = release.tidy(), release.plan.aggregates
+    ends = [f"{name}_{end}" for name in aggregates for end in ("low", "high")]
+    keys = tuple(name for name in table.column_names if name not in aggregates and name not in ends)
+    columns = []
+    for name, aggregate in aggregates.items():
+        values, low, high = (
+            table.column(each).to_pylist() if each in table.column_names else None
+            for each in (name, f"{name}_low", f"{name}_high")
+        )
+        assert values is not None
+        columns.append(ShownColumn(name, "", values, low, high, in_words(100 * _level(aggregate, release.plan))))
+    return Shown(keys, list(zip(*(table.column(key).to_pylist() for key in keys), strict=True)), columns)
 
 
 def _name(aggregate: Aggregate) -> str:
