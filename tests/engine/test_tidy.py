@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -100,9 +101,10 @@ def test_a_picture_pages_through_its_rows(data: dp.Dataset) -> None:
         assert f"page {page} of 3: {rows} of 100" in figure.get_supxlabel()
         labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
         assert labels == keys[(page - 1) * 40 : page * 40]
-    for page in (0, 4, True, 1.5):
+    wrong: tuple[Any, ...] = (0, 4, True, 1.5)
+    for each in wrong:
         with pytest.raises(ParameterError, match="page must be a whole number from 1 to 3"):
-            release.plot(page=page)  # type: ignore[arg-type]
+            release.plot(page=each)
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ def as_csv(table: pa.Table) -> str:
     """A table without lists as CSV."""
     sink = pa.BufferOutputStream()
     pa.csv.write_csv(table, sink)
-    return sink.getvalue().to_pybytes().decode()
+    return bytes(sink.getvalue()).decode()
 
 
 def _draw(release: TableRelease, path: Path) -> None:

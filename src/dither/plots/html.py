@@ -61,7 +61,7 @@ def estimate_line(release: Release, most: int = 6) -> str:
     """The name of an estimator, its values and their intervals in one line; of many values the first."""
     answer = shown(release)
     (column,) = answer.columns
-    said = []
+    said: list[str] = []
     for at in range(min(len(column.values), most)):
         if column.low is None or column.high is None:
             said += figures(column.values[at])

@@ -55,7 +55,7 @@ def answers(release: Release, page: int = 1) -> Figure:
     """
     whole = shown(release)
     most = pages(release)
-    if isinstance(page, bool) or not isinstance(page, int) or not 1 <= page <= most:
+    if type(page) is not int or not 1 <= page <= most:
         raise ParameterError(f"page must be a whole number from 1 to {most}: a picture has {_MOST_ROWS} rows at most.")
     table = whole.part((page - 1) * _MOST_ROWS, page * _MOST_ROWS)
     panels = [list(columns) for _, columns in groupby(table.columns, key=lambda column: column.name)]
