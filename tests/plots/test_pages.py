@@ -111,7 +111,8 @@ def test_long_tables_are_cut_and_say_so(ledger: Ledger, tmp_path: Path) -> None:
     text = release.report(tmp_path / "long.html").read_text(encoding="utf-8")
     assert len(Page(text).cells) == 500 * 3
     assert "The first 500 of 600 rows." in text
-    assert "page 1 of 15: rows 1 to 40 of 600" in base64.b64decode(text.partition("svg+xml;base64,")[2].split('"')[0]).decode()
+    picture = base64.b64decode(text.partition("svg+xml;base64,")[2].split('"')[0]).decode()
+    assert "page 1 of 15: rows 1 to 40 of 600" in picture
     assert "The first 20 of 600 rows." in release._repr_html_()
 
 

@@ -26,7 +26,7 @@ COVERED = frozenset[str]().union(
 )
 TOUCH_NO_DATA = {
     "Dataset", "check_certificate",  # what holds questions, and what reads certificates
-    "Dataset.budget", "Dataset.close", "Dataset.failures", "Dataset.remaining", "Dataset.spent",
+    "Dataset.budget", "Dataset.changed", "Dataset.close", "Dataset.failures", "Dataset.remaining", "Dataset.spent",
     "Query.columns", "Query.public_keys", "Query.words",
 }  # fmt: skip
 SAID = {"Candidate", "Check", "OracleAnswer", "Promise"}
