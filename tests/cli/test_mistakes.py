@@ -95,7 +95,7 @@ def test_a_key_in_other_letters_is_noticed_after_the_noise(folder: Path) -> None
 
 def test_groups_that_have_rows_are_not_doubted() -> None:
     table = pa.table({"city": ["Paris", "Lyon"] * 500})
-    with dp.Dataset(table, unit=dp.Rows(), budget=dp.PureDP(200), ledger=":memory:", identity="t") as data:
+    with dp.Dataset(table, unit=dp.Rows(), budget=dp.PureDP(300), ledger=":memory:", identity="t") as data:
         of_both = data.group_by("city", keys=["Paris", "Lyon"])
         assert "Perhaps" not in repr(data.count(epsilon=1))
         assert "Perhaps" not in repr(of_both.agg(n=dp.count()).release(epsilon=100))
