@@ -17,7 +17,7 @@ import pytest
 
 import dither as dp
 from dither.engine.aggregate import AGGREGATES
-from dither.engine.query import Question
+from dither.engine.question import Question
 from dither.errors import EngineError, LedgerError, OverBudget, ParameterError
 from tests.engine.conftest import Open
 

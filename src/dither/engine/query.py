@@ -1,4 +1,4 @@
-"""Questions to a dataset, built step by step. Nothing is asked until `release`."""
+"""Rows of a dataset, filtered, extended and grouped step by step. Nothing is asked until `Question.release`."""
 
 from __future__ import annotations
 
@@ -12,22 +12,15 @@ from dither.engine.aggregate import Aggregate
 from dither.engine.binning import Bins
 from dither.engine.distribution_aggregates import Edge
 from dither.engine.domains import Domains
-from dither.engine.group_sensitivity import Need
 from dither.engine.groups import check_values, crossed, fingerprint, public_keys
 from dither.engine.moment_aggregates import Count, Mean, Total
-from dither.engine.noisy_groups import Drawing, questions
-from dither.engine.plan import Plan, noisy_columns, planned
-from dither.engine.price import NoiseKind, Terms, with_price
-from dither.engine.question_text import charged_text, in_quotes
+from dither.engine.price import Terms
+from dither.engine.question import Question
+from dither.engine.question_text import aggregates_text, in_quotes
 from dither.engine.shortcuts import Shortcuts, Single
-from dither.engine.table_release import TableRelease
 from dither.errors import ParameterError
-from dither.exact import Number, once
-from dither.ledger import current_user
-from dither.ledger.ledger import LONGEST_ANSWER
-from dither.release import Door, fresh_salt
+from dither.release import Door
 from dither.tables import (
-    BoundedTable,
     Column,
     Expression,
     Lattice,
@@ -47,14 +40,12 @@ from dither.tables import (
     shown,
     with_values,
 )
-from dither.unit import Neighbour, Person, TableUnit
+from dither.unit import Person, TableUnit
 
 if TYPE_CHECKING:
     from dither.engine.sql import SqlQuestion
 
-__all__ = ["Origin", "Query", "Question"]
-
-_MANY_GROUPS = 100
+__all__ = ["Origin", "Query"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,9 +280,8 @@ class Query(Shortcuts):
         asked = {name: _within_person(name, aggregate) for name, aggregate in columns.items()}
         self._mentions(*(of for _, of, _ in asked.values()))
         origin = replace(self.origin, unit=Person(unit.column), _source=replace(self.origin._source, refused={}))
-        words = _asked(columns)
         table = one_row_each(self._table, unit.column, asked)
-        return self._with(f"per person {words}", origin=origin, _table=table, domains={})
+        return self._with(f"per person {aggregates_text(columns)}", origin=origin, _table=table, domains={})
 
     def group_by(self, *columns: str | Bins | Sequence[str | Bins], keys: Any = None) -> Query:
         """Group the rows by the values of columns.
@@ -465,198 +455,6 @@ class Query(Shortcuts):
         return Single.from_table(self.agg(value=aggregate)._release(terms))
 
 
-@dataclass(frozen=True)
-class Question:
-    """A query with its aggregates: plan it, then release it.
-
-    `Query.agg` makes it.
-
-    Parameters
-    ----------
-    query : Query
-        The rows and their groups.
-    aggregates : mapping of str to Aggregate
-        What is asked of each group, by the name of its column.
-
-    Examples
-    --------
-    >>> import dither as dp
-    >>> import pyarrow as pa
-    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500})
-    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
-    >>> question = data.group_by("city", keys=["Lyon", "Paris"]).agg(visits=dp.count())
-    >>> print(question.plan(epsilon=0.5))
-    column  noise             share   error (95 %)
-    visits  Laplace, scale 2  100.0%  ±6
-    costs PureDP(epsilon=0.5, adjacency='add or remove one record')
-    >>> release = question.release(epsilon=0.5)
-    >>> release.to_arrow().column_names
-    ['city', 'visits', 'visits_low', 'visits_high']
-    """
-
-    query: Query
-    aggregates: Mapping[str, Aggregate]
-
-    @with_price
-    def plan(
-        self,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        noise: NoiseKind | None = None,
-        weights: Mapping[str, Number] | None = None,
-        level: Number = 0.95,
-        population: bool = False,
-    ) -> Plan:
-        """Show what a release would do, before anything is spent; no data is read.
-
-        Parameters
-        ----------
-        {price}
-
-        Returns
-        -------
-        Plan
-            The noise, the share of the price and the expected error of each column; `print` shows them as a table.
-
-        Raises
-        ------
-        ParameterError
-            If the price is not given in one of these ways, or does not fit the question.
-
-        Examples
-        --------
-        >>> import dither as dp
-        >>> import pyarrow as pa
-        >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500})
-        >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
-        >>> data.agg(visits=dp.count()).plan(epsilon=0.5).error("visits")
-        6.0
-        """
-        return self._plan(Terms(epsilon, delta, rho, noise, weights, level, population))
-
-    @with_price
-    def release(
-        self,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        noise: NoiseKind | None = None,
-        weights: Mapping[str, Number] | None = None,
-        level: Number = 0.95,
-        population: bool = False,
-        key: str | None = None,
-    ) -> TableRelease:
-        """Charge the ledger, then answer: a table with the keys, the values and their intervals.
-
-        Parameters
-        ----------
-        {price}
-
-        Returns
-        -------
-        TableRelease
-            The answers, which may be published: `.to_pandas()`, `.to_polars()`, `.to_arrow()`, `.plot()`,
-            `.certificate()`.
-
-        Raises
-        ------
-        ParameterError
-            If the price is not given in one of these ways, or does not fit the question.
-        OverBudget
-            If less is left of the budget; nothing is charged.
-        TooManyFailures
-            If too many questions of the dataset failed; nothing is charged.
-        LedgerConflict
-            If `key` was used for another question; nothing is charged.
-
-        Examples
-        --------
-        >>> import dither as dp
-        >>> import pyarrow as pa
-        >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500})
-        >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
-        >>> question = data.group_by("city", keys=["Lyon", "Paris"]).agg(visits=dp.count())
-        >>> release = question.release(epsilon=0.5)
-        >>> release.to_pandas().columns.tolist()
-        ['city', 'visits', 'visits_low', 'visits_high']
-        """
-        return self._release(Terms(epsilon, delta, rho, noise, weights, level, population, key))
-
-    def _plan(self, terms: Terms) -> Plan:
-        found = bool(self.query.keys) and self.query.public_keys is None
-        return planned(self.aggregates, self.neighbour, found, terms)
-
-    def _release(self, terms: Terms) -> TableRelease:
-        plan = self._plan(terms)
-        query = self.query
-        if terms.key is not None:
-            self._check_storable()
-        drawing = Drawing(plan, list(query.keys), query.public_keys)
-        exact = drawing.questions(self._bounded, fresh_salt)
-        drawing.rehearse(exact)
-        door = query.origin.door
-        by = current_user()
-        with query.origin._source.engine.asking():
-            parts, entry = door.release(plan.event, plan.cost, self.words, exact, drawing.draw, key=terms.key, by=by)
-        return TableRelease.of(parts, plan, entry)
-
-    def _check_storable(self) -> None:
-        """An answer under an idempotency key is stored; with public keys its size is known before anything is charged.
-
-        (That of values that `top` finds is not, and is what they reveal.)
-        """
-        keys = self.query.public_keys
-        if keys is None:
-            return
-        each_group = sum(each.bytes_of_answer for each in self.aggregates.values())
-        if keys.nbytes + keys.num_rows * each_group > LONGEST_ANSWER * 3 // 4:
-            raise ParameterError(
-                f"an answer under an idempotency key is stored, and may have {LONGEST_ANSWER} bytes: that of "
-                f"{keys.num_rows} groups would be too long. Ask without a key, or for fewer groups."
-            )
-
-    @property
-    def words(self) -> str:
-        """The question and the privacy unit, as the ledger and the certificate record them."""
-        return charged_text("; ".join((*self.query.words, _asked(self.aggregates))), str(self.neighbour))
-
-    @property
-    def neighbour(self) -> Neighbour:
-        """How far a neighbouring table may be: groups and rows."""
-        return Neighbour.of(self._unit, grouped=bool(self.query.keys))
-
-    @property
-    def _unit(self) -> TableUnit:
-        """The privacy unit; of public groups no more than there are. Contribution bounding and noise both follow it."""
-        unit, public = self.query.origin.unit, self.query.public_keys
-        return unit if public is None else unit.among(public.num_rows)
-
-    def check(self) -> None:
-        """Refuse columns that do not exist or are of the wrong type; no data is read."""
-        needs: dict[str, Need] = {}
-        for aggregate in self.aggregates.values():
-            self.query._mentions(getattr(aggregate, "of", None))
-            needs |= aggregate.needs
-        columns = noisy_columns(needs)
-        questions({columns[key]: need for key, need in needs.items()}, self._bounded, lambda: 0)
-
-    @once
-    def _bounded(self) -> BoundedTable:
-        query, public = self.query, self.query.public_keys
-        return BoundedTable(
-            query.origin._source.engine,
-            query._table,
-            self._unit,
-            query.keys,
-            query._key_table,
-            has_many_groups=public is not None and public.num_rows >= _MANY_GROUPS,
-            has_types=query.origin._source.has_types,
-        )
-
-
 def _within_person(name: str, aggregate: Any) -> tuple[str, Expression | None, Lattice | None]:
     if isinstance(aggregate, Count) and not aggregate.people:
         return "count", None, None
@@ -670,7 +468,3 @@ def _by(column: str | Bins) -> str:
         return in_quotes(column)
     has_own_name = isinstance(column.of, Column) and column.of.name == column.name
     return str(column) if has_own_name else f"{column} as {in_quotes(column.name)}"
-
-
-def _asked(aggregates: Mapping[str, Aggregate]) -> str:
-    return ", ".join(f"{in_quotes(name)} = {aggregate}" for name, aggregate in aggregates.items())

@@ -7,9 +7,10 @@ semicolon: the last "; " stands before it, whatever the question says.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["charged_text", "in_quotes", "question_and_unit"]
+__all__ = ["aggregates_text", "charged_text", "in_quotes", "question_and_unit"]
 
 _SEPARATOR: Final = "; "
 _ESCAPES: Final = {"\\": "\\\\", ";": "\\x3b"}
@@ -41,3 +42,8 @@ def in_quotes(name: str) -> str:
     ('spend', "'spend = count(), n'")
     """
     return name if name.isidentifier() else repr(name)
+
+
+def aggregates_text(aggregates: Mapping[str, object]) -> str:
+    """What is asked of each group, as a question says it."""
+    return ", ".join(f"{in_quotes(name)} = {aggregate}" for name, aggregate in aggregates.items())

@@ -22,7 +22,7 @@ from dither.engine.most_common import FoundValues, PeopleOfValues
 from dither.engine.noisy_groups import questions as questions_of
 from dither.engine.plan import noisy_columns
 from dither.engine.quantiles import Ranks
-from dither.engine.query import Question
+from dither.engine.question import Question
 from dither.errors import EngineError, ParameterError
 from dither.ledger import Ledger
 from dither.unit import Neighbour

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dither.engine.price import Terms
-from dither.engine.query import Question
+from dither.engine.question import Question
 from dither.engine.sql.after_noise import Presentation, SqlRelease
 from dither.engine.sql.parsing import parsed
 from dither.engine.sql.selection import selected
