@@ -14,9 +14,9 @@ def files() -> Iterator[Path]:
     folders = [ROOT]
     while folders:
         for path in sorted(folders.pop().iterdir()):
-            if path.is_file():
+            if path.is_file() and path.name != ".git":  # a file in a worktree, and it names the machine's paths
                 yield path
-            elif not _is_generated(path.name):
+            elif path.is_dir() and not _is_generated(path.name):
                 folders.append(path)
 
 
