@@ -202,6 +202,7 @@ _SAID: dict[str, Any] = {
     "day": lambda a: a.day(),
     "weekday": lambda a: a.weekday(),
     "coalesce": lambda a, b: a.coalesce(b),
+    "where": lambda a, b: a.where(b),
 }
 
 
