@@ -34,7 +34,7 @@ MUTATIONS = [
         ("pairs/pair.py", "inside = -((epsilon - top) / 2).expm1()", "inside = -(epsilon - top).expm1()"),
         ("pairs/pair.py", "q = ((epsilon / mu + mu / 2) / root)", "q = ((epsilon / mu + mu / 3) / root)"),
         ("guarantees/gaussian.py", "first = normal_cdf(mu / 2 - loss / mu)", "first = normal_cdf(mu / 3 - loss / mu)"),
-        ("guarantees/finite.py", "if not _is_at_most(a, b, epsilon)]", "if a > b]"),
+        ("guarantees/finite.py", "if not is_at_most(a, b, epsilon)]", "if a > b]"),
         # C23, C27: total variation and the trade-off curve
         ("guarantees/approximate.py", "/ (1 + ball(-self._loss).exp())", "/ (2 + ball(-self._loss).exp())"),
         ("guarantees/approximate.py", "ball(-self._loss).exp() * ball(rest)", "ball(self._loss).exp() * ball(rest)"),

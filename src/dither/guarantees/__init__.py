@@ -20,14 +20,18 @@ from dither.guarantees.finite import (
     total_variation,
 )
 from dither.guarantees.gaussian import GaussianDP
+from dither.guarantees.given_laws import loss_of, normalised
 from dither.guarantees.guarantee import Guarantee
+from dither.guarantees.loss import BadSet, Loss
 from dither.guarantees.renyi import ZCDP, RenyiDP
 
 __all__ = [
     "ZCDP",
     "ApproxDP",
+    "BadSet",
     "GaussianDP",
     "Guarantee",
+    "Loss",
     "PrivacyLoss",
     "PureDP",
     "RenyiDP",
@@ -37,7 +41,9 @@ __all__ = [
     "hockey_stick",
     "indistinguishable",
     "largest_posterior",
+    "loss_of",
     "multiplicative_distance",
+    "normalised",
     "privacy_loss",
     "pure_three_ways",
     "tail_condition",

@@ -15,8 +15,11 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dither.errors import ParameterError, PrecisionError
-from dither.exact import Ball, Number, ball, check, is_below, rational
+from dither.exact import Ball, Number, ball, check, in_words, is_below, rational
 from dither.exact.certified import above, exactly_above
 
 __all__ = [
@@ -25,15 +28,17 @@ __all__ = [
     "ThreeForms",
     "hockey_stick",
     "indistinguishable",
+    "is_at_most",
     "multiplicative_distance",
     "privacy_loss",
     "pure_three_ways",
+    "read_distribution",
     "tail_condition",
     "total_variation",
 ]
 
-Distribution: TypeAlias = Mapping[Any, Number | Ball] | Sequence[Number | Ball]
-"""Outcomes with their probabilities; a list numbers its outcomes 0, 1, ..."""
+Distribution: TypeAlias = Mapping[Any, Number | Ball] | Sequence[Number | Ball] | NDArray[Any]
+"""Outcomes with their probabilities; a list or a vector numbers its outcomes 0, 1, ..."""
 
 _MOST_EVENTS = 16
 
@@ -134,7 +139,7 @@ def _positive_part(pairs: Pairs, epsilon: Fraction) -> Ball:
 
 def _best_event(pairs: Pairs, epsilon: Fraction) -> tuple[Fraction | Ball, Fraction | Ball]:
     """P(E) and Q(E) of the event {p > e^ε q}, which maximises P(E) − e^ε Q(E)."""
-    gains = [(a, b) for a, b in pairs if not _is_at_most(a, b, epsilon)]
+    gains = [(a, b) for a, b in pairs if not is_at_most(a, b, epsilon)]
     return _sum(a for a, _ in gains), _sum(b for _, b in gains)
 
 
@@ -182,7 +187,7 @@ def _stays_below(pairs: Pairs, epsilon: Fraction, delta: Fraction) -> bool:
     return not _exceeds(lambda: _ball(p_mass) - ball(epsilon).exp() * _ball(q_mass), lambda: ball(delta))
 
 
-def _is_at_most(a: Fraction | Ball, b: Fraction | Ball, epsilon: Fraction) -> bool:
+def is_at_most(a: Fraction | Ball, b: Fraction | Ball, epsilon: Fraction) -> bool:
     """Whether a ≤ e^ε b."""
     if isinstance(a, Fraction) and isinstance(b, Fraction) and (not a or not b or not epsilon):
         return a <= b
@@ -231,7 +236,7 @@ class PrivacyLoss:
             The probability.
         """
         exact = _loss(epsilon)
-        beyond = (atom for atom in self.atoms if atom.odds is None or not _is_at_most(atom.odds, Fraction(1), exact))
+        beyond = (atom for atom in self.atoms if atom.odds is None or not is_at_most(atom.odds, Fraction(1), exact))
         return sum((atom.probability for atom in beyond), Fraction(0))
 
     def delta(self, epsilon: Number) -> float:
@@ -356,8 +361,8 @@ def pure_three_ways(p: Distribution, q: Distribution, epsilon: Number) -> ThreeF
         raise ParameterError(f"events are enumerated for at most {_MOST_EVENTS} outcomes, got {len(pairs)}.")
     both = (pairs, [(b, a) for a, b in pairs])
     return ThreeForms(
-        events=all(_is_at_most(*masses, exact) for ordered in both for masses in _events(ordered)),
-        outputs=all(_is_at_most(a, b, exact) for ordered in both for a, b in ordered),
+        events=all(is_at_most(*masses, exact) for ordered in both for masses in _events(ordered)),
+        outputs=all(is_at_most(a, b, exact) for ordered in both for a, b in ordered),
         loss=all(not privacy_loss(*order).tail(exact) for order in ((p, q), (q, p))),
     )
 
@@ -380,7 +385,7 @@ def _loss(epsilon: Number) -> Fraction:
 
 def _pairs(p: Distribution, q: Distribution) -> Pairs:
     """The probabilities of each outcome under both, checked; an outcome that one leaves out has probability 0 there."""
-    first, second = _read(p, "p"), _read(q, "q")
+    first, second = read_distribution(p, "p"), read_distribution(q, "q")
     outcomes = dict.fromkeys([*first, *second])
     zero = Fraction(0)
     return [(first.get(outcome, zero), second.get(outcome, zero)) for outcome in outcomes]
@@ -393,7 +398,10 @@ def _exact_pairs(p: Distribution, q: Distribution) -> ExactPairs:
     return pairs
 
 
-def _read(distribution: Distribution, name: str) -> dict[Hashable, Fraction | Ball]:
+def read_distribution(distribution: Distribution, name: str) -> dict[Hashable, Fraction | Ball]:
+    """The probabilities by outcome, checked: they are not negative and sum to 1."""
+    if isinstance(distribution, np.ndarray) and distribution.ndim == 1:
+        distribution = list(distribution)
     if isinstance(distribution, str) or not isinstance(distribution, Mapping | Sequence):
         raise ParameterError(f"{name} must be a mapping or a list, got the type {type(distribution).__name__}.")
     items = distribution.items() if isinstance(distribution, Mapping) else enumerate(distribution)
@@ -414,7 +422,14 @@ def _check_mass(values: list[Fraction | Ball], name: str) -> None:
             raise ParameterError(f"each probability of {name} must be 0 or more, got {value}.")
     total = _sum(values)
     if not (total == 1 if isinstance(total, Fraction) else total.contains(Ball(1))):
-        raise ParameterError(f"the probabilities of {name} must sum to 1, got {total}.")
+        raise ParameterError(
+            f"the probabilities of {name} must sum to 1, got {_shown(total)}. "
+            "Floats that do so but for rounding are made exact by dp.guarantees.normalised."
+        )
+
+
+def _shown(total: Fraction | Ball) -> str:
+    return in_words(total) if isinstance(total, Fraction) else str(total)
 
 
 def _sum(values: Sequence[Fraction | Ball] | Iterator[Fraction | Ball]) -> Fraction | Ball:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dither.plots.page import report
     from dither.plots.spending import budget
     from dither.plots.style import alt_text
+    from dither.plots.two_laws import outcomes
 
 # Public name → the file it lives in, which has another name: a file would take the place of the name.
 _HOMES = {
@@ -30,6 +31,7 @@ _HOMES = {
     "error_by_epsilon": "errors",
     "error_by_rows": "errors",
     "loss": "curves",
+    "outcomes": "two_laws",
     "profile": "curves",
     "report": "page",
     "tradeoff": "curves",
@@ -46,6 +48,7 @@ __all__ = [
     "error_by_epsilon",
     "error_by_rows",
     "loss",
+    "outcomes",
     "profile",
     "report",
     "tradeoff",

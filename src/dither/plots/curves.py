@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from dither.adjacency import Adjacency, common
 from dither.errors import ParameterError
 from dither.exact import Number
+from dither.guarantees import Loss
+from dither.mechanisms import Mechanism
+from dither.pairs import ProfileOf
+from dither.pairs.pair import Pair
 from dither.plots.style import Figure, described, new_axes, strokes
 
 __all__ = ["Drawable", "draw", "loss", "profile", "tradeoff"]
@@ -74,15 +78,19 @@ class Drawable(Protocol):
         """
 
 
-def draw(kind: str, *guarantees: Drawable) -> Figure:
+Curve: TypeAlias = "Drawable | Mechanism | Pair | Loss"
+"""What the pictures of this file take."""
+
+
+def draw(kind: str, *guarantees: Curve) -> Figure:
     """Draw one kind of curve of guarantees.
 
     Parameters
     ----------
     kind : {"profile", "tradeoff", "loss"}
         The curve: see the functions of these names.
-    *guarantees : Drawable
-        Guarantees or compositions, under the same adjacency.
+    *guarantees : Drawable, Mechanism, Pair or Loss
+        Guarantees, compositions, mechanisms, pairs or losses, under the same adjacency.
 
     Returns
     -------
@@ -95,15 +103,15 @@ def draw(kind: str, *guarantees: Drawable) -> Figure:
     return kinds[kind](*guarantees)
 
 
-def profile(*guarantees: Drawable) -> Figure:
+def profile(*guarantees: Curve) -> Figure:
     """Draw the privacy profile δ(ε) of guarantees; lower is better.
 
     δ(ε) is how likely a privacy loss beyond ε is, weighted by how far beyond.
 
     Parameters
     ----------
-    *guarantees : Drawable
-        Guarantees or compositions, under the same adjacency.
+    *guarantees : Drawable, Mechanism, Pair or Loss
+        Guarantees, compositions, mechanisms, pairs or losses, under the same adjacency.
 
     Returns
     -------
@@ -117,71 +125,71 @@ def profile(*guarantees: Drawable) -> Figure:
     >>> dp.plots.alt_text(figure)
     'Privacy profile, δ against ε, of PureDP(epsilon=1); GaussianDP(mu=1).'
     """
-    _check(guarantees)
+    known = _checked(guarantees)
     figure, axes = new_axes("Privacy profile", "ε", "δ(ε)")
-    grid = np.linspace(0, _widest(guarantees), _POINTS)
-    for guarantee, stroke in zip(guarantees, strokes(len(guarantees)), strict=True):
+    grid = np.linspace(0, _widest(known), _POINTS)
+    for guarantee, stroke in zip(known, strokes(len(known)), strict=True):
         values = [guarantee.delta(float(epsilon)) for epsilon in grid]
         axes.plot(grid, [value if value > 0 else math.nan for value in values], label=_label(guarantee), **_any(stroke))
     axes.set_yscale("log")
     axes.set_ylim(_SMALLEST_DELTA, 2)
     axes.set_xlim(left=0)
     axes.legend(fontsize=8, frameon=False)
-    return described(figure, f"Privacy profile, δ against ε, of {_named(guarantees)}.")
+    return described(figure, f"Privacy profile, δ against ε, of {_named(known)}.")
 
 
-def tradeoff(*guarantees: Drawable) -> Figure:
+def tradeoff(*guarantees: Curve) -> Figure:
     """Draw the trade-off curve β(α) of guarantees; higher is better.
 
     β(α) is the part of members that any attack misses at a false alarm rate α.
 
     Parameters
     ----------
-    *guarantees : Drawable
-        Guarantees or compositions, under the same adjacency.
+    *guarantees : Drawable, Mechanism, Pair or Loss
+        Guarantees, compositions, mechanisms, pairs or losses, under the same adjacency.
 
     Returns
     -------
     matplotlib.figure.Figure
         The figure.
     """
-    _check(guarantees)
+    known = _checked(guarantees)
     figure, axes = new_axes("Trade-off curve", "type I error α (false alarms)", "type II error β(α) (misses)")
     grid = np.concatenate([[0.0], np.geomspace(1e-4, 0.05, 40), np.linspace(0.06, 1, 95)])
     axes.plot([0, 1], [1, 0], color="0.6", linewidth=0.8, label="perfect privacy")
-    for guarantee, stroke in zip(guarantees, strokes(len(guarantees)), strict=True):
+    for guarantee, stroke in zip(known, strokes(len(known)), strict=True):
         axes.plot(grid, [guarantee.beta(float(alpha)) for alpha in grid], label=_label(guarantee), **_any(stroke))
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     axes.legend(fontsize=8, frameon=False, loc="upper right")
-    return described(figure, f"Trade-off between false alarms and misses of any attack on {_named(guarantees)}.")
+    return described(figure, f"Trade-off between false alarms and misses of any attack on {_named(known)}.")
 
 
-def loss(*guarantees: Drawable) -> Figure:
+def loss(*guarantees: Curve) -> Figure:
     """Draw how likely each privacy loss is, for the worst pair of outputs that each guarantee allows.
 
     Parameters
     ----------
-    *guarantees : Drawable
-        Guarantees or compositions, under the same adjacency.
+    *guarantees : Drawable, Mechanism, Pair or Loss
+        Guarantees, compositions, mechanisms, pairs or losses, under the same adjacency.
 
     Returns
     -------
     matplotlib.figure.Figure
         The figure.
     """
-    _check(guarantees)
-    width = _bin_width(guarantees)
+    known = _checked(guarantees)
+    width = _bin_width(known)
     grid = np.arange(_POINTS // 2 + 1, dtype=np.float64) * width
     figure, axes = new_axes("Privacy loss", "privacy loss L", f"probability within {width:.2g}")
-    for guarantee, stroke in zip(guarantees, strokes(len(guarantees)), strict=True):
+    for guarantee, stroke in zip(known, strokes(len(known)), strict=True):
         losses, masses = loss_masses(guarantee, grid)
         leak = guarantee.delta(_INFINITE_LOSS)
         label = _label(guarantee) + (f" and L = ∞: {leak:.2g}" if leak > _SMALLEST_DELTA else "")
         axes.step(losses, masses, where="mid", label=label, **_any(stroke))
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8, frameon=False, loc="upper left")
-    return described(figure, f"How likely each privacy loss is, for {_named(guarantees)}.")
+    return described(figure, f"How likely each privacy loss is, for {_named(known)}.")
 
 
 def loss_masses(guarantee: Drawable, grid: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -192,7 +200,9 @@ def loss_masses(guarantee: Drawable, grid: NDArray[np.float64]) -> tuple[NDArray
     profile is δ(−ε) = 1 − e^{−ε} + e^{−ε} δ(ε).
     """
     right = np.array([guarantee.delta(float(epsilon)) for epsilon in grid])
-    left = -np.expm1(-grid) + np.exp(-grid) * right
+    other = guarantee.swapped() if isinstance(guarantee, Loss) else None  # all others hold in both orders
+    back = right if other is None else np.array([other.delta(float(epsilon)) for epsilon in grid])
+    left = -np.expm1(-grid) + np.exp(-grid) * back
     losses = np.concatenate([-grid[:0:-1], grid])
     deltas, odds = np.concatenate([left[:0:-1], right]), np.exp(losses)
     slopes = np.concatenate([[-1.0], np.diff(deltas) / np.diff(odds), [0.0]])
@@ -200,13 +210,25 @@ def loss_masses(guarantee: Drawable, grid: NDArray[np.float64]) -> tuple[NDArray
     return losses, masses
 
 
-def _check(guarantees: tuple[Drawable, ...]) -> None:
+def _checked(guarantees: tuple[Curve, ...]) -> tuple[Drawable, ...]:
     if not guarantees:
         raise ParameterError("there is nothing to draw. Give at least one guarantee.")
-    for guarantee in guarantees:
-        if not isinstance(guarantee, Drawable):
-            raise ParameterError(f"expected a guarantee, got the type {type(guarantee).__name__}.")
-    common(guarantee.adjacency for guarantee in guarantees)
+    known = tuple(map(_drawable, guarantees))
+    common(guarantee.adjacency for guarantee in known)
+    return known
+
+
+def _drawable(thing: Curve) -> Drawable:
+    """What a thing promises: the guarantee of a mechanism, the profile of a pair, or itself."""
+    if isinstance(thing, Pair):
+        return ProfileOf(thing)
+    if isinstance(thing, Mechanism):
+        return thing.guarantee
+    if not isinstance(thing, Drawable):
+        raise ParameterError(
+            f"expected a guarantee, a mechanism, a pair or a loss, got the type {type(thing).__name__}."
+        )
+    return thing
 
 
 def _widest(guarantees: tuple[Drawable, ...], delta: float = _SMALLEST_DELTA) -> float:

@@ -1,0 +1,285 @@
+"""The privacy loss of two densities, by quadrature with an error that is stated and checked.
+
+An integral is taken by the rule of Gauss and Legendre with 15 points on each panel, and again on its halves; a panel
+on which both differ is halved, and all differences that remain are added up as the error. Panels that were found for
+the mass of both laws are those with which every later integral begins, so what one law hides in a narrow place is not
+missed by the others. Each δ(ε) is computed twice, as the integral of (p − e^ε q)₊ and as P(E) − e^ε Q(E) of the bad
+set E, and what they differ by counts as error too. A density must integrate to 1 within its error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.errors import ParameterError
+from dither.exact import Number, check, once, rational
+from dither.guarantees.loss import BadSet, Loss, level_of
+
+__all__ = ["Density", "DensityLoss", "MappedInterval"]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+LogDensity: TypeAlias = Callable[[FloatArray], FloatArray]
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(15)
+_PANELS = 256
+_NARROWEST = 2.0**-42  # of t: points stay apart from the ends, where a density may be infinite
+_BISECTIONS = 50
+_PANEL_ERROR = 1e-16
+_ROUNDING = 1e-14
+_MASS_ERROR = 1e-6
+"""A density that integrates to less or more than 1 by this, and by more than the error of the integral, is refused."""
+_STEEPEST = 60.0
+_LEVELS = [float(level) for level in range(-30, 31, 2)]
+_STEPS = 28
+
+
+@dataclass(frozen=True)
+class MappedInterval:
+    """An interval as the image of −1 < t < 1: y = centre + width·t/(1 − t²) on the line, with half-lines beside it."""
+
+    low: float
+    high: float
+    centre: float = 0.0
+    width: float = 1.0
+
+    def place(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """y(t) and dy/dt."""
+        if math.isfinite(self.low) and math.isfinite(self.high):
+            half = (self.high - self.low) / 2
+            return self.low + half * (1 + t), np.full_like(t, half)
+        if math.isfinite(self.low):
+            return self.low + self.width * (1 + t) / (1 - t), 2 * self.width / (1 - t) ** 2
+        if math.isfinite(self.high):
+            return self.high - self.width * (1 - t) / (1 + t), 2 * self.width / (1 + t) ** 2
+        inner = (1 - t) * (1 + t)
+        return self.centre + self.width * t / inner, self.width * (1 + t * t) / inner**2
+
+
+class Integral(NamedTuple):
+    """A value, how far it may be off, and the panels that it took."""
+
+    value: float
+    error: float
+    edges: FloatArray
+
+
+def integral(values: Callable[[FloatArray], FloatArray], edges: FloatArray) -> Integral:
+    """The integral over t; values of all points of many panels are asked for at once."""
+    lows, highs = edges[:-1], edges[1:]
+    value = error = 0.0
+    found = [edges]
+    while len(lows):
+        middles = (lows + highs) / 2
+        whole = _panels(values, lows, highs)
+        halves = _panels(values, lows, middles) + _panels(values, middles, highs)
+        differences = np.abs(whole - halves)
+        rough = differences > np.maximum(_PANEL_ERROR, 1e-15 * np.abs(halves))
+        rough &= highs - lows > _NARROWEST
+        value, error = value + float(halves[~rough].sum()), error + float(differences[~rough].sum())
+        found.append(middles[rough])
+        lows = np.concatenate([lows[rough], middles[rough]])
+        highs = np.concatenate([middles[rough], highs[rough]])
+    return Integral(value, error, np.unique(np.concatenate(found)))
+
+
+def _panels(values: Callable[[FloatArray], FloatArray], lows: FloatArray, highs: FloatArray) -> FloatArray:
+    half = (highs - lows) / 2
+    points = lows[:, None] + half[:, None] * (1 + _NODES)
+    total: FloatArray = half * (values(points.ravel()).reshape(points.shape) @ _WEIGHTS)
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """One law on an interval: ln of its density, and what it integrates to there."""
+
+    log: LogDensity
+    mass: Integral
+
+    @classmethod
+    def of(cls, name: str, log: LogDensity, line: MappedInterval, *, normalise: bool) -> Density:
+        """The law with this density, whose mass is 1 or is made 1."""
+
+        def values(t: FloatArray) -> FloatArray:
+            y, speed = line.place(t)
+            return np.exp(_checked(name, log(y))) * speed
+
+        mass = integral(values, np.linspace(-1, 1, _PANELS + 1))
+        far = abs(mass.value - 1)
+        if normalise:
+            if not (0 < mass.value < math.inf and mass.error < _MASS_ERROR * mass.value):
+                raise ParameterError(f"{name} cannot be normalised: its integral is {mass.value:g} ± {mass.error:.1g}.")
+            size = math.log(mass.value)
+            relative = mass.error / mass.value
+            return cls(lambda y: log(y) - size, Integral(1.0, relative, mass.edges))
+        if not far <= max(_MASS_ERROR, min(mass.error, 1e-3)):
+            raise ParameterError(
+                f"{name} must integrate to 1, got {mass.value:.9g} ± {mass.error:.1g}. "
+                "Give the interval on which it lives, interval=(low, high), or normalise=True."
+            )
+        return cls(log, Integral(mass.value, mass.error + far, mass.edges))
+
+
+def _checked(name: str, logs: FloatArray) -> FloatArray:
+    if np.isnan(logs).any() or bool((logs == math.inf).any()):
+        raise ParameterError(f"{name} must be 0 or positive and finite everywhere on the interval.")
+    return logs
+
+
+@dataclass(frozen=True, eq=False)
+class DensityLoss(Loss):
+    """The privacy loss of two densities on one interval. Its answers state the error of the quadrature."""
+
+    first: Density
+    second: Density
+    line: MappedInterval
+    is_certified: bool = False
+
+    @once
+    def _edges(self) -> FloatArray:
+        return np.union1d(self.first.mass.edges, self.second.mass.edges)
+
+    @once
+    def _points(self) -> FloatArray:
+        """Where the loss is looked at for changes of sign: three points of every panel."""
+        lows, highs = self._edges[:-1], self._edges[1:]
+        return np.unique(np.concatenate([lows + (highs - lows) * share for share in (0.05, 0.35, 0.65, 0.95)]))
+
+    def _loss_at(self, t: FloatArray) -> FloatArray:
+        return self._losses(self.line.place(t)[0])
+
+    def _losses(self, y: FloatArray) -> FloatArray:
+        p, q = self.first.log(y), self.second.log(y)
+        with np.errstate(invalid="ignore"):
+            found = p - q
+        return np.where(np.isnan(found), 0.0, found)  # neither law allows y, so it does not matter
+
+    def loss(self, outcome: Any) -> float:
+        y = float(outcome)
+        if not self.line.low <= y <= self.line.high:
+            raise ParameterError(f"outcome must lie in [{self.line.low}, {self.line.high}], got {y}.")
+        p, q = (float(law.log(np.array([y]))[0]) for law in (self.first, self.second))
+        if p == q == -math.inf:
+            raise ParameterError(f"outcome must be one that a law allows, got {y}.")
+        return p - q
+
+    @property
+    def largest(self) -> float:
+        """No largest loss is known of a density."""
+        return math.inf
+
+    def _mass(self, law: Density, low: float, high: float) -> Integral:
+        """The probability of an interval of t."""
+        inner = self._edges[(self._edges > low) & (self._edges < high)]
+
+        def values(t: FloatArray) -> FloatArray:
+            y, speed = self.line.place(t)
+            return np.exp(law.log(y)) * speed
+
+        return integral(values, np.array([low, *inner, high]))
+
+    def _bad_places(self, epsilon: float) -> list[tuple[float, float]]:
+        """The intervals of t on which the loss exceeds ε; their ends are found by halving."""
+        points = self._points
+        over = self._loss_at(points) > epsilon
+        at = np.flatnonzero(over[1:] != over[:-1])
+        lows, highs, rises = points[at], points[at + 1], over[at + 1]
+        for _ in range(_BISECTIONS):
+            middles = (lows + highs) / 2
+            is_right = (self._loss_at(middles) > epsilon) == rises
+            lows, highs = np.where(is_right, lows, middles), np.where(is_right, middles, highs)
+        ends = [*([-1.0] if over[0] else []), *highs.tolist(), *([1.0] if over[-1] else [])]
+        return list(zip(ends[::2], ends[1::2], strict=True))
+
+    def _event(self, epsilon: float) -> tuple[list[tuple[float, float]], tuple[float, float], tuple[float, float]]:
+        """The bad set, and its probability under both laws with the errors."""
+        places = self._bad_places(epsilon)
+        sums = [[self._mass(law, *place) for place in places] for law in (self.first, self.second)]
+        p, q = ((sum(x.value for x in each), sum(x.error for x in each) + _ROUNDING) for each in sums)
+        return places, p, q
+
+    def _hockey_stick(self, epsilon: float) -> tuple[float, float]:
+        """δ(ε) for any real ε, and how far it may be off."""
+        odds = math.exp(epsilon)
+
+        def values(t: FloatArray) -> FloatArray:
+            y, speed = self.line.place(t)
+            p = self.first.log(y)
+            with np.errstate(invalid="ignore"):
+                kept = -np.expm1(np.minimum(epsilon - (p - self.second.log(y)), 0.0))
+            return np.where(p == -math.inf, 0.0, np.exp(p) * kept) * speed
+
+        found = integral(values, self._edges)
+        _, (p, p_error), (q, q_error) = self._event(epsilon)
+        apart = abs(found.value - (p - odds * q))
+        masses = self.first.mass.error + odds * self.second.mass.error
+        return found.value, found.error + _ROUNDING * (1 + odds) + masses + max(0.0, apart - p_error - odds * q_error)
+
+    def delta_bracket(self, epsilon: Number) -> tuple[float, float]:
+        level = float(level_of(epsilon))
+        if level > _STEEPEST:  # e^ε swells the error of Q until δ(ε) ≤ Pr[L > ε] says more
+            return 0.0, self.tail(epsilon)
+        value, error = self._hockey_stick(level)
+        return max(0.0, value - error), min(1.0, max(0.0, value + error), self.tail(epsilon))
+
+    def tail(self, epsilon: Number) -> float:
+        _, (p, error), _ = self._event(float(level_of(epsilon)))
+        return min(1.0, p + error + self.first.mass.error)
+
+    def bad_set(self, epsilon: Number) -> BadSet:
+        level = float(level_of(epsilon))
+        places, (p, _), (q, _) = self._event(level)
+        intervals = tuple((self._y(low), self._y(high)) for low, high in places)
+        return BadSet(level, intervals, p, q, self.delta(epsilon))
+
+    def _y(self, t: float) -> float:
+        if abs(t) == 1:
+            return self.line.low if t < 0 else self.line.high
+        return float(self.line.place(np.array([t]))[0][0])
+
+    def beta(self, alpha: Number) -> float:
+        """β(α) = sup over u > 0 of 1 − uα − ∫(q − u p)₊; every u gives a lower bound."""
+        level = rational(alpha, "alpha")
+        check.probability(alpha=level)
+        size = float(level)
+        best = self._back._level_of_mass(size)  # the best test rejects with probability α where q > u p
+        lines = [(best, *self._back._hockey_stick(best)), *self._back._sticks]
+        return min(1.0, max(0.0, *(1 - math.exp(log_u) * size - value - error for log_u, value, error in lines)))
+
+    @once
+    def _back(self) -> DensityLoss:
+        return self.swapped()
+
+    @once
+    def _sticks(self) -> list[tuple[float, float, float]]:
+        """δ at a few levels: a bound where the best level lies so far out that errors swell."""
+        return [(level, *self._hockey_stick(level)) for level in _LEVELS[15:24:2]]
+
+    @once
+    def _masses(self) -> list[float]:
+        """Q[L > ℓ] at the levels ℓ of `_LEVELS`."""
+        return [self._event(level)[2][0] for level in _LEVELS]
+
+    def _level_of_mass(self, mass: float) -> float:
+        """About the level ℓ with Q[L > ℓ] = mass, between −30 and 30; by halving."""
+        over = [found > mass for found in self._masses]
+        if over[-1] or not over[0]:
+            return _LEVELS[-1 if over[-1] else 0]
+        at = over.index(False)
+        low, high = _LEVELS[at - 1], _LEVELS[at]
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._event(middle)[2][0] > mass else (low, middle)
+        return (low + high) / 2
+
+    def __str__(self) -> str:
+        return f"the loss of two densities on ({self.line.low:g}, {self.line.high:g})"
+
+    def swapped(self) -> Self:
+        return type(self)(self.second, self.first, self.line)

@@ -1,0 +1,210 @@
+"""The loss of any two laws: exact for tables, certified for laws of dither, within its stated error for densities."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import dither as dp
+from dither.errors import ParameterError
+from dither.guarantees import hockey_stick, loss_of, normalised, privacy_loss
+from dither.noise import DiscreteGaussian, DiscreteLaplace
+from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.plots.curves import loss_masses
+
+EPSILONS = (0, "0.1", 1, 3)
+
+
+def table(weights: list[int]) -> list[Fraction]:
+    return [Fraction(weight, sum(weights)) for weight in weights]
+
+
+tables = st.integers(2, 5).flatmap(
+    lambda size: st.tuples(*[st.lists(st.integers(0, 9), min_size=size, max_size=size).filter(any).map(table)] * 2)
+)
+
+
+@pytest.mark.property
+@given(tables, st.sampled_from(EPSILONS), st.fractions(0, 1, max_denominator=30))
+def test_tables_are_compared_exactly(
+    both: tuple[list[Fraction], list[Fraction]], epsilon: Any, alpha: Fraction
+) -> None:
+    """Against what is computed otherwise: the hockey-stick, the law of the loss, and every test there is."""
+    p, q = both
+    loss = loss_of(p, q)
+    assert loss.is_certified
+    assert loss.delta(epsilon) == pytest.approx(hockey_stick(p, q, epsilon), rel=1e-14, abs=1e-300)
+    assert loss.tail(epsilon) == pytest.approx(float(privacy_loss(p, q).tail(epsilon)))
+    bad = loss.bad_set(epsilon)
+    assert bad.p == sum((p[y] for y in bad.outcomes), Fraction(0))
+    assert bad.excess == pytest.approx(float(bad.p) - math.exp(float(Fraction(epsilon))) * float(bad.q), abs=1e-15)
+    assert loss.beta(alpha) == pytest.approx(_best_test(p, q, alpha), abs=1e-15)
+    found = loss.epsilon("0.01")
+    assert found == math.inf or loss.delta(found) <= 0.01
+    assert found in (0.0, math.inf) or loss.delta(found * (1 - 1e-9)) > 0.01
+
+
+def _best_test(p: list[Fraction], q: list[Fraction], alpha: Fraction) -> float:
+    """Reject a set, and one more outcome with some probability: the best of all of them."""
+    outcomes, best = range(len(p)), Fraction(1)
+    for size in range(len(p) + 1):
+        for rejected in combinations(outcomes, size):
+            left = alpha - sum(p[y] for y in rejected)
+            if left < 0:
+                continue
+            kept = [y for y in outcomes if y not in rejected]
+            missed = Fraction(sum(q[y] for y in kept))
+            gain = max((q[y] * (min(Fraction(1), left / p[y]) if p[y] else 1) for y in kept), default=Fraction(0))
+            best = min(best, missed - gain)
+    return float(best)
+
+
+def test_the_witness_breaks_it_and_nothing_does_beyond() -> None:
+    loss = loss_of({"a": "1/2", "b": "1/2"}, {"a": "1/2", "c": "1/2"})
+    witness = loss.witness(5)
+    assert witness is not None
+    assert witness.outcomes == ("b",)
+    assert loss.loss("b") == math.inf == -loss.loss("c")
+    assert loss.witness(5, "1/2") is None
+    asymmetric = loss_of(["0.9", "0.1"], ["0.99", "0.01"])
+    assert asymmetric.witness(0, "0.08").outcomes == (1,)  # type: ignore[union-attr]
+    back = loss_of(["0.99", "0.01"], ["0.9", "0.1"]).witness(1)
+    assert back is not None
+    assert back.is_swapped
+    assert (back.p, back.q) == (Fraction(1, 10), Fraction(1, 100))
+
+
+@pytest.mark.parametrize(("law", "pair"), [
+    (DiscreteLaplace(2), DiscreteLaplacePair(Fraction(2), 3)),
+    (DiscreteGaussian(2), DiscreteGaussianPair(Fraction(2), 3)),
+])  # fmt: skip
+def test_laws_of_dither_are_certified(law: Any, pair: Any) -> None:
+    loss = loss_of(law, law, shift=3)
+    assert loss.is_certified
+    for epsilon in (0, 0.3, 1, 2):
+        low, high = loss.delta_bracket(epsilon)
+        assert low <= pair.delta_bracket(epsilon)[1]
+        assert pair.delta_bracket(epsilon)[0] <= high <= low + 1e-15
+    assert loss.loss(-4) == pytest.approx(-loss.loss(7))
+
+
+def laplace(at: float) -> Any:
+    return lambda y: np.exp(-np.abs(y - at) / 2) / 4
+
+
+DENSITIES: list[tuple[Any, Any, dict[str, Any], Any]] = [
+    (stats.norm(0, 1), stats.norm(1, 1), {}, dp.GaussianDP(1)),
+    (stats.norm(5e6, 300), stats.norm(5e6 + 300, 300), {}, dp.GaussianDP(1)),
+    (lambda y: math.exp(-y * y / 2), lambda y: math.exp(-((y - 1) ** 2) / 2), {"normalise": True}, dp.GaussianDP(1)),
+    (stats.uniform(0, 1), stats.uniform(0.25, 1), {}, dp.TVStable("0.25")),
+    (lambda y: 1.5 if y < 0.5 else 0.5, lambda y: 0.5 if y < 0.5 else 1.5, {"interval": (0, 1)},
+     dp.pairs.ProfileOf(dp.pairs.pair.TwoPointPair(odds=Fraction(3)))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("p", "q", "options", "truth"), DENSITIES)
+def test_densities_state_an_error_that_holds(p: Any, q: Any, options: dict[str, Any], truth: Any) -> None:
+    loss = loss_of(p, q, **options)
+    assert not loss.is_certified
+    for epsilon in (0, 0.5, 1, 2.5):
+        low, high = loss.delta_bracket(epsilon)
+        assert low - 1e-16 <= truth.delta(epsilon) <= high + 1e-16
+        assert high - low < 1e-9
+        bad = loss.bad_set(epsilon)
+        assert float(bad.p) - math.exp(epsilon) * float(bad.q) == pytest.approx(truth.delta(epsilon), abs=1e-9)
+    for alpha in (0.01, 0.3):
+        assert truth.beta(alpha) - 1e-8 <= loss.beta(alpha) <= truth.beta(alpha) + 1e-15
+
+
+def test_a_laplace_density_has_its_bad_tail() -> None:
+    loss = loss_of(laplace(0), laplace(1))
+    assert loss.loss(-10) == pytest.approx(0.5)
+    assert loss.bad_set(0.2).outcomes == ((-math.inf, pytest.approx(0.3)),)
+    assert loss.epsilon(1e-9) == pytest.approx(0.5, abs=1e-8)
+    heavy = loss_of(stats.cauchy(0, 1), stats.cauchy(1, 1))
+    assert heavy.delta(0) == pytest.approx(2 / math.pi * math.atan(0.5))
+    counts = loss_of(stats.poisson(3), stats.poisson(4))
+    assert counts.delta(0) == pytest.approx(
+        sum(max(0, stats.poisson(3).pmf(y) - stats.poisson(4).pmf(y)) for y in range(50))
+    )
+
+
+def test_singular_densities_state_a_larger_error() -> None:
+    loss = loss_of(stats.beta(0.5, 0.5), stats.uniform(0, 1))
+    low, high = loss.delta_bracket(0.1)
+    assert low <= 0.1890250678 <= high
+    assert 1e-12 < high - low < 1e-6
+
+
+@pytest.mark.parametrize(("p", "q", "options", "message"), [
+    ([1 / 3, 1 / 3, 1 / 3], [0.2, 0.3, 0.5], {}, "normalised"),
+    ([0.5, 0.4], [0.5, 0.5], {"normalise": True}, "but for rounding"),
+    ([math.nan, 1.0], [0.5, 0.5], {"normalise": True}, "a number, 0 or more"),
+    ([-0.5, 1.5], [0.5, 0.5], {"normalise": True}, "a number, 0 or more"),
+    (np.eye(2), [0.5, 0.5], {"normalise": True}, "a vector"),
+    ([], [1], {}, "empty"),
+    (laplace(0), lambda y: 1.00001 * laplace(1)(y), {}, "q must integrate to 1"),
+    (laplace(0), stats.norm(1e7, 1e-5).pdf, {}, "q must integrate to 1"),
+    (lambda y: -laplace(0)(y), laplace(1), {}, "0 or positive"),
+    (lambda y: y * math.nan, laplace(1), {}, "0 or positive"),
+    (laplace(0), laplace(1), {"interval": (1, 1)}, "low end below"),
+    (laplace(0), laplace(1), {"interval": (math.nan, 1)}, "low end below"),
+    (laplace(0), [1], {}, "same kind"),
+    (laplace(0), laplace(0), {"shift": 1}, "shift"),
+    ("3/4", "1/4", {}, "a law must be"),
+])  # fmt: skip
+def test_mass_is_never_lost_silently(p: Any, q: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        loss_of(p, q, **options)
+
+
+def test_softmax_of_any_width_is_made_exact() -> None:
+    scores = np.linspace(-3, 3, 1000)
+    for width in (np.float32, np.float64):
+        weights = np.exp(scores).astype(width)
+        exact = normalised(weights / weights.sum())
+        assert sum(exact.values()) == 1
+        assert loss_of(weights / weights.sum(), np.full(1000, 0.001, dtype=width), normalise=True).is_certified
+    for bad in (-1, "nan", 2):
+        with pytest.raises(ParameterError):
+            loss_of([1], [1]).tail(bad) if bad != 2 else loss_of([1], [1]).beta(bad)
+
+
+def test_pictures_take_mechanisms_pairs_and_losses() -> None:
+    loss = loss_of(["3/4", "1/4"], ["1/4", "3/4"])
+    pair = DiscreteLaplacePair(Fraction(2), 1)
+    for draw in (dp.plots.loss, dp.plots.profile, dp.plots.tradeoff):
+        assert len(draw(dp.Laplace(sensitivity=1, epsilon=1), pair, loss).axes[0].get_lines()) >= 3
+    shaded = loss_of(laplace(0), laplace(1)).plot("outcomes", epsilon=0.2)
+    assert [len(axes.patches) for axes in shaded.axes] == [1, 1]
+    with pytest.raises(ParameterError, match="expected a guarantee"):
+        dp.plots.loss("everything")  # type: ignore[arg-type]
+
+
+def test_the_loss_picture_of_an_unfair_pair_has_the_law_of_the_loss() -> None:
+    """All of the mass at L = ln 9 and L = ln(1/11), in this order and not mirrored."""
+    loss = loss_of(["0.9", "0.1"], ["0.1", "0.9"])
+    losses, masses = loss_masses(loss, np.linspace(0, 2 * math.log(9), 3))
+    assert dict(zip(losses.round(6).tolist(), masses.round(9).tolist(), strict=True))[round(math.log(9), 6)] == 0.9
+    lopsided = loss_of(["1/2", "1/2"], ["1/4", "3/4"])
+    grid = np.array([0.0, math.log(1.5), math.log(2)])
+    losses, masses = loss_masses(lopsided, grid)
+    assert masses[losses > 0.6].sum() == pytest.approx(0.5)
+    assert masses[np.abs(losses + math.log(1.5)) < 1e-9].sum() == pytest.approx(0.5)
+
+
+def test_the_sources_do_without_scipy_stats() -> None:
+    script = (
+        "import sys, dither as dp; dp.guarantees.loss_of([1], [1]).delta(0); assert 'scipy.stats' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
