@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from dither.plots.shown import Shown, ShownColumn, figures, plain, shown
+from dither.plots.shown import Shown, ShownColumn, plain, shown
 
 if TYPE_CHECKING:
     from dither.engine import Plan
@@ -63,11 +63,8 @@ def estimate_line(release: Release, most: int = 6) -> str:
     (column,) = answer.columns
     said: list[str] = []
     for at in range(min(len(column.values), most)):
-        if column.low is None or column.high is None:
-            said += figures(column.values[at])
-        else:
-            value, low, high = figures(column.values[at], column.low[at], column.high[at])
-            said.append(f"{value} ({low} to {high})")
+        value, *interval = column.written(at)
+        said.append(f"{value} ({interval[0]})" if interval else value)
     more = f", ... ({len(column.values):,} values)" if len(column.values) > most else ""
     interval = "" if column.low is None else f", {column.level} % interval{'s' if len(said) > 1 else ''}"
     return f"{plain(column.title)}: {', '.join(said)}{more}{interval}"
@@ -87,11 +84,7 @@ def _names(column: ShownColumn) -> list[str]:
 def _cells(answer: Shown, at: int) -> list[str]:
     cells = [plain(key) for key in answer.rows[at]]
     for column in answer.columns:
-        if column.low is None or column.high is None:
-            cells += figures(column.values[at])
-        else:
-            value, low, high = figures(column.values[at], column.low[at], column.high[at])
-            cells += [value, f"{low} to {high}"]
+        cells += column.written(at)
     return cells
 
 

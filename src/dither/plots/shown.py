@@ -51,6 +51,14 @@ class ShownColumn:
         """Whether it can be drawn."""
         return all(_is_number(value) for value in self.values)
 
+    def written(self, at: int) -> tuple[str, ...]:
+        """The value of a row, and its interval where the column has them: an end that is missing may be anything."""
+        if self.low is None or self.high is None:
+            return figures(self.values[at])
+        low, high = self.low[at], self.high[at]
+        value, *ends = figures(self.values[at], -math.inf if low is None else low, math.inf if high is None else high)
+        return value, " to ".join(ends)
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -162,6 +170,8 @@ def _decimals(value: Any, low: Any, high: Any) -> int:
     width = abs(float(value)) / 100 if low is None or high is None else (float(high) - float(low)) / 2
     if not 0 < width < math.inf:
         width = max(abs(float(value)) / 100, 1e-9)
+    if not math.isfinite(width):
+        return 0
     return min(max(1 - math.floor(math.log10(width)), 0), 12)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dither as dp
 from dither.engine import TableRelease
-from dither.engine.sql.after_noise import Combined, Known, Made, NoisyColumn, Presentation
+from dither.engine.sql.after_noise import Combined, End, Known, Made, NoisyColumn, Ordering, Presentation
 from tests.engine.sql.conftest import EXACTLY
 
 Opened = Callable[..., dp.Dataset]
@@ -94,6 +94,83 @@ def test_the_value_of_anything_inside_lies_inside(
     value, low, high = tree.cell(cells)
     assume(value is not None and low is not None and high is not None)
     assert low - 1e-6 * abs(low) - 1e-9 <= value <= high + 1e-6 * abs(high) + 1e-9
+
+
+any_number = st.sampled_from([0, 1, -1, 2**62, -(2**63), 10**400, 0.5, -1e308, 5e-324]) | numbers
+any_trees: st.SearchStrategy[Made] = st.recursive(
+    st.sampled_from([NoisyColumn("a"), NoisyColumn("b"), End(NoisyColumn("a"), is_high=False)])
+    | st.builds(Known, any_number),
+    lambda some: (
+        st.builds(lambda verb, one, two: Combined(verb, (one, two)), verbs, some, some)
+        | st.builds(lambda one, digits: Combined("round", (one, Known(digits))), some, any_number)
+        | st.builds(
+            lambda verb, one: Combined(verb, (one,)), st.sampled_from(["negative", "abs", "floor", "sqrt"]), some
+        )
+    ),
+    max_leaves=12,
+)
+wholes = st.sampled_from([0, 1, -(2**62), 2**62])
+reals = st.sampled_from([0.0, 1.5, -1e100, 1.7e308, -math.inf, math.inf])
+
+
+@pytest.mark.property
+@given(
+    st.lists(any_trees, min_size=1, max_size=2),
+    any_trees,
+    st.tuples(*[wholes | st.none()] * 3),
+    st.tuples(*[reals] * 3),
+)
+def test_no_noisy_number_loses_an_answer_that_was_paid_for(
+    made: list[Made], kept: Made, a: tuple[int | None, ...], b: tuple[float, ...]
+) -> None:
+    """FLOOR of a quotient by what may be 0, and products beyond 64 bits, ended in errors of Python and Arrow."""
+    ends = ("", "_low", "_high")
+    noisy = {f"a{end}": pa.array([value], pa.int64()) for end, value in zip(ends, a, strict=True)}
+    noisy |= {f"b{end}": pa.array([value], pa.float64()) for end, value in zip(ends, b, strict=True)}
+    columns = {f"x{at}": each for at, each in enumerate(made)}
+    shown = Presentation(columns, Combined("is_null", (kept,)), tuple(map(Ordering, made)))
+    Presentation(columns, kept).rehearse({"a": 1, "b": 1.0})
+    table = Presentation(columns, order=shown.order).applied(lambda level: pa.table(noisy), Fraction(95, 100))
+    assert {field.type for field in table.schema} <= {pa.int64(), pa.float64()}
+    assert shown.applied(lambda level: pa.table(noisy), Fraction(95, 100)).num_rows <= 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "HAVING city > 3",
+        "HAVING COUNT(*) < city",
+        "HAVING COUNT(*) + city > 0",
+        "HAVING ABS(city) = COUNT(*)",
+        "HAVING GREATEST(COUNT(*), city) = 3",
+        "HAVING APPROX_QUANTILES(age, 4) > COUNT(*)",
+        "HAVING APPROX_QUANTILES(age, 4) + APPROX_QUANTILES(age, 4) = COUNT(*)",
+        "ORDER BY APPROX_QUANTILES(age, 4)",
+        "ORDER BY COUNT(*) - city",
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_the_charge(said: str, opened: Opened, visits: pa.Table) -> None:
+    data = opened(visits)
+    with pytest.raises(dp.errors.ParameterError, match="Nothing was charged"):
+        data.sql(f"SELECT city, COUNT(*) AS n FROM visits GROUP BY city {said}")
+    assert data.spent["epsilon"] == 0
+
+
+def test_what_may_be_anything_is_printed_and_drawn(opened: Opened, visits: pa.Table) -> None:
+    """Of three rows at this price, counts are often 0 or less: quotients are missing, their intervals infinite."""
+    release = (
+        opened(visits.slice(0, 3))
+        .sql(
+            "SELECT city, FLOOR(SUM(spend) / COUNT(*)) AS m, SQRT(FLOOR(SUM(spend) / (COUNT(*) - COUNT(*)))) AS none, "
+            "DP_INTERVAL_LOW(m) AS least FROM visits GROUP BY city"
+        )
+        .release(epsilon="0.01")
+    )
+    assert release.to_arrow()["none"].null_count == release.to_arrow().num_rows
+    assert "no answer" in repr(release)
+    assert "∞" in release._repr_html_()
+    assert release.plot() is not None
+    assert len(release.to_pandas()) == len(release.to_polars()) == release.to_arrow().num_rows
 
 
 def test_shapes_without_rows_have_no_columns_of_their_own() -> None:

@@ -4,6 +4,10 @@ All of it reads noisy numbers and public keys, never rows, so it is post-process
 arithmetic end by end. Where k noisy columns meet in one expression, each is taken at the level 1 − (1 − level)/k, so
 that all of them hold together with the level that was asked for (union bound), and so does what is made of them. A
 quotient by what may be 0 can be anything: its interval is infinite.
+
+Every operation is total, as a failure here would lose an answer that was paid for: what is no finite number is NULL,
+and whole numbers beyond 64 bits become doubles. What does not go with the kinds of its parts, such as a text that is
+compared with a number, is refused before the charge (`Presentation.rehearse`).
 """
 
 from __future__ import annotations
@@ -35,6 +39,10 @@ __all__ = [
     "SqlRelease",
 ]
 
+_MOST_WHOLE: Final = 1 << 63
+_MOST_DIGITS: Final = 400
+"""Behind or before the point: doubles have no more."""
+
 Cell = tuple[Any, Any, Any]
 """A value and the ends of its interval; both None where it has none."""
 
@@ -63,7 +71,8 @@ class Known(Made):
         return frozenset()
 
     def cell(self, row: Mapping[str, Cell]) -> Cell:
-        return self.value, self.value, self.value
+        value = _held(self.value)
+        return value, value, value
 
 
 @dataclass(frozen=True)
@@ -130,15 +139,25 @@ class Combined(Made):
             return None, None, None
         if self.verb in _COMPARED:
             return _COMPARED[self.verb](*values), None, None
-        value = _finite(_VALUES[self.verb](*values))
+        value = _held(_VALUES[self.verb](*values))
         if any(low is None or high is None for _, low, high in cells):
-            return value, None, None
-        low, high = _ENDS[self.verb](*((low, high) for _, low, high in cells))
-        return value, low, high
+            return _finite(value), None, None
+        low, high = map(_held, _ENDS[self.verb](*((low, high) for _, low, high in cells)))
+        return _finite(value), low if low < math.inf else -math.inf, high if high > -math.inf else math.inf
+
+
+def _held(value: float) -> float:
+    """A number that a column holds: a whole one of 64 bits, or a double, infinite where it is too large."""
+    if not isinstance(value, int) or -_MOST_WHOLE <= value < _MOST_WHOLE:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _finite(value: float) -> float | None:
-    return value if isinstance(value, int) or math.isfinite(value) else None
+    return value if math.isfinite(value) else None
 
 
 def _divided(a: float, b: float) -> float:
@@ -146,7 +165,7 @@ def _divided(a: float, b: float) -> float:
 
 
 def _products(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
-    ends = [x * y for x in a for y in b]
+    ends = [x * y if x and y else 0 for x in a for y in b]  # 0 times an end that is infinite: no number is
     return min(ends), max(ends)
 
 
@@ -156,8 +175,15 @@ def _quotients(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, f
     return _products(a, (1 / b[1], 1 / b[0]))
 
 
+def _floor(value: float) -> float:
+    return math.floor(value) if math.isfinite(value) else value
+
+
 def _rounded(value: float, digits: float = 0) -> float:
-    return round(value, int(digits))
+    try:
+        return round(value, int(max(-_MOST_DIGITS, min(digits, _MOST_DIGITS))))
+    except OverflowError:  # up, beyond the largest double
+        return math.copysign(math.inf, value)
 
 
 _VALUES: Final[dict[str, Callable[..., float]]] = {
@@ -168,7 +194,7 @@ _VALUES: Final[dict[str, Callable[..., float]]] = {
     "negative": lambda a: -a,
     "abs": abs,
     "sqrt": lambda a: math.sqrt(max(a, 0)),
-    "floor": math.floor,
+    "floor": _floor,
     "round": _rounded,
     "least": min,
     "greatest": max,
@@ -181,7 +207,7 @@ _ENDS: Final[dict[str, Callable[..., tuple[float, float]]]] = {
     "negative": lambda a: (-a[1], -a[0]),
     "abs": lambda a: ((0 if a[0] <= 0 <= a[1] else min(map(abs, a))), max(map(abs, a))),
     "sqrt": lambda a: (math.sqrt(max(a[0], 0)), math.sqrt(max(a[1], 0))),
-    "floor": lambda a: (math.floor(a[0]), math.floor(a[1])),
+    "floor": lambda a: (_floor(a[0]), _floor(a[1])),
     "round": lambda a, digits=(0, 0): (_rounded(a[0], digits[0]), _rounded(a[1], digits[0])),
     "least": lambda *ends: (min(low for low, _ in ends), min(high for _, high in ends)),
     "greatest": lambda *ends: (max(low for low, _ in ends), max(high for _, high in ends)),
@@ -233,20 +259,44 @@ class Presentation:
         kept = kept[self.offset : None if self.limit is None else self.offset + self.limit]
         shown: dict[str, Any] = {}
         for name, made in self.columns.items():
-            if isinstance(made, OfKey):
-                shown[name] = table.column(made.name).take(pa.array(kept, pa.int64()))
+            if isinstance(made, OfKey | NoisyColumn):
+                for column in (made.name, f"{made.name}_low", f"{made.name}_high"):
+                    if column in table.column_names and (column == made.name or made.noisy):
+                        shown[name + column[len(made.name) :]] = table.column(column).take(pa.array(kept, pa.int64()))
                 continue
             among = len(made.noisy)
             cells = rows if among < 2 else _cells(at_level(1 - (1 - level) / among))
             found = [made.cell(cells[at]) for at in kept]
-            shown[name] = pa.array([value for value, _, _ in found])
+            shown[name] = _column([value for value, _, _ in found])
             if made.noisy and not isinstance(made, End) and self._has_interval(made, table):
-                shown[f"{name}_low"] = pa.array([low for _, low, _ in found], pa.float64() if among > 1 else None)
-                shown[f"{name}_high"] = pa.array([high for _, _, high in found], pa.float64() if among > 1 else None)
+                shown[f"{name}_low"] = _column([low for _, low, _ in found], is_real=among > 1)
+                shown[f"{name}_high"] = _column([high for _, _, high in found], is_real=among > 1)
         return pa.table(shown)
+
+    def rehearse(self, row: Mapping[str, Any]) -> None:
+        """Refuse what cannot be made of the kinds that its parts have, which `row` has examples of."""
+        cells = {name: (value, value, value) for name, value in row.items()}
+        for made in (*self.columns.values(), *(each.by for each in self.order), *filter(None, [self.having])):
+            try:
+                value = made.cell(cells)[0]
+                if value is not None and made in [each.by for each in self.order]:
+                    sorted([value, value])
+            except TypeError:
+                raise ParameterError(
+                    "between aggregates, numbers go with numbers, and a text or a day is compared with its like. "
+                    "Nothing was charged."
+                ) from None
 
     def _has_interval(self, made: Made, table: pa.Table) -> bool:
         return all(f"{name}_low" in table.column_names for name in made.noisy)
+
+
+def _column(values: Sequence[Any], *, is_real: bool = False) -> pa.Array:
+    """Numbers are doubles unless all of them are whole ones of 64 bits; so is a column without any value."""
+    kinds = {type(value) for value in values if value is not None}
+    if is_real or kinds <= {float} or kinds == {int, float}:
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    return pa.array(values)
 
 
 def _cells(table: pa.Table) -> list[dict[str, Cell]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
 
+from dither.engine.distribution_aggregates import QuantilesOfGroups
 from dither.engine.price import Terms
 from dither.engine.question import Question
 from dither.engine.sql.after_noise import Presentation, SqlRelease
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from dither.engine.query import Query
 
 __all__ = ["SqlQuestion", "question_of"]
+
+_EXAMPLES: Final = {"whole": 1, "real": 1.0, "text": "a", "truth": True, "date": date(2000, 1, 1)}
+_LIST: Final = object()
+"""Stands for several numbers: nothing is added to them, and they have no order."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +75,21 @@ def question_of(query: Query, text: str) -> SqlQuestion:
     except RecursionError:
         raise ParameterError("this SQL text is nested too deeply. Name its parts by WITH ... AS.") from None
     plain = made.query.agg(**made.aggregates)
+    made.presentation.rehearse(_example(plain))
     price = {name: _positive(name, said) for name, said in read.options.items() if name in ("epsilon", "delta")}
     return SqlQuestion(plain.query, plain.aggregates, made.presentation, price)
+
+
+def _example(question: Question) -> dict[str, Any]:
+    """A row of the kinds that the answer will have: of public keys the first one, which a CSV file does not type."""
+    query = question.query
+    row = {name: _EXAMPLES[query.columns[name]] for name in query.keys}
+    for name in query.keys if query.public_keys is not None else ():
+        known = query.public_keys.column(name).drop_null()
+        row[name] = known[0].as_py() if len(known) else row[name]
+    for name, aggregate in question.aggregates.items():
+        row[name] = _LIST if isinstance(aggregate, QuantilesOfGroups) and not aggregate.alone else 1
+    return row
 
 
 def _positive(name: str, said: str) -> str:
