@@ -63,8 +63,8 @@ def estimate_line(release: Release, most: int = 6) -> str:
     (column,) = answer.columns
     said: list[str] = []
     for at in range(min(len(column.values), most)):
-        value, *interval = column.written(at)
-        said.append(f"{value} ({interval[0]})" if interval else value)
+        written = column.written(at)
+        said.append(written[0] if len(written) == 1 else f"{written[0]} ({written[1]})")
     more = f", ... ({len(column.values):,} values)" if len(column.values) > most else ""
     interval = "" if column.low is None else f", {column.level} % interval{'s' if len(said) > 1 else ''}"
     return f"{plain(column.title)}: {', '.join(said)}{more}{interval}"

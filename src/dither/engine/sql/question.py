@@ -84,9 +84,9 @@ def _example(question: Question) -> dict[str, Any]:
     """A row of the kinds that the answer will have: of public keys the first one, which a CSV file does not type."""
     query = question.query
     row = {name: _EXAMPLES[query.columns[name]] for name in query.keys}
-    for name in query.keys if query.public_keys is not None else ():
-        known = query.public_keys.column(name).drop_null()
-        row[name] = known[0].as_py() if len(known) else row[name]
+    if (public := query.public_keys) is not None:
+        known = {name: public.column(name).drop_null() for name in query.keys}
+        row |= {name: values[0].as_py() for name, values in known.items() if len(values)}
     for name, aggregate in question.aggregates.items():
         row[name] = _LIST if isinstance(aggregate, QuantilesOfGroups) and not aggregate.alone else 1
     return row
