@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dither.engine import Plan
+from dither.engine import Plan, TableRelease
 from dither.engine.distribution_aggregates import QuantilesOfGroups, Top
 from dither.exact import in_words, rounded
 
@@ -23,18 +23,19 @@ def cell(value: Any) -> str:
 
 
 def _name(value: Any) -> str:
-    """A key, or values that were found: they are names, and a year has no thousands."""
-    if value is None:
-        return ""
+    """A key, or values that were found: they are names, and a year has no thousands. No key is a real number."""
+    if value is None or isinstance(value, float):
+        return cell(value)
     return "[" + ", ".join(map(_name, value)) + "]" if isinstance(value, list) else str(value)
 
 
-def rows(table: Any, plan: Plan) -> tuple[list[str], list[list[str]]]:
+def rows(release: TableRelease) -> tuple[list[str], list[list[str]]]:
     """The columns and the cells of an answer: keys, and each value with its interval in one column behind it."""
+    table, plan, answers = release.tidy(), release.plan, release._shown[1]
     names_alone = {name for name, each in plan.aggregates.items() if isinstance(each, Top)}
-    ends = {f"{name}_{end}" for name in plan.aggregates for end in ("low", "high")}
+    ends = {f"{name}_{end}" for name in answers for end in ("low", "high")}
     names = [name for name in table.column_names if name not in ends]
-    has_interval = {name for name in names if f"{name}_low" in table.column_names}
+    has_interval = {name for name in answers if f"{name}_low" in table.column_names}
     columns = []
     for name in names:
         columns += [name, f"{_level(plan, name)} interval"] if name in has_interval else [name]
@@ -42,7 +43,7 @@ def rows(table: Any, plan: Plan) -> tuple[list[str], list[list[str]]]:
     for row in table.to_pylist():
         line = []
         for name in names:
-            is_number = name in plan.aggregates and name not in names_alone
+            is_number = name in answers and name not in names_alone
             line.append(cell(row[name]) if is_number else _name(row[name]))
             if name in has_interval:
                 low, high = (row[f"{name}_{end}"] for end in ("low", "high"))
@@ -53,6 +54,6 @@ def rows(table: Any, plan: Plan) -> tuple[list[str], list[list[str]]]:
 
 def _level(plan: Plan, name: str) -> str:
     """Quantiles have the level that they were asked for."""
-    aggregate = plan.aggregates[name]
+    aggregate = plan.aggregates.get(name)
     own = aggregate.interval_level if isinstance(aggregate, QuantilesOfGroups) else None
     return f"{in_words(100 * (own or plan.level))} %"

@@ -48,16 +48,18 @@ class Asked:
     """The arguments of `Question.plan`: epsilon, delta, rho, noise, weights, level, population."""
     key: str | None = None
     """The idempotency key."""
+    sql: str | None = None
+    """The question in SQL, which then says all but the joins and the price."""
 
     @property
     def public(self) -> Mapping[str, pa.Table]:
         """The public tables that are joined, by the column that they have in common with the rows."""
         return {on: file.table for on, file in self.joins.items()}
 
-    @property
-    def numbers(self) -> Mapping[str, str]:
-        """The columns of the source that are read as numbers, and what does so."""
-        read, groups = (self.per_person, ()) if self.per_person else (self.aggregates, self.group_by)
+    def numbers(self, question: Question) -> Mapping[str, str]:
+        """The columns of the source that are read as numbers, and what does so. In SQL, `question` alone says it."""
+        asked = self.aggregates if self.sql is None else question.aggregates
+        read, groups = (self.per_person, ()) if self.per_person else (asked, self.group_by)
         found = columns_of_numbers(read, groups, self.columns)
         return {
             name: why
@@ -89,6 +91,8 @@ class Asked:
         for on, table in self.public.items():
             with _naming(f"join on {on}"):
                 query = query.join(table, on=on)
+        if self.sql is not None:
+            return query.sql(self.sql)
         query = query.with_columns(**self.columns) if self.columns else query
         query = query.where(*self.where) if self.where else query
         query = query.per_person(**self.per_person) if self.per_person else query
@@ -102,12 +106,16 @@ class Asked:
             raise
 
     def planned(self, data: Query) -> Plan:
-        """The plan of this question. Without a price it is refused in the words of the command line."""
-        if not self.price.keys() & {"epsilon", "rho"}:
+        """The plan of this question."""
+        return self.plan(self.of(data))
+
+    def plan(self, question: Question) -> Plan:
+        """The plan at this price. Without one it is refused in the words of the command line."""
+        if not self.price.keys() & {"epsilon", "rho"} and not getattr(question, "price", None):
             raise ParameterError(
                 "the question has no price. Say what it may cost: --epsilon 0.5, or epsilon = 0.5 in the description."
             )
-        return self.of(data).plan(**self.price)
+        return question.plan(**self.price)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +135,8 @@ class Description:
     """What was said to stand in columns: number, date, truth or text."""
     looks_for_kinds: bool = False
     """Whether the first lines of a CSV file tell the kinds that were not said."""
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    """The privacy domains: a pair is a range, a list is a set of keys."""
 
     def __post_init__(self) -> None:
         if self.ledger is not None and Path(self.ledger).name == IN_MEMORY:
@@ -146,17 +156,24 @@ class Description:
         return name, self.questions[name]
 
     def plans(self, questions: Iterable[Asked]) -> tuple[list[Plan], Account | None]:
-        """The plan of each question, and what the ledger says of this dataset; what cannot be asked is refused here.
+        """The plan of each question, and what the ledger says of this dataset; what cannot be asked is refused here."""
+        made, account = self.planned(questions)
+        return [plan for _, plan in made], account
+
+    def planned(self, questions: Iterable[Asked]) -> tuple[list[tuple[Question, Plan]], Account | None]:
+        """Each question with its plan, and what the ledger says of this dataset.
 
         The dataset is opened without a ledger: no budget is opened, and nothing can be released from what the owner
         gave. The account is None if there is no ledger yet, or the dataset is not in it.
         """
         asked = list(questions)
         with for_plans(self.source, unit=self.unit, **self._named) as data:
-            found, identity = [each.planned(data) for each in asked], data.origin.door.account
+            made = [each.of(data) for each in asked]
+            found = [(question, each.plan(question)) for each, question in zip(asked, made, strict=True)]
+            identity = data.origin.door.account
         needed: dict[str, str] = {}
-        for each in asked:
-            needed |= each.numbers
+        for each, question in zip(asked, made, strict=True):
+            needed |= {name: why for name, why in each.numbers(question).items() if name in data.columns}
             self._check_keys(each)
         self._check_kinds(needed)
         return found, self._account(identity)
@@ -241,7 +258,12 @@ class Description:
 
     @property
     def _named(self) -> dict[str, Any]:
-        return {"failures_allowed": self.failures_allowed, "table": self.table, "identity": self.identity}
+        return {
+            "failures_allowed": self.failures_allowed,
+            "table": self.table,
+            "identity": self.identity,
+            "columns": self.columns,
+        }
 
 
 def column_names(source: str, table: str | None, identity: str | None) -> list[str]:

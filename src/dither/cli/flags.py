@@ -33,6 +33,8 @@ _NOT_OF_THE_QUESTION = (
     "plot",
     "question",
     "questions",
+    "text",
+    "plan",
 )
 """Flags that go with a description in a file as well; the others say what the file says."""
 
@@ -42,12 +44,14 @@ _Value = TypeVar("_Value")
 def described(flags: Mapping[str, Any]) -> Description:
     """The description in the file that is named, or in the flags."""
     given = {name: value for name, value in flags.items() if not (value is None or value is False or value in ((), []))}
+    in_sql = {"sql": _in_sql(given)} if "text" in given else None
     if Path(flags["source"]).suffix.lower() == ".toml":
-        return _with_price(read(Path(flags["source"])), given)
+        found = read(Path(flags["source"]))
+        return _with_price(found if in_sql is None else replace(found, questions=in_sql), given)
     return Description(
         source=flags["source"],
         unit=_unit(given),
-        questions={"question": _asked(given)},
+        questions=in_sql or {"question": _asked(given)},
         budget=budget_of(*(given.get(f"budget_{name}") for name in _COST)),
         failures_allowed=given.get("failures_allowed"),
         ledger=given.get("ledger"),
@@ -55,6 +59,7 @@ def described(flags: Mapping[str, Any]) -> Description:
         identity=given.get("identity"),
         kinds=dict.fromkeys(given.get("number", ()), "number"),
         looks_for_kinds=True,
+        columns={} if in_sql is None else _domains(given),
     )
 
 
@@ -95,14 +100,41 @@ def _unit(given: Mapping[str, Any]) -> TableUnit:
     return Rows(CHANGES[rows])
 
 
+def _in_sql(given: Mapping[str, Any]) -> Asked:
+    price = {name: given[name] for name in _PRICE if name in given}
+    return Asked(
+        {}, joins=_joins(given.get("join", ())), price=price | _weights(given), key=given.get("key"), sql=given["text"]
+    )
+
+
+def _domains(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What `--bounds` and `--keys` say of columns, for SQL."""
+    known: dict[str, Any] = dict(_bounds(given))
+    for text in given.get("keys", ()):
+        name, is_named, rest = text.partition("=")
+        if not is_named:
+            raise ParameterError(f"keys are those of a column: --keys city=Paris,Lyon; got {text!r}.")
+        if name.strip() in known:
+            raise ParameterError(f"--keys and --bounds say {name.strip()!r} twice. A column has a range or keys.")
+        known[name.strip()] = keys(rest)
+    return known
+
+
+def _bounds(given: Mapping[str, Any]) -> dict[str, Any]:
+    read_all = _assigned("bounds", given, bounds, example="'cost=0,200'")
+    return {name: checked_bounds(both) for name, both in read_all.items()}
+
+
+def _weights(given: Mapping[str, Any]) -> dict[str, Any]:
+    weights = _assigned("weight", given, str, example="visits=2")
+    return {"weights": weights} if weights else {}
+
+
 def _asked(given: Mapping[str, Any]) -> Asked:
     if "agg" not in given:
         raise ParameterError("say what to ask: --agg visits=count, or --agg 'spend=mean(cost, 0, 200)'.")
-    known = {
-        name: checked_bounds(both) for name, both in _assigned("bounds", given, bounds, example="'cost=0,200'").items()
-    }
+    known = _bounds(given)
     groups = tuple(group(each) for each in given.get("group_by", ()))
-    weights = _assigned("weight", given, str, example="visits=2")
     joins = _joins(given.get("join", ()))
     columns = _assigned("column", given, condition, example="'total=price * quantity'")
 
@@ -122,7 +154,7 @@ def _asked(given: Mapping[str, Any]) -> Asked:
         per_person=per_person,
         group_by=groups,
         keys=_keys([each for each in groups if isinstance(each, str)], given.get("keys", ())),
-        price={name: given[name] for name in _PRICE if name in given} | ({"weights": weights} if weights else {}),
+        price={name: given[name] for name in _PRICE if name in given} | _weights(given),
         key=given.get("key"),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
@@ -13,19 +14,26 @@ __all__ = [
     "BUDGET_DELTA",
     "BUDGET_EPSILON",
     "BUDGET_RHO",
+    "CERTIFICATE",
     "DELTA",
     "EPSILON",
     "FAILURES_ALLOWED",
+    "FORM",
     "JSON",
+    "KEY",
     "LEDGER",
     "MAX_GROUPS",
     "MAX_ROWS",
+    "OUT",
     "PERSON",
+    "PLOT",
+    "REPORT",
     "RHO",
     "ROWS",
     "SOURCE",
     "TABLE",
     "asks",
+    "asks_in_sql",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
@@ -99,6 +107,19 @@ LEDGER: TypeAlias = Annotated[
     _Text, typer.Option(metavar="PLACE", help="The record of what was spent: a file, or a URL.")
 ]
 
+# What becomes of the answer.
+KEY: TypeAlias = Annotated[
+    _Text,
+    typer.Option(metavar="TEXT", help="Idempotency key: the same key and question give the same answer, charged once."),
+]
+OUT: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="The answer as .csv, .parquet or .json.")]
+CERTIFICATE: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="What it cost, for `dither verify`.")]
+REPORT: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="One page with all of it, .html.")]
+PLOT: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture, .svg, .png or .pdf.")]
+FORM: TypeAlias = Annotated[
+    str, typer.Option("--format", metavar="FORM", help="What is printed: table, csv, json or markdown.")
+]
+
 _QUESTION: Mapping[str, Any] = {
     "person": PERSON,
     "rows": ROWS,
@@ -159,15 +180,32 @@ _QUESTION: Mapping[str, Any] = {
 }
 
 
+_OF_SQL = (
+    "person", "rows", "max_groups", "max_rows_per_group", "join", "keys", "bounds", "number", "epsilon", "delta", "rho",
+    "noise", "weight", "level", "population", "ledger", "table", "identity",
+)  # fmt: skip
+"""What a text in SQL does not say."""
+
+
 def asks(command: _Command) -> _Command:
     """Give a command all that describes a question, behind its arguments and before its own options.
 
     The command takes them as `**_question` and gives its context to `flags.described`, which knows what they mean.
     """
+    return _with_options(command, tuple(_QUESTION))
+
+
+def asks_in_sql(command: _Command) -> _Command:
+    """The same for a command that takes its question as a text in SQL."""
+    return _with_options(command, _OF_SQL)
+
+
+def _with_options(command: _Command, names: tuple[str, ...]) -> _Command:
     own = inspect.signature(command, eval_str=True).parameters.values()
     shared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
         for name, option in _QUESTION.items()
+        if name in names
     ]
     arguments = [each for each in own if each.kind is each.POSITIONAL_OR_KEYWORD]
     options = [each for each in own if each.kind is each.KEYWORD_ONLY]

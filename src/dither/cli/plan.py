@@ -10,7 +10,7 @@ from dither.cli import options
 from dither.cli.screen import print_json
 from dither.cli.table import print_table
 
-__all__ = ["command"]
+__all__ = ["command", "plan_as_dict", "print_account", "print_plan"]
 
 
 @options.asks
@@ -44,10 +44,15 @@ def command(
     found, account = description.plans(asked.values())
     plans = list(zip(asked, found, strict=True))
     if json:
-        print_json([_as_dict(name, plan, account) for name, plan in plans])
+        print_json([plan_as_dict(name, plan, account) for name, plan in plans])
         return
     for name, plan in plans:
-        _print(name, plan)
+        print_plan(name, plan)
+    print_account(account)
+
+
+def print_account(account: Any) -> None:
+    """What is left of the budget, if the ledger knows one; a plan spends nothing."""
     if account is not None:
         from dither.cli.figures import figures
 
@@ -55,7 +60,8 @@ def command(
     typer.echo("Nothing was spent.")
 
 
-def _print(name: str, plan: Any) -> None:
+def print_plan(name: str, plan: Any) -> None:
+    """The cost of a question, and the noise and the error of its columns."""
     from dither.cli.figures import figures
     from dither.exact import in_words
 
@@ -68,7 +74,8 @@ def _print(name: str, plan: Any) -> None:
 _SIZES = (100, 1_000, 10_000, 100_000)
 
 
-def _as_dict(name: str, plan: Any, account: Any) -> dict[str, Any]:
+def plan_as_dict(name: str, plan: Any, account: Any) -> dict[str, Any]:
+    """The same as plain values."""
     from dither.cli.figures import as_dict
 
     keys = ("column", "noise", "share", "error")

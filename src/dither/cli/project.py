@@ -23,6 +23,7 @@ from dither.cli.flags import described
 from dither.cli.screen import bar, print_json, printable
 from dither.cli.table import print_table, width
 from dither.cli.verdicts import after_the_verdict, draw
+from dither.errors import ParameterError
 from dither.exact import in_words
 from dither.noise import entropy
 from dither.tables.engines.duckdb import SEPARATED
@@ -42,6 +43,12 @@ def audited(
     """Audit the questions of that name, or all; ends with 1 if one of them is shown to be wrong."""
     description = described({"source": str(file)})
     chosen = dict(description.question(name) for name in questions) if questions else dict(description.questions)
+    for name, asked in chosen.items():
+        if asked.sql is not None:
+            raise ParameterError(
+                f"the question {name!r} is in SQL, and tables are made up for questions with agg = {{ ... }} alone. "
+                "Name the others, or write it so: `dither sql --plan` shows the question in Python."
+            )
     Files(plot=plot).check(description, str(file))
     if not entropy.DOOR_MAY_OPEN:
         _with_open_door(file, questions, pairs, samples, alpha, plot, json)

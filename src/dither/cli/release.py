@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,10 +12,12 @@ from dither.cli.table import print_markdown, print_table
 from dither.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dither.engine import Plan, TableRelease
+    from dither.cli.description import Asked, Description
+    from dither.cli.files import Files
+    from dither.engine import TableRelease
     from dither.ledger import Account
 
-__all__ = ["command"]
+__all__ = ["answer", "check_form", "command"]
 
 _FORMS = ("table", "csv", "json", "markdown")
 
@@ -33,19 +34,12 @@ def command(
     budget_delta: options.BUDGET_DELTA = None,
     budget_rho: options.BUDGET_RHO = None,
     failures_allowed: options.FAILURES_ALLOWED = None,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT", help="Idempotency key: the same key and question give the same answer, charged once."
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The answer as .csv, .parquet or .json.")] = None,
-    certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="What it cost, for `dither verify`.")] = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="One page with all of it, .html.")] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture, .svg, .png or .pdf.")] = None,
-    form: Annotated[
-        str, typer.Option("--format", metavar="FORM", help="What is printed: table, csv, json or markdown.")
-    ] = "table",
+    key: options.KEY = None,
+    out: options.OUT = None,
+    certificate: options.CERTIFICATE = None,
+    report: options.REPORT = None,
+    plot: options.PLOT = None,
+    form: options.FORM = "table",
     json: options.JSON = False,
     **_question: Any,
 ) -> None:
@@ -65,15 +59,27 @@ def command(
         --budget-epsilon 2 --ledger visits.ledger \\
         --certificate certificate.json
     """
-    from dither.cli.files import Files, as_csv
+    from dither.cli.files import Files
     from dither.cli.flags import described
 
-    if form not in _FORMS:
-        raise ParameterError(f"--format must be one of {', '.join(_FORMS)}, got {form!r}.")
+    check_form(form)
     description = described(context.params)
     _, asked = description.question(question)
     files = Files(out=out, certificate=certificate, report=report, plot=plot)
     files.check(description, source)
+    answer(description, asked, files, "json" if json else form)
+
+
+def check_form(form: str) -> None:
+    """Refuse what `--format` does not know, before anything is spent."""
+    if form not in _FORMS:
+        raise ParameterError(f"--format must be one of {', '.join(_FORMS)}, got {form!r}.")
+
+
+def answer(description: Description, asked: Asked, files: Files, form: str) -> None:
+    """Charge, draw, write the files, and print."""
+    from dither.cli.files import as_csv
+
     (plan,), known = description.plans([asked])  # what cannot be asked is refused before there is a ledger
     files.check_picture(plan)
     with description.for_releasing(known) as data, working("asking the engine and drawing noise"):
@@ -83,7 +89,7 @@ def command(
         account = door.ledger.account(door.account)
     is_repeated = release.entry.number <= newest  # its charge was there before this was asked
     failure = files.write(release)  # first: whoever reads what is printed may go away, as `head` does
-    if json or form == "json":
+    if form == "json":
         print_json(_as_dict(release, account, is_repeated))
     elif form == "csv":
         typer.echo(as_csv(release.tidy()), nl=False)
@@ -93,19 +99,19 @@ def command(
         raise failure
 
 
-def _is_about_a_number(column: str, plan: Plan) -> bool:
+def _is_about_a_number(column: str, answers: list[str]) -> bool:
     """Whether this is an end of a bin, or a probability."""
-    return any(column == f"{name}_{end}" for name in plan.aggregates for end in ("from", "to", "probability", "place"))
+    return any(column == f"{name}_{end}" for name in answers for end in ("from", "to", "probability", "place"))
 
 
 def _print(release: TableRelease, account: Account, is_repeated: bool, *, markdown: bool) -> None:
     from dither.cli.answers import rows
     from dither.cli.figures import figures
 
-    plan, number = release.plan, release.entry.number
-    columns, cells = rows(release.tidy(), plan)
-    if cells or plan.discovery is None:
-        right = [*plan.aggregates, *(name for name in columns if _is_about_a_number(name, plan))]
+    plan, number, answers = release.plan, release.entry.number, release._shown[1]
+    columns, cells = rows(release)
+    if cells or plan.discovery is None or release.parts.num_rows:
+        right = [*answers, *(name for name in columns if _is_about_a_number(name, answers))]
         (print_markdown if markdown else print_table)(columns, cells, right=right)
     else:
         typer.echo(

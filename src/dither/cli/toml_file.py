@@ -13,7 +13,10 @@
     cost = [0, 200]                           epsilon = 0.5
 
     [columns]  # number, date, truth or text, where the type is text, as in a CSV file
-    cost = "number"
+    cost = "number"                           [questions.in_sql]
+    city = ["Paris", "Lyon"]  # a key set     sql = "SELECT city, AVG(cost) FROM visits GROUP BY city"
+    age = [0, 120]            # a range       epsilon = 0.5
+    days = { kind = "number", bounds = [0, 7] }
 
 Paths are those seen from the folder of the file. Numbers are exact decimals.
 """
@@ -21,6 +24,7 @@ Paths are those seen from the folder of the file. Numbers are exact decimals.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -73,7 +77,12 @@ def described(text: str, folder: Path) -> Description:
     dataset, budget = whole.section("dataset"), whole.section("budget")
     dataset.only(("source", "table", "identity"))
     budget.only(("epsilon", "delta", "rho", "failures_allowed", "ledger"))
+    kinds, domains = _columns(whole.section("columns"))
     known = _bounds(whole.section("bounds"))
+    for name in known.keys() & domains.keys():
+        whole.section("bounds").refuse(name, f"{name!r} has a domain in [columns] already. State it in one place.")
+    domains = {**known, **domains}
+    known = {name: both for name, both in domains.items() if isinstance(both, tuple) and not isinstance(both[0], date)}
     ledger = budget.get("ledger", str)
     source = _seen_from(folder, dataset.need("source", str))
 
@@ -92,7 +101,8 @@ def described(text: str, folder: Path) -> Description:
         ledger=None if ledger is None else _seen_from(folder, ledger),
         table=dataset.get("table", str),
         identity=dataset.get("identity", str),
-        kinds=_kinds(whole.section("columns")),
+        kinds=kinds,
+        columns=domains,
     )
 
 
@@ -149,18 +159,52 @@ def _bounds(section: Section) -> Bounds:
     return known
 
 
-def _kinds(section: Section) -> dict[str, str]:
-    for name in section.values:
-        if section.need(name, str) not in KINDS:
+def _columns(section: Section) -> tuple[dict[str, str], dict[str, Any]]:
+    """The kinds of columns and their domains: a word is a kind, two numbers or days are a range, other lists are keys.
+
+    A table says it by name, as two keys that are numbers must: { keys = [0, 1] }.
+    """
+    kinds: dict[str, str] = {}
+    domains: dict[str, Any] = {}
+    for name, said in section.values.items():
+        if isinstance(said, dict):
+            inside = section.section(name)
+            inside.only(("kind", "bounds", "keys"))
+            if "bounds" in said and "keys" in said:
+                inside.refuse("keys", f"{name!r} has bounds already: a column has a range or keys.")
+            of = inside.get("bounds", list) if "bounds" in said else inside.get("keys", list)
+            kind, is_range = inside.get("kind", str), "bounds" in said
+        else:
+            kind, of = (None, section.need(name, list)) if isinstance(said, list) else (section.need(name, str), None)
+            is_range = of is not None and len(of) == 2 and all(_is_end(end) for end in of)
+        if kind is not None and kind not in KINDS:
             section.refuse(name, f"{name} in {section.name} must be one of {', '.join(KINDS)}.")
-    return section.values
+        if kind is not None:
+            kinds[name] = kind
+        if of is not None:
+            domains[name] = section.at(name, _range, of) if is_range else of
+    return kinds, domains
+
+
+def _is_end(value: Any) -> bool:
+    return isinstance(value, Decimal | int | date) and not isinstance(value, bool)
+
+
+def _range(ends: list[Any]) -> tuple[Any, Any]:
+    if len(ends) != 2:
+        raise ParameterError("a range is two numbers or days, such as [0, 200].")
+    if all(isinstance(end, date) for end in ends):
+        return ends[0], ends[1]
+    return checked_bounds(ends)
 
 
 def _asked(section: Section, known: Bounds, folder: Path, of_source: Callable[[], list[str]]) -> Asked:
-    section.only(("join", "columns", "where", "per_person", "group_by", "keys", "agg", "key", *_PRICE))
+    if "sql" in section.values:
+        return _in_sql(section, folder)
+    section.only(("join", "columns", "where", "per_person", "group_by", "keys", "agg", "key", "sql", *_PRICE))
     if not section.section("agg").values:
         raise ParameterError(f"{section.name} needs agg = {{ ... }}: what to ask, such as {{ visits = 'count' }}.")
-    joins = _each(section.section("join"), lambda place: PublicFile.at(_seen_from(folder, place)))
+    joins = _joins(section, folder)
     columns = _each(section.section("columns"), condition)
 
     def of_rows() -> list[str]:
@@ -176,9 +220,24 @@ def _asked(section: Section, known: Bounds, folder: Path, of_source: Callable[[]
         per_person=per_person,
         group_by=tuple(section.at("group_by", group, each) for each in section.texts("group_by")),
         keys=_keys(section),
-        price={name: section.get(name, kind) for name, kind in _PRICE.items() if name in section.values},
+        price=_price(section),
         key=section.get("key", str),
     )
+
+
+def _in_sql(section: Section, folder: Path) -> Asked:
+    """The text says all but the public tables and the price."""
+    section.only(("join", "sql", "key", *_PRICE))
+    joins, price = _joins(section, folder), _price(section)
+    return Asked({}, joins=joins, price=price, key=section.get("key", str), sql=section.need("sql", str))
+
+
+def _joins(section: Section, folder: Path) -> dict[str, PublicFile]:
+    return _each(section.section("join"), lambda place: PublicFile.at(_seen_from(folder, place)))
+
+
+def _price(section: Section) -> dict[str, Any]:
+    return {name: section.get(name, kind) for name, kind in _PRICE.items() if name in section.values}
 
 
 def _each(section: Section, read_one: Callable[[str], _Value]) -> dict[str, _Value]:

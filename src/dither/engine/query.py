@@ -16,6 +16,7 @@ from dither.engine.groups import check_values, crossed, fingerprint, public_keys
 from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.price import Terms
 from dither.engine.question import Question
+from dither.engine.question_code import expression_code, keys_code, named_code
 from dither.engine.question_text import aggregates_text, in_quotes
 from dither.engine.shortcuts import Shortcuts, Single
 from dither.errors import ParameterError
@@ -77,6 +78,8 @@ class Query(Shortcuts):
         What was asked so far, as the ledger will record it.
     domains : mapping of str to Domain
         What is publicly known of columns: their ranges or keys.
+    calls : tuple of str
+        What was asked so far, as calls of Python.
     """
 
     origin: Origin = field(repr=False)
@@ -88,6 +91,7 @@ class Query(Shortcuts):
     """The public keys, in the engine."""
     words: tuple[str, ...] = ()
     domains: Domains = field(default_factory=dict, repr=False)
+    calls: tuple[str, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         """What was asked so far. Of the source its name alone."""
@@ -110,14 +114,14 @@ class Query(Shortcuts):
             for name in names & refused.keys() - set(self._table.columns):
                 raise refused_column(name, refused[name])
 
-    def _with(self, *words: str, **changes: Any) -> Query:
+    def _with(self, *words: str, call: str, **changes: Any) -> Query:
         if "_table" in changes:
             few_steps(changes["_table"])
             if self.origin._source.has_types:
                 no_text_is_read(changes["_table"])
         kept = ("origin", "_table", "keys", "public_keys", "_key_table", "domains")
         fields = {name: getattr(self, name) for name in kept}
-        return Query(**{**fields, **changes}, words=(*self.words, *words))
+        return Query(**{**fields, **changes}, words=(*self.words, *words), calls=(*self.calls, call))
 
     def _rows(self, verb: str) -> None:
         if self.keys:
@@ -158,7 +162,8 @@ class Query(Shortcuts):
                 raise ParameterError("where takes conditions such as dp.col('age') >= 18.")
             self._mentions(condition)
             table = filtered(table, condition)
-        return self._with(*(f"where {each}" for each in conditions), _table=table)
+        call = f".where({', '.join(map(expression_code, conditions))})"
+        return self._with(*(f"where {each}" for each in conditions), call=call, _table=table)
 
     def with_columns(self, **columns: Expression) -> Query:
         """Add columns, each computed from its own row.
@@ -199,7 +204,8 @@ class Query(Shortcuts):
             self._mentions(expression)
         words = (f"with {in_quotes(name)} = {expression}" for name, expression in columns.items())
         domains = {name: each for name, each in self.domains.items() if name not in columns}
-        return self._with(*words, _table=with_values(self._table, columns), domains=domains)
+        call = f".with_columns({named_code(columns)})"
+        return self._with(*words, call=call, _table=with_values(self._table, columns), domains=domains)
 
     def join(self, public: Any, on: str) -> Query:
         """Add the columns of a public table, found by one column.
@@ -236,7 +242,8 @@ class Query(Shortcuts):
         self._mentions(on)
         known = arrow_table(public)
         table = joined(self.origin._source.engine, self._table, known, on)
-        return self._with(f"join the public table {fingerprint(known)} on {in_quotes(on)}", _table=table)
+        words = f"join the public table {fingerprint(known)} on {in_quotes(on)}"
+        return self._with(words, call=f".join(public, on={on!r})", _table=table)
 
     def per_person(self, **columns: Aggregate) -> Query:
         """Make one row of each person, with aggregates within the person.
@@ -281,7 +288,8 @@ class Query(Shortcuts):
         self._mentions(*(of for _, of, _ in asked.values()))
         origin = replace(self.origin, unit=Person(unit.column), _source=replace(self.origin._source, refused={}))
         table = one_row_each(self._table, unit.column, asked)
-        return self._with(f"per person {aggregates_text(columns)}", origin=origin, _table=table, domains={})
+        call, words = f".per_person({named_code(columns)})", f"per person {aggregates_text(columns)}"
+        return self._with(words, call=call, origin=origin, _table=table, domains={})
 
     def group_by(self, *columns: str | Bins | Sequence[str | Bins], keys: Any = None) -> Query:
         """Group the rows by the values of columns.
@@ -344,6 +352,8 @@ class Query(Shortcuts):
             if name not in table.columns:
                 raise missing_column(name, shown(table))
         public = public_keys(plain, keys, kinds_of(table)) if keys is not None else None
+        code = [repr(each) if isinstance(each, str) else f"dp.{each}" for each in by]
+        code += [] if public is None else [keys_code(public)]
         made: dict[str, Expression] = {name: Column(name) for name in plain}
         for each in binned:
             table = filtered(table, each.within)
@@ -356,7 +366,8 @@ class Query(Shortcuts):
             said += f" for {public.num_rows} public keys {fingerprint(public)}"
             uploaded = self.origin._source.engine.upload(public)
         ordered = {name: made[name] for name in names}
-        return self._with(said, _table=table, keys=ordered, public_keys=public, _key_table=uploaded)
+        call = f".group_by({', '.join(code)})"
+        return self._with(said, call=call, _table=table, keys=ordered, public_keys=public, _key_table=uploaded)
 
     def agg(self, **aggregates: Aggregate) -> Question:
         """State what to ask of each group, or of all rows if there are no groups.

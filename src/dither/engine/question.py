@@ -11,6 +11,7 @@ from dither.engine.group_sensitivity import Need
 from dither.engine.noisy_groups import Drawing, questions
 from dither.engine.plan import Plan, noisy_columns, planned
 from dither.engine.price import NoiseKind, Terms, with_price
+from dither.engine.question_code import calls
 from dither.engine.question_text import aggregates_text, charged_text
 from dither.engine.table_release import TableRelease
 from dither.errors import ParameterError
@@ -186,6 +187,11 @@ class Question:
     def words(self) -> str:
         """The question and the privacy unit, as the ledger and the certificate record them."""
         return charged_text("; ".join((*self.query.words, aggregates_text(self.aggregates))), str(self.neighbour))
+
+    @property
+    def code(self) -> str:
+        """The same question in Python, as the calls that make it of `data`."""
+        return calls(self.query.calls, self.aggregates)
 
     @property
     def neighbour(self) -> Neighbour:
