@@ -33,7 +33,23 @@ AGGREGATES: Mapping[str, Any] = {
     "max without bounds": dp.max("x"),
     "top": dp.top("k", 2, candidates=[0, 1, 2, 3]),
 }
-VERBS = ("coalesce", "day", "floor", "is_in", "is_null", "month", "weekday", "where", "year")
+VERBS = (
+    *(
+        "coalesce",
+        "contains",
+        "date_trunc",
+        "day",
+        "exp",
+        "floor",
+        "hour",
+        "is_in",
+        "is_null",
+        "log",
+        "lower",
+        "minute",
+    ),
+    *("month", "round", "sqrt", "starts_with", "strip", "weekday", "where", "year"),
+)
 ARITHMETIC = ("abs", "add", "and", "invert", "mul", "ne", "neg", "or", "rtruediv", "sub", "truediv")
 COMPARISONS = ("eq", "ge", "gt", "le", "lt", "radd", "rmul", "rsub")
 """Of expressions: verbs have names, operators are methods of Python."""
@@ -79,10 +95,13 @@ def _per_person(query: Any, worlds: int) -> Any:
 
 def _expressed(query: Any, worlds: int) -> Any:
     """Every operator of expressions, on values that overflow, divide by zero or are none."""
-    x, k, day = map(dp.col, ("x", "k", "day"))
-    dates = day.year() + day.month() + day.weekday() + day.day()
+    x, k, day, time, city = map(dp.col, ("x", "k", "day", "time", "city"))
+    dates = day.year() + day.month() + day.weekday() + day.day() + time.hour() - time.minute()
+    dates += dp.if_else(time.date_trunc("hour") == "2024-02-29 00:00", 1, day.date_trunc("week").day())
     numbers = (abs(x / k) + -x * x * x - 2 / x).floor().where(x != 7).coalesce(k - k * k)
-    chosen = dp.if_else(dp.col("city").is_in(["Paris", ""]) | ~(x.is_null() & (k != 0)), numbers, dates)
+    numbers += x.exp().log() + x.sqrt().round(1)
+    is_named = city.lower().strip().starts_with("par") | city.contains("ü")
+    chosen = dp.if_else(city.is_in(["Paris", ""]) & is_named | ~(x.is_null() & (k != 0)), numbers, dates)
     return _known(query.with_columns(chosen=chosen, numbers=numbers, dates=dates), worlds)
 
 

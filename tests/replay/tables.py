@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from itertools import count
 from typing import Any
 
@@ -23,6 +23,7 @@ SCHEMA = pa.schema(
         "x": pa.float64(),
         "k": pa.int64(),
         "day": pa.date32(),
+        "time": pa.timestamp("us"),
     }
 )
 _NUMBERS = [None, float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 50.0, 100.0, 1.7e308, -1.7e308, 5e-324]
@@ -45,6 +46,7 @@ def _row(world: int, choose: random.Random) -> dict[str, Any]:
         "x": choose.choice(_NUMBERS) if choose.random() < 0.3 else choose.uniform(-20, 120),
         "k": choose.choice([None, 0, 1, 2, 3, -(2**63)]),
         "day": choose.choice([None, date(1970, 1, 1), date(2024, 2, 29), date(9999, 12, 31)]),
+        "time": choose.choice([None, datetime(1970, 1, 1, 23), datetime(2024, 2, 29, 0, 59, 59, 999999), datetime.max]),
     }
 
 

@@ -171,6 +171,8 @@ def expression(words: Any) -> Any:
         return col(parts[0])
     if verb == "value":
         return literal(parts[0])
+    if verb in ("date_trunc", "starts_with", "contains"):
+        return getattr(expression(parts[0]), verb)(parts[1][1])
     if verb == "is_in":
         return expression(parts[0]).is_in([part[1] for part in parts[1:]])
     said: list[Any] = [expression(part) for part in parts]
@@ -201,6 +203,14 @@ _SAID: dict[str, Any] = {
     "month": lambda a: a.month(),
     "day": lambda a: a.day(),
     "weekday": lambda a: a.weekday(),
+    "round": lambda a: a.round(),
+    "sqrt": lambda a: a.sqrt(),
+    "log": lambda a: a.log(),
+    "exp": lambda a: a.exp(),
+    "hour": lambda a: a.hour(),
+    "minute": lambda a: a.minute(),
+    "lower": lambda a: a.lower(),
+    "strip": lambda a: a.strip(),
     "coalesce": lambda a, b: a.coalesce(b),
     "where": lambda a, b: a.where(b),
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -104,23 +104,32 @@ DUCKDB: dict[str, tuple[str, list[tuple[str, Any]]]] = {
         ],
     ),
     "TIMESTAMP": (
-        "date",
+        "timestamp",
         [
-            ("'2024-02-29 23:59:59.999999'", date(2024, 2, 29)),
-            ("'1969-12-31 00:00:00.000001'", date(1969, 12, 31)),
+            ("'2024-02-29 23:59:59.999999'", datetime(2024, 2, 29, 23, 59, 59, 999999)),
+            ("'1969-12-31 00:00:00.000001'", datetime(1969, 12, 31, 0, 0, 0, 1)),
             ("'294247-01-10 04:00:54.775806'", None),
             ("'290309-12-22 (BC) 00:00:00'", None),
             ("'infinity'", None),
             ("'-infinity'", None),
         ],
     ),
-    "TIMESTAMP_S": ("date", [("'2024-02-29 23:59:59'", date(2024, 2, 29)), ("'infinity'", None)]),
-    "TIMESTAMP_MS": ("date", [("'2024-02-29 23:59:59.999'", date(2024, 2, 29)), ("'-infinity'", None)]),
-    "TIMESTAMP_NS": ("date", [("'2024-02-29 23:59:59.999999'", date(2024, 2, 29)), ("'infinity'", None)]),
+    "TIMESTAMP_S": (
+        "timestamp",
+        [("'2024-02-29 23:59:59'", datetime(2024, 2, 29, 23, 59, 59)), ("'infinity'", None)],
+    ),
+    "TIMESTAMP_MS": (
+        "timestamp",
+        [("'2024-02-29 23:59:59.999'", datetime(2024, 2, 29, 23, 59, 59, 999000)), ("'-infinity'", None)],
+    ),
+    "TIMESTAMP_NS": (
+        "timestamp",
+        [("'2024-02-29 23:59:59.999999'", datetime(2024, 2, 29, 23, 59, 59, 999999)), ("'infinity'", None)],
+    ),
     "TIMESTAMP WITH TIME ZONE": (
-        "date",
+        "timestamp",
         [
-            ("'2024-02-29 23:59:59+00'", date(2024, 2, 29)),
+            ("'2024-02-29 23:59:59+00'", datetime(2024, 2, 29, 23, 59, 59)),
             ("'294247-01-10 04:00:54.775806+00'", None),
             ("'290309-12-22 (BC) 00:00:00+00'", None),
             ("'infinity'", None),

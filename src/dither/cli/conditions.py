@@ -8,7 +8,8 @@
                      | ["not"] "between" sum "and" sum
                      | "is" ["not"] "null" | ["not"] "in" "(" literal { "," literal } ")" ]
     sum = product { ("+" | "-") product }      product = part { ("*" | "/") part }    part = ["-"] single
-    single = number | 'text' | day | "date" 'day' | "true" | "false" | column | function "(" ... ")" | "(" condition ")"
+    single = number | 'text' | day | "date" 'day' | "time" 'time' | "true" | "false" | column | function "(" ... ")"
+           | "(" condition ")"
     day = four digits "-" two "-" two, without spaces
 
 A column is a word, or any name in double quotes. Texts stand in single quotes; a quote inside is written twice. What is
@@ -18,12 +19,12 @@ read is a tree of `dither.tables.expression`, so there is nothing to say here th
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from dither.cli.tokens import Reader
 from dither.tables import Column, Expression, if_else
-from dither.tables.expression import literal
+from dither.tables.expression import Literal, literal
 
 __all__ = ["Conditions", "condition", "day", "public_value", "sees_day"]
 
@@ -37,16 +38,35 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Expression]] = {
     ">": lambda left, right: left > right,
     ">=": lambda left, right: left >= right,
 }
-_FUNCTIONS: dict[str, tuple[int, Callable[..., Expression]]] = {
-    "abs": (1, lambda of: abs(of)),
-    "coalesce": (2, lambda of, other: of.coalesce(other)),
-    "day": (1, lambda of: of.day()),
-    "floor": (1, lambda of: of.floor()),
-    "if_else": (3, if_else),
-    "month": (1, lambda of: of.month()),
-    "weekday": (1, lambda of: of.weekday()),
-    "year": (1, lambda of: of.year()),
+
+
+def _public(value: Expression) -> Any:
+    """What the text says itself, for parts of functions that are public; an expression of rows is refused by these."""
+    return value.value if isinstance(value, Literal) else value
+
+
+_FUNCTIONS: dict[str, tuple[tuple[int, ...], Callable[..., Expression]]] = {
+    "abs": ((1,), lambda of: abs(of)),
+    "coalesce": ((2,), lambda of, other: of.coalesce(other)),
+    "contains": ((2,), lambda of, text: of.contains(_public(text))),
+    "date_trunc": ((2,), lambda of, unit: of.date_trunc(_public(unit))),
+    "day": ((1,), lambda of: of.day()),
+    "exp": ((1,), lambda of: of.exp()),
+    "floor": ((1,), lambda of: of.floor()),
+    "hour": ((1,), lambda of: of.hour()),
+    "if_else": ((3,), if_else),
+    "log": ((1,), lambda of: of.log()),
+    "lower": ((1,), lambda of: of.lower()),
+    "minute": ((1,), lambda of: of.minute()),
+    "month": ((1,), lambda of: of.month()),
+    "round": ((1, 2), lambda of, *digits: of.round(*map(_public, digits))),
+    "sqrt": ((1,), lambda of: of.sqrt()),
+    "starts_with": ((2,), lambda of, text: of.starts_with(_public(text))),
+    "strip": ((1,), lambda of: of.strip()),
+    "weekday": ((1,), lambda of: of.weekday()),
+    "year": ((1,), lambda of: of.year()),
 }
+"""By name, how many values each takes and what it makes of them."""
 _RESERVED = ("and", "or", "not", "is", "in", "null", "true", "false")
 
 
@@ -152,13 +172,13 @@ class Conditions:
         name = reader.accept(*_FUNCTIONS)
         if name is None:
             reader.refuse(f"unknown function; there are {', '.join(_FUNCTIONS)}")
-        number, function = _FUNCTIONS[name]
+        numbers, function = _FUNCTIONS[name]
         reader.expect("(")
         parts = [self.condition()]
         while reader.accept(","):
             parts.append(self.condition())
-        if len(parts) != number:
-            reader.refuse(f"this function takes {number} values, got {len(parts)}")
+        if len(parts) not in numbers:
+            reader.refuse(f"this function takes {' or '.join(map(str, numbers))} values, got {len(parts)}")
         reader.expect(")")
         return function(*parts)
 
@@ -172,8 +192,9 @@ class Conditions:
 
 
 def sees_day(reader: Reader) -> bool:
-    """Whether a day or date '...' is next; a column may be called date as well."""
-    return reader.next.kind == "day" or (reader.sees("date") and reader.second.kind == "text")
+    """Whether a day, date '...' or time '...' is next; a column may be called date or time as well."""
+    is_named = reader.sees("date") or reader.sees("time")
+    return reader.next.kind == "day" or (is_named and reader.second.kind == "text")
 
 
 def public_value(reader: Reader) -> Any:
@@ -197,7 +218,9 @@ def _is_truth(reader: Reader) -> bool:
 
 
 def day(reader: Reader) -> date:
-    """The day of 2024-01-31, or of date '2024-01-31'."""
+    """The day of 2024-01-31, or of date '2024-01-31'; the time of time '2024-01-31 08:15'."""
+    if reader.accept("time"):
+        return _time(reader)
     is_bare = reader.next.kind == "day"
     if not is_bare:
         reader.take()
@@ -207,5 +230,14 @@ def day(reader: Reader) -> date:
         if is_bare:
             reader.refuse("this is no day of the calendar; a difference of numbers has spaces: 2024 - 13 - 45")
         reader.refuse("a day such as '2024-01-31' is expected here")
+    reader.take()
+    return found
+
+
+def _time(reader: Reader) -> datetime:
+    try:
+        found = datetime.fromisoformat(reader.next.text)
+    except ValueError:
+        reader.refuse("a time such as '2024-01-31 08:15' is expected here")
     reader.take()
     return found

@@ -103,9 +103,12 @@ def range_of(expression: Expression, domains: Domains) -> Range | None:
 _NOWHERE: Final[Range] = (-math.inf, math.inf)
 _ALWAYS: Final[dict[str, Range]] = {
     **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "and", "or", "not", "is_null", "is_in"), (0, 1)),
+    **dict.fromkeys(("starts_with", "contains"), (0, 1)),
     "month": (1, 12),
     "day": (1, 31),
     "weekday": (0, 6),
+    "hour": (0, 23),
+    "minute": (0, 59),
 }
 """Ranges that need no knowledge. A condition counts as 1 where it holds."""
 
@@ -183,7 +186,7 @@ def values_of(expression: Expression, domains: Domains) -> tuple[Any, ...] | Non
         return _joined([values_of(part, domains) for part in parts[1:]])
     if verb == "where":
         return _joined([values_of(parts[0], domains), (None,)])
-    if verb in ("year", "month", "weekday"):
+    if verb in ("year", "month", "weekday", "hour", "minute"):
         limits = range_of(expression, domains)
         if limits is not None and limits[1] - limits[0] < _MOST_VALUES:
             return tuple(range(limits[0], limits[1] + 1))

@@ -99,7 +99,7 @@ class Query(Shortcuts):
 
     @property
     def columns(self) -> dict[str, str]:
-        """The names of the columns and their kinds: whole, real, text, truth or date. They are public.
+        """The names of the columns and their kinds: whole, real, text, truth, date or time. They are public.
 
         In a CSV file all are texts, read as numbers or days where these are needed. A column of another type is named
         by that type, and cannot be used.

@@ -30,7 +30,7 @@ from dither.tables.engines import Engine
 from dither.tables.engines.engine import without_rows
 from dither.tables.engines.sealed_entry import identity_of
 from dither.tables.expression import Expression
-from dither.tables.expression_compiler import kind_of, missing_column, number, of_kind, shown, with_values
+from dither.tables.expression_compiler import day, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.float_bins import FloatBins
 from dither.tables.group_totals import Measure, Reduced
 from dither.tables.text_parsing import no_text_is_read
@@ -94,8 +94,9 @@ class BoundedTable:
                 )
 
     def _key(self, table: ir.Table, name: str) -> Any:
-        """The value of a key, of the kind that the public keys have."""
+        """The value of a key, of the kind that the public keys have. The key of a time is its day."""
         value = table[_KEY + name]
+        value = day(value) if kind_of(value) == "time" else value
         if self.public_keys is None or name not in self.public_keys.columns:
             return value
         return of_kind(value, kind_of(self.public_keys[name]))

@@ -4,6 +4,8 @@ An expression is a small tree, not code of the engine. It looks at one row at a 
 row, it gives a value or NULL and never an error, and it gives the same on every engine. Ranks, lags, regular
 expressions, casts and functions of files do not exist here, so they need not be refused.
 
+Times stay times inside of expressions, to the microsecond; what leaves an engine is a day, a number or a text of it.
+
 Numbers in expressions are bounded: NaN is NULL, magnitudes above 1e100 (infinities among them) become 1e100, magnitudes
 below 1e-100 (−0.0 among them) become 0. So no product, sum or quotient overflows or underflows, which some engines
 answer with an error and others with an infinity. A quotient by 0 is NULL. Columns of whole numbers that are compared
@@ -14,20 +16,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
 from dither.errors import ParameterError
 from dither.exact import is_unicode, plain
+from dither.tables.row_functions import RowFunctions
 
 __all__ = ["Column", "Expression", "Literal", "Operation", "col", "columns_of", "if_else"]
 
-ARITHMETIC: Final = ("+", "-", "*", "/", "negative", "abs", "floor")
+ARITHMETIC: Final = ("+", "-", "*", "/", "negative", "abs", "floor", "round", "sqrt", "log", "exp")
 COMPARISONS: Final = ("==", "!=", "<", "<=", ">", ">=")
 LOGIC: Final = ("and", "or", "not", "is_null", "is_in")
 DATES: Final = ("year", "month", "day", "weekday")
+TIMES: Final = ("hour", "minute", "date_trunc")
+TEXTS: Final = ("lower", "strip", "starts_with", "contains")
 OTHERS: Final = ("if_else", "coalesce", "where")
+_BETWEEN: Final = (*COMPARISONS, "+", "-", "*", "/", "and", "or")
+"""What is written between its two parts."""
 
 LONGEST_TEXT: Final = 1 << 14
 """The longest text there is, in bytes of UTF-8, on every engine: longer ones of the data are NULL when they enter
@@ -40,7 +47,7 @@ _MOST_NODES = 1_000
 _MOST_LEVELS = 50
 
 
-class Expression:
+class Expression(RowFunctions):
     """A value for each row, computed from its columns.
 
     Build it from `dp.col("name")` with Python's operators: + - * / and abs for numbers; == != < <= > >= to compare; & |
@@ -91,15 +98,8 @@ class Expression:
     def __abs__(self) -> Operation:
         return Operation("abs", (self,))
 
-    def floor(self) -> Operation:
-        """Round down to a whole number.
-
-        Returns
-        -------
-        Operation
-            The largest whole number that is not above the value.
-        """
-        return Operation("floor", (self,))
+    def _applied(self, verb: str, *others: Any) -> Operation:
+        return Operation(verb, (self, *map(literal, others)))
 
     def __eq__(self, other: object) -> Operation:  # type: ignore[override]
         return Operation("==", (self, literal(other)))
@@ -233,46 +233,6 @@ class Expression:
         """
         return Operation("where", (self, literal(condition)))
 
-    def year(self) -> Operation:
-        """Take the year of a date.
-
-        Returns
-        -------
-        Operation
-            The year, a whole number.
-        """
-        return Operation("year", (self,))
-
-    def month(self) -> Operation:
-        """Take the month of a date.
-
-        Returns
-        -------
-        Operation
-            The month, 1 to 12.
-        """
-        return Operation("month", (self,))
-
-    def day(self) -> Operation:
-        """Take the day of the month of a date.
-
-        Returns
-        -------
-        Operation
-            The day, 1 to 31.
-        """
-        return Operation("day", (self,))
-
-    def weekday(self) -> Operation:
-        """Take the day of the week of a date.
-
-        Returns
-        -------
-        Operation
-            0 for Monday to 6 for Sunday.
-        """
-        return Operation("weekday", (self,))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column(Expression):
@@ -300,11 +260,11 @@ class Literal(Expression):
 
     Parameters
     ----------
-    value : bool, int, float, str or date
+    value : bool, int, float, str, date or datetime
         The value.
     """
 
-    value: bool | int | float | str | date
+    value: bool | int | float | str | date | datetime
 
     def __str__(self) -> str:
         return str(self.value) if isinstance(self.value, date) else repr(self.value)
@@ -339,7 +299,7 @@ class Operation(Expression):
             )
 
     def __str__(self) -> str:
-        if len(self.parts) == 2 and self.verb not in DATES + OTHERS + ("is_in",):
+        if self.verb in _BETWEEN:
             return f"({self.parts[0]} {self.verb} {self.parts[1]})"
         return f"{self.verb}({', '.join(map(str, self.parts))})"
 
@@ -413,10 +373,12 @@ def literal(value: Any) -> Expression:
     value = plain(value)  # so that ledger and engine get the same value
     if isinstance(value, Decimal):
         value = int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, datetime) or not isinstance(value, bool | int | float | str | date):
+    if not isinstance(value, bool | int | float | str | date):
         raise ParameterError(
-            f"an expression holds numbers, texts, dates and truth values, got the type {type(value).__name__}."
+            f"an expression holds numbers, texts, dates, times and truth values, got the type {type(value).__name__}."
         )
+    if isinstance(value, datetime):
+        value = _plain_time(value)
     if isinstance(value, float) and not abs(value) <= 1e100:
         raise ParameterError("numbers in expressions have magnitudes of at most 1e100.")
     if isinstance(value, int) and not abs(value) < 2**63:
@@ -426,6 +388,14 @@ def literal(value: Any) -> Expression:
     if isinstance(value, str) and not is_unicode(value):
         raise ParameterError(f"texts in expressions must be Unicode: {value!r} holds half of a surrogate pair.")
     return Literal(value)
+
+
+def _plain_time(value: datetime) -> datetime:
+    """A time of Python's own type, in UTC if it has a zone; a time of pandas that is missing is refused."""
+    if not value.year:  # NaT
+        raise ParameterError("a time in an expression must not be missing.")
+    moved = value if value.tzinfo is None else value.astimezone(UTC)
+    return datetime(moved.year, moved.month, moved.day, moved.hour, moved.minute, moved.second, moved.microsecond)
 
 
 def columns_of(expression: Expression) -> set[str]:

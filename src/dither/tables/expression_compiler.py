@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
+from datetime import date, datetime
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -18,13 +18,27 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from dither.errors import ParameterError
-from dither.tables.engines.sealed_entry import SMALLEST, tame
-from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, Column, Expression, Literal, Operation
-from dither.tables.text_parsing import DAY, written_day, written_number
+from dither.tables.engines.engine import builtin
+from dither.tables.engines.sealed_entry import SMALLEST, as_type, tame
+from dither.tables.expression import (
+    ARITHMETIC,
+    COMPARISONS,
+    DATES,
+    LOGIC,
+    TEXTS,
+    TIMES,
+    Column,
+    Expression,
+    Literal,
+    Operation,
+)
+from dither.tables.row_functions import DAY_UNITS
+from dither.tables.text_parsing import DAY, TIME, written_day, written_number, written_time
 
 __all__ = [
     "between",
     "clamped",
+    "day",
     "different",
     "few_steps",
     "kind_of",
@@ -81,7 +95,7 @@ def few_steps(table: ir.Table) -> None:
 
 
 def kind_of(value: ir.Value) -> str:
-    """The kind of a value: whole, real, text, truth or date. Others do not enter (sealed_entry.py)."""
+    """The kind of a value: whole, real, text, truth, date or time. Others do not enter (sealed_entry.py)."""
     of = value.type()
     if of.is_integer():
         return "whole"
@@ -93,6 +107,8 @@ def kind_of(value: ir.Value) -> str:
         return "truth"
     if of.is_date():
         return "date"
+    if of.is_timestamp():
+        return "time"
     raise AssertionError(f"no column of the type {of} enters.")
 
 
@@ -119,13 +135,36 @@ def number(value: ir.Value) -> Any:
 
 
 def day(value: ir.Value) -> Any:
-    """A day; a text is the day that is written there, or NULL. Other kinds are refused."""
+    """A day; a time has one, a text is the day that is written there, or NULL. Other kinds are refused."""
     kind = kind_of(value)
-    if kind not in ("text", "date"):
-        raise ParameterError(f"a date is needed in this place, and the expression gives a {kind}.")
     if kind == "date":
         return value
+    if kind == "time":
+        return value.cast("date")
+    if kind != "text":
+        raise ParameterError(f"a date is needed in this place, and the expression gives a {kind}.")
     return written_day(value) if (said := _said(value)) is None else ibis.literal(_day_said(said), type="date")
+
+
+def _time(value: ir.Value) -> Any:
+    """A time; a text is the time that is written there, or NULL. Other kinds are refused: a day has no hours."""
+    kind = kind_of(value)
+    if kind == "time":
+        return value
+    if kind != "text":
+        raise ParameterError(f"a time is needed in this place, and the expression gives a {kind}.")
+    return written_time(value) if (said := _said(value)) is None else _moment(_time_said(said))
+
+
+def _moment(value: datetime) -> Any:
+    return ibis.literal(value, type="timestamp")
+
+
+def _text(value: ir.Value) -> Any:
+    """A text; other kinds are refused."""
+    if kind_of(value) != "text":
+        raise ParameterError(f"a text is needed in this place, and the expression gives a {kind_of(value)}.")
+    return value
 
 
 def _said(value: ir.Value) -> Any:
@@ -143,6 +182,15 @@ def _day_said(text: str) -> date:
     return date.fromisoformat(text)
 
 
+def _time_said(text: str) -> datetime:
+    """A time that the question says as a text; refused if it is none."""
+    if not re.fullmatch(TIME, text) or text.startswith("0000"):
+        raise ParameterError(
+            f"a time is needed in this place, and {text!r} is none. Write it as datetime.datetime(2024, 12, 31, 8, 15)."
+        )
+    return datetime.fromisoformat(text[:19])
+
+
 def of_kind(value: ir.Value, kind: str) -> Any:
     """A value as one of the kind of public keys: a text may stand for a whole number or a day, NULL if it is none."""
     found = kind_of(value)
@@ -150,7 +198,7 @@ def of_kind(value: ir.Value, kind: str) -> Any:
         double = number(value)
         whole = (double == _floored(double)) & (double.abs() < _ALL_WHOLE)
         return whole.ifelse(double, ibis.null("float64")).cast("int64")
-    if found == "text" and kind == "date":
+    if found in ("text", "time") and kind == "date":
         return day(value)
     if found != kind:
         raise ParameterError(f"keys are of the kind of their column: it holds a {found}, and they are each a {kind}.")
@@ -215,6 +263,8 @@ def _value(expression: Expression, table: ir.Table, names: Mapping[int, str]) ->
         return tame(table[name]) if expression.verb in ARITHMETIC else table[name]
     if isinstance(expression, Literal):
         value = expression.value
+        if isinstance(value, datetime):
+            return _moment(value)
         of = {bool: "boolean", int: "int64", float: "float64", str: "string", date: "date"}[type(value)]
         is_tiny = isinstance(value, float) and abs(value) < SMALLEST
         return ibis.literal(0.0 if is_tiny else value, type=of)
@@ -235,6 +285,10 @@ def _operation(operation: Operation, parts: list[Any]) -> Any:
         return _ARITHMETIC[operation.verb](*map(number, parts))
     if operation.verb in DATES:
         return _date_part(operation.verb, parts[0])
+    if operation.verb in TIMES:
+        return _of_time(operation.verb, *parts)
+    if operation.verb in TEXTS:
+        return _TEXTS[operation.verb](*map(_text, parts))
     return _logic(operation.verb, parts) if operation.verb in LOGIC else _choice(operation.verb, parts)
 
 
@@ -244,6 +298,29 @@ def _floored(value: Any) -> Any:
     return small.ifelse(small.ifelse(value, 0.0).floor().cast("float64"), value)
 
 
+def _rounded(value: Any) -> Any:
+    """The nearest whole double, halves away from zero. What is added is 0 or 1, so that no sum is rounded itself."""
+    whole = _floored(value.abs())
+    return (value < 0).ifelse(-1.0, 1.0) * (whole + (value.abs() - whole >= 0.5).ifelse(1.0, 0.0))
+
+
+def _root(value: Any) -> Any:
+    return (value >= 0).ifelse(value, ibis.null("float64")).sqrt()
+
+
+def _logarithm(value: Any) -> Any:
+    """PostgreSQL fails on what is not positive; the guard is what it gets."""
+    return (value > 0).ifelse(value, ibis.null("float64")).ln()
+
+
+def _power(value: Any) -> Any:
+    """e to a power between 1e-101 and 1e101, which tames: beyond, PostgreSQL fails."""
+    return clamped(value, -_LARGEST_POWER, _LARGEST_POWER).exp()
+
+
+_LARGEST_POWER: Final = 231.0
+"""A little more than log(1e100)."""
+
 _ARITHMETIC: Final[dict[str, Callable[..., Any]]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -252,6 +329,19 @@ _ARITHMETIC: Final[dict[str, Callable[..., Any]]] = {
     "negative": lambda a: -a,
     "abs": lambda a: a.abs(),
     "floor": _floored,
+    "round": _rounded,
+    "sqrt": _root,
+    "log": _logarithm,
+    "exp": _power,
+}
+
+_UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_TEXTS: Final[dict[str, Callable[..., Any]]] = {
+    # By its letters: what engines take for the lower case of others depends on their locale and version.
+    "lower": lambda text: builtin("translate", "string", text, ibis.literal(_UPPER), ibis.literal(_UPPER.lower())),
+    "strip": lambda text: text.strip(),
+    "starts_with": lambda text, begin: text.startswith(begin),
+    "contains": lambda text, part: text.contains(part),
 }
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -265,15 +355,24 @@ _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 
 
 def _comparable(a: ir.Value, b: ir.Value) -> tuple[Any, Any]:
-    """Two values of one kind; numbers of different kinds as doubles, a text as what it stands beside."""
+    """Two values of one kind; numbers of different kinds as doubles, a text as what it stands beside.
+
+    A time beside a day is its day, so that all times of the last day of a range are in it.
+    """
     kinds = kind_of(a), kind_of(b)
     if kinds[0] == kinds[1] and kinds[0] != "real":
         return a, b
     if set(kinds) <= {"whole", "real", "text"}:
         return number(a), number(b)
-    if set(kinds) == {"text", "date"}:
-        return day(a), day(b)
+    if set(kinds) <= {"text", "date", "time"}:
+        moments = "date" not in kinds and not any(_is_day(each) for each in (a, b))
+        return (_time(a), _time(b)) if moments else (day(a), day(b))
     raise ParameterError(f"a {kinds[0]} does not go together with a {kinds[1]} here.")
+
+
+def _is_day(value: ir.Value) -> bool:
+    """Whether the question says it as a text that is a day: then a time beside it is compared by its day."""
+    return kind_of(value) == "text" and re.fullmatch(DAY, _said(value) or "") is not None
 
 
 def _compared(verb: str, a: ir.Value, b: ir.Value) -> Any:
@@ -317,3 +416,25 @@ def _date_part(verb: str, value: Any) -> Any:
     found = day(value)
     part = found.day_of_week.index() if verb == "weekday" else getattr(found, verb)()
     return part.cast("int64")
+
+
+def _of_time(verb: str, value: Any, unit: Any = None) -> Any:
+    if verb != "date_trunc":
+        return getattr(_time(value), verb)().cast("int64")
+    if _said(unit) in DAY_UNITS:
+        return _first_day(day(value), _said(unit))
+    time = _time(value)
+    minute = _two_digits(time.minute()) if _said(unit) == "minute" else "00"
+    return time.cast("date").cast("string") + " " + _two_digits(time.hour()) + ":" + minute
+
+
+def _first_day(found: Any, unit: str) -> Any:
+    return (
+        found
+        if unit == "day"
+        else as_type(found.truncate({"week": "W", "month": "M", "quarter": "Q", "year": "Y"}[unit]), "date")
+    )
+
+
+def _two_digits(number: Any) -> Any:
+    return (number.cast("int64") + 100).cast("string").right(2)

@@ -43,7 +43,7 @@ def _column(column: Any) -> PublicColumn:
         found, low, high, numbers = (each.to_pyarrow().as_py() for each in asked)
         if found and found == numbers and low < high:
             return PublicColumn(bounds=(_rounded(low, math.floor), _rounded(high, math.ceil)))
-    if kind == "date" or value.nunique().to_pyarrow().as_py() > _MOST_KEYS:
+    if kind in ("date", "time") or value.nunique().to_pyarrow().as_py() > _MOST_KEYS:
         return PublicColumn()
     values = value.as_table().distinct().to_pyarrow().column(0).to_pylist()
     return PublicColumn(keys=tuple(sorted(each for each in values if each is not None)))

@@ -21,7 +21,7 @@ import ibis.expr.types as ir
 
 from dither.errors import ParameterError
 
-__all__ = ["DAY", "NUMBER", "no_text_is_read", "written_day", "written_number"]
+__all__ = ["DAY", "NUMBER", "TIME", "no_text_is_read", "written_day", "written_number", "written_time"]
 
 NUMBER: Final = r" *[+-]?([0-9]{1,30}[.]?[0-9]{0,30}|[.][0-9]{1,30})([eE][+-]?[0-9]{1,2})? *"
 """Digits of ASCII and no exponent of three digits: always within the range of doubles."""
@@ -34,7 +34,11 @@ DAY: Final = (
 )
 """The calendar, as one pattern: a query that computes the length of each month is a hundred times as long. It takes
 the year 0000, which no engine has, for one like others."""
-_NEEDED: Final = {NUMBER: "a number", DAY: "a date"}
+TIME: Final = (
+    DAY + r"[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?( ?(Z|UTC|[+-][0-9]{2}(:?[0-9]{2})?))?"
+)
+"""A day and the time that a clock shows. A zone behind it is passed over, as it is behind a day."""
+_NEEDED: Final = {NUMBER: "a number", TIME: "a time", DAY: "a date"}
 
 
 def written_number(text: Any) -> Any:
@@ -47,6 +51,13 @@ def written_day(text: Any) -> Any:
     day = text.left(10)
     stands_alone = text.left(11).isin([day, day + " ", day + "T"])
     return _where(_is_all(day, DAY) & (day.left(4) != "0000") & stands_alone, day).cast("date")
+
+
+def written_time(text: Any) -> Any:
+    """The time of 2024-12-31 08:15 or 2024-12-31T08:15:30.5+01:00, to the second and as the clock showed it."""
+    whole = _where(_is_all(text, TIME) & (text.left(4) != "0000"), text)
+    seconds = (whole.substr(16, 1) == ":").ifelse(whole.substr(17, 2), "00")
+    return (whole.left(10) + " " + whole.substr(11, 5) + ":" + seconds).cast("timestamp")
 
 
 def _is_all(text: Any, form: str) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -27,7 +27,13 @@ MOST_WORLDS = 140
 _X = ("column", "x")
 """Stands for the column that is asked about."""
 _DAY = date(2024, 2, 29)
-_LITERALS: dict[str, Any] = {"number": 3, "text": "Paris", "day": _DAY, "truth": True}
+_LITERALS: dict[str, Any] = {
+    "number": 3,
+    "text": "Paris",
+    "day": _DAY,
+    "truth": True,
+    "time": datetime(2024, 2, 29, 12),
+}
 _BOUNDS: dict[str, tuple[Any, Any]] = {
     "ordinary": (-100, 100),
     "huge": (0, "1e40"),
@@ -141,7 +147,7 @@ def _per_person(aggregate: Callable[[str], Aggregate]) -> Shape:
 _CONDITIONS: dict[str, Any] = {
     **{f"{verb} a {kind}": (verb, _X, ("value", value)) for kind, value in _LITERALS.items() for verb in ("==", "!=")},
     **{f"{verb} a {kind}": (verb, _X, ("value", _LITERALS[kind]))
-       for kind in ("number", "day") for verb in ("<", "<=", ">", ">=")},
+       for kind in ("number", "day", "time") for verb in ("<", "<=", ">", ">=")},
     "== 2^53 + 1": ("==", _X, ("value", 2**53 + 1)),
     "< 1e100": ("<", _X, ("value", 1e100)),
     "> 1e-90": (">", _X, ("value", 1e-90)),
@@ -153,6 +159,8 @@ _CONDITIONS: dict[str, Any] = {
     "and": ("and", ("is_null", _X), ("==", _X, _X)),
     "or": ("or", ("not", ("is_null", _X)), ("==", _X, _X)),
     "not": ("not", _X),
+    "starts_with a text": ("starts_with", _X, ("value", "Pa")),
+    "contains a text": ("contains", _X, ("value", "\v%é_")),
 }  # fmt: skip
 _NUMBERS: dict[str, Any] = {
     "+": ("+", _X, ("value", 1)),
@@ -166,7 +174,9 @@ _NUMBERS: dict[str, Any] = {
     "/ 1e-90": ("/", _X, ("value", 1e-90)),
     "negative": ("negative", _X),
     "abs": ("abs", _X),
-    "floor": ("floor", _X),
+    **{verb: (verb, _X) for verb in ("floor", "round", "sqrt", "log", "exp")},
+    "exp of exp": ("exp", ("exp", ("negative", _X))),
+    **{f"{verb} of time": (verb, _X) for verb in ("hour", "minute")},
     "cube": ("*", ("*", _X, _X), _X),
     **{verb: (verb, _X) for verb in ("year", "month", "day", "weekday")},
     "if_else": ("if_else", ("is_null", _X), ("value", 5), _X),
@@ -175,6 +185,10 @@ _NUMBERS: dict[str, Any] = {
 }
 _VALUES: dict[str, Any] = {
     **{f"if_else a {kind}": ("if_else", ("==", _X, _X), _X, ("value", value)) for kind, value in _LITERALS.items()},
+    **{f"begin of {unit} of time": ("date_trunc", _X, ("value", unit)) for unit in ("minute", "hour")},
+    **{f"begin of {unit} of day": ("date_trunc", _X, ("value", unit)) for unit in ("week", "month", "quarter", "year")},
+    "lower text": ("lower", _X),
+    "strip text": ("strip", ("lower", _X)),
     "where it equals itself": ("where", _X, ("==", _X, _X)),
     **{f"coalesce a {kind}": ("coalesce", _X, ("value", value)) for kind, value in _LITERALS.items()},
 }
@@ -267,13 +281,14 @@ _KINDS = {
     "wholes": frozenset({"whole"}),
     "text": frozenset({"text"}),
     "texts": frozenset({"text"}),
-    "day": frozenset({"date"}),
-    "days": frozenset({"date"}),
+    "day": frozenset({"date", "time"}),
+    "days": frozenset({"date", "time"}),
+    "time": frozenset({"time"}),
     "truth": frozenset({"truth"}),
     "truths": frozenset({"truth"}),
 }
 """By the last word of an operator's name, or of its shape's."""
-_ANY = frozenset({"whole", "real", "text", "truth", "date"})
+_ANY = frozenset({"whole", "real", "text", "truth", "date", "time"})
 _NEED_NUMBERS = ("sum", "mean", "variance", "std", "median", "quantile", "min", "max", "with +")
 _NEED_ORDER = ("2^53 + 1", "1e100", "1e-90", "sum of if_else", "sum of coalesce", "with coalesce")
 
@@ -282,7 +297,7 @@ def _goes_with(name: str, operator: Operator) -> frozenset[str]:
     """The kinds of columns that an operator goes with, by its name."""
     said, _, measure = name.partition(": ")
     found = _ORDERED if said.endswith("is_in wholes") else _KINDS.get(said.split(" ")[-1], _ANY)
-    if any(verb in said for verb in ("year", "month", "weekday")) or said == "sum of day":
+    if any(verb in said for verb in ("year", "month", "weekday", "hour", "minute")) or said == "sum of day":
         found &= _KINDS["day"]
     elif said.endswith("condition not") or said == "where not":
         found &= _KINDS["truth"]

@@ -13,7 +13,7 @@ from dither.ledger import Ledger
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import DuckDB
 from dither.tables.engines.postgres import PostgreSQL
-from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, OTHERS
+from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, OTHERS, TEXTS, TIMES
 from tests.tables.hostile.conftest import Open
 from tests.tables.hostile.containers import CONTAINERS, people
 from tests.tables.hostile.operators import OPERATORS, SHAPES, verbs_of
@@ -25,7 +25,7 @@ _MAIN = {engine: listed[0] for engine, listed in CONTAINERS.items()}
 _NEEDS_PERSONS = {"count", "sum", "mean", "min", "max"}
 
 
-@pytest.mark.parametrize("verb", [*ARITHMETIC, *COMPARISONS, *LOGIC, *DATES, *OTHERS])
+@pytest.mark.parametrize("verb", [*ARITHMETIC, *COMPARISONS, *LOGIC, *DATES, *TIMES, *TEXTS, *OTHERS])
 def test_every_verb_has_a_case(verb: str) -> None:
     said = [words for each in OPERATORS.values() for words in each.words]
     said += [words for each in SHAPES.values() for words in each.words]
@@ -59,13 +59,20 @@ def test_every_operator_is_asked_at_each_commit(container: Open) -> None:
         if kinds[each.name] in OPERATORS[name].kinds
     }
     assert asked == OPERATORS.keys()
-    assert set(kinds.values()) >= {"whole", "real", "text", "truth", "date"}
+    assert set(kinds.values()) >= {"whole", "real", "text", "truth", "date", "time"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("DOUBLE", "real"), ("BIGINT", "whole"), ("VARCHAR", "text"), ("BOOLEAN", "truth"), ("DATE", "date")],
+    [
+        ("DOUBLE", "real"),
+        ("BIGINT", "whole"),
+        ("VARCHAR", "text"),
+        ("BOOLEAN", "truth"),
+        ("DATE", "date"),
+        ("TIMESTAMP", "time"),
+    ],
 )
 def test_operators_go_with_the_kinds_that_they_say(name: str, kind: str, container: Open, book: Ledger) -> None:
     """Otherwise a case would be counted where nothing is asked."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Protocol, cast
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from dither.engine.distribution_aggregates import CountDistinct, Spread, Top
 from dither.engine.groups import public_keys
 from dither.exact import rational
 from dither.tables import Column, Expression
-from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, Literal, Operation
+from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, TEXTS, TIMES, Literal, Operation
 
 __all__ = ["Inquiry", "Pool", "pools"]
 
@@ -53,7 +53,7 @@ class Pool:
     """The values that a column may have in made-up rows."""
 
     kind: str
-    """number, whole, date, truth or text."""
+    """number, whole, time, date, truth or text."""
     usual: tuple[Any, ...]
     """Values that the questions name, and those beside."""
     low: tuple[Any, ...]
@@ -68,6 +68,7 @@ class Pool:
     def arrow(self) -> pa.DataType:
         """The type of the column, where it has one."""
         types = {"number": pa.float64(), "whole": pa.int64(), "date": pa.date32(), "truth": pa.bool_()}
+        types["time"] = pa.timestamp("us")
         return types.get(self.kind, pa.string())
 
 
@@ -78,6 +79,7 @@ _ODD_WRITTEN = {
     "number": ("n/a", "", " 7 ", "1e999", "NaN", "-0"),
     "whole": ("n/a", "", "1.5", "9" * 25),
     "date": ("2024-02-30", "", "yesterday", "0000-00-00"),
+    "time": ("2024-02-29 24:00", "", "2024-02-29", "noon"),
     "truth": ("maybe", "", "TRUE"),
 }
 _INFINITY = float("inf")
@@ -121,7 +123,7 @@ def _pool(stated: str | None, noted: _Noted, written: bool) -> Pool:
     kind = stated or next((each for each in ("whole", *_MAKE) if each in noted.kinds), "text")
     if kind == "number" and noted.kinds & {"whole", _REPEATS}:
         kind = "whole"
-    fitting = ("number", "whole") if kind in ("number", "whole") else (kind,)
+    fitting = next((each for each in (("number", "whole"), ("time", "date")) if kind in each), (kind,))
     pool = _MAKE[kind]([value for value in noted.values if _kind_of(value) in fitting])
     if not written:
         return pool
@@ -144,8 +146,17 @@ def _wholes(usual: list[Any]) -> Pool:
     return Pool("whole", tuple(known), (known[0], _LEAST), (known[-1], _MOST), odd)
 
 
+def _times(usual: list[Any]) -> Pool:
+    given = [each if isinstance(each, datetime) else datetime(each.year, each.month, each.day) for each in usual]
+    known = sorted(given) or [datetime(2024, 2, 29, 8, 15), datetime(2025, 1, 1)]
+    step = timedelta(microseconds=1)
+    beside = [each + way for each in known if datetime.min < each < datetime.max for way in (-step, step)]
+    ends = (datetime.min, datetime.max)
+    return Pool("time", (*known, *beside), (known[0], ends[0]), (known[-1], ends[1]), (None, *ends))
+
+
 def _dates(usual: list[Any]) -> Pool:
-    known = sorted(usual) or [date(2024, 2, 29), date(2025, 1, 1)]
+    known = sorted(_day_of(each) for each in usual) or [date(2024, 2, 29), date(2025, 1, 1)]
     day = timedelta(days=1)
     beside = [each + way for each in known if date.min < each < date.max for way in (-day, day)]
     return Pool("date", (*known, *beside), (known[0], date.min), (known[-1], date.max), (None, date.min, date.max))
@@ -160,7 +171,11 @@ def _texts(usual: list[Any]) -> Pool:
     return Pool("text", known, known[:1], known[-1:], _ODD_TEXTS)
 
 
-_MAKE = {"number": _numbers, "whole": _wholes, "date": _dates, "truth": _truths, "text": _texts}
+def _day_of(value: date) -> date:
+    return value.date() if isinstance(value, datetime) else value
+
+
+_MAKE = {"number": _numbers, "whole": _wholes, "time": _times, "date": _dates, "truth": _truths, "text": _texts}
 
 
 def _text(value: Any) -> str | None:
@@ -254,6 +269,10 @@ def _kinds_below(of: Operation, kind: str | None) -> list[str | None]:
         return ["number"] * size
     if of.verb in DATES:
         return ["date"] * size
+    if of.verb in TIMES:
+        return ["time", *["text"] * (size - 1)]
+    if of.verb in TEXTS:
+        return ["text"] * size
     if of.verb in (*COMPARISONS, "is_in", "coalesce"):
         from_above = kind if of.verb == "coalesce" else None
         return [next((found for part in of.parts if (found := _kind_read(part))), from_above)] * size
@@ -267,7 +286,7 @@ def _kind_read(of: Expression) -> str | None:
     if isinstance(of, Literal):
         kind = _kind_of(of.value)
         return "number" if kind == "whole" else kind
-    return "number" if isinstance(of, Operation) and of.verb in (*ARITHMETIC, *DATES) else None
+    return "number" if isinstance(of, Operation) and of.verb in (*ARITHMETIC, *DATES, "hour", "minute") else None
 
 
 def _kind_of(value: Any) -> str:
@@ -276,7 +295,7 @@ def _kind_of(value: Any) -> str:
     if isinstance(value, int):
         return "whole"
     if isinstance(value, date):
-        return "date"
+        return "time" if isinstance(value, datetime) else "date"
     return "text" if isinstance(value, str) else "number"
 
 

@@ -73,6 +73,12 @@ def _day(value: Any) -> Any:
     return day(builtin("isfinite", "boolean", found).ifelse(found, ibis.null("date")))
 
 
+def _time(value: Any) -> Any:
+    """A time of a day that enters, to the microsecond: of others, casts fail on some."""
+    found = _day(value).notnull().ifelse(value, ibis.null(value.type())).try_cast("timestamp")
+    return builtin("isfinite", "boolean", found).ifelse(found, ibis.null("timestamp"))
+
+
 def _moment(value: Any) -> Any:
     """A time as text, of the days that enter: of a time before the first date, DuckDB fails to write the text."""
     return text(_day(value).notnull().ifelse(value, ibis.null(value.type())))
@@ -88,7 +94,7 @@ _WHOLE = ColumnType("whole", whole)
 _WIDE = ColumnType("real", _wide, identify=text)
 _REAL = ColumnType("real", tame)
 _TEXT = ColumnType("text", _short_text)
-_TIME = ColumnType("date", _day, identify=_moment)
+_TIME = ColumnType("time", _time, identify=_moment)
 
 
 class DuckDB(Engine):

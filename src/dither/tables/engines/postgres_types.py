@@ -8,10 +8,11 @@ type below it: the server describes its columns so.
 **Why none of the expressions can fail.** Casts of int2, int4, oid to int8, of float4 to float8, of money to numeric, of
 any number to text, and of uuid, name and enums to text are defined for every value. numeric has values beyond the
 doubles on both sides, so it is made tame as a numeric, by comparisons and abs, which are defined for NaN and the
-infinities too; the cast sees numbers between 1e-100 and 1e100 or 0. Questions are asked in UTC, where every time has a
-day; days that Python does not have become NULL. Texts and bytes have the longest length that all engines have
-(sealed_entry.py): PostgreSQL has texts of up to 2^30 bytes, and fails on a row or a result beyond. The result of a
-guard is what is cast, so that no order in which the planner evaluates things can pass over the guard.
+infinities too; the cast sees numbers between 1e-100 and 1e100 or 0. Questions are asked in UTC, where every time with
+a zone is one without; days and times that Python does not have become NULL. Texts and bytes have the longest length
+that all engines have (sealed_entry.py): PostgreSQL has texts of up to 2^30 bytes, and fails on a row or a result
+beyond. The result of a guard is what is cast, so that no order in which the planner evaluates things can pass over the
+guard.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from dither.tables.engines.sealed_entry import (
     short,
     tame,
     text,
+    time,
     truth,
     whole,
 )
@@ -90,7 +92,7 @@ _WHOLE: Final = ColumnType("whole", whole)
 _REAL: Final = ColumnType("real", _tame_float)
 _LONG_TEXT: Final = ColumnType("text", _short_text)
 _TEXT: Final = ColumnType("text", text)
-_TIME: Final = ColumnType("date", day, identify=text)
+_TIME: Final = ColumnType("time", time, identify=text)
 
 COLUMN_TYPES: Final = {
     "int2": _WHOLE,

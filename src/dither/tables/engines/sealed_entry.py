@@ -2,9 +2,9 @@
 
 Each engine lists the types of its own catalogue, and for each the expression by which a column of that type enters. The
 expression is total: whatever is stored, it gives a value of the one type of its kind (an integer of at most 64 bits, a
-double, a text, a truth value, a day) or NULL, and the engine cannot fail on it. **So no row decides whether a question
-fails**: what comes after works on these five types alone, and is total on them. A column of a type that is not listed
-does not enter: its type is never guessed.
+double, a text, a truth value, a day, a time) or NULL, and the engine cannot fail on it. **So no row decides whether a
+question fails**: what comes after works on these six types alone, and is total on them. A column of a type that is not
+listed does not enter: its type is never guessed.
 
 Real numbers are tame when they enter, on every engine alike: NaN is NULL, magnitudes below 1e-100 are 0, those above
 1e100 are 1e100, infinite ones among them. Then no product, sum or quotient of two of them overflows or underflows, on
@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Final
 
 import ibis
@@ -47,6 +47,7 @@ __all__ = [
     "short",
     "tame",
     "text",
+    "time",
     "truth",
     "whole",
 ]
@@ -58,6 +59,7 @@ SMALLEST: Final = 1e-100
 LONGEST_BYTES: Final = LONGEST_TEXT // 2
 """Of a column of bytes, which enter as two digits each."""
 _FIRST_DAY, _LAST_DAY = date(1, 1, 1), date(9999, 12, 31)
+_FIRST_TIME, _LAST_TIME = (ibis.literal(each, type="timestamp") for each in (datetime.min, datetime.max))
 _IDENTITY: Final = "dither who "
 """How the columns begin that tell persons apart, where the entered column does not."""
 
@@ -67,9 +69,9 @@ class ColumnType:
     """A type of an engine that may enter."""
 
     kind: str
-    """What it is in expressions: whole, real, text, truth or date."""
+    """What it is in expressions: whole, real, text, truth, date or time."""
     enter: Callable[[Any], Any]
-    """The column as an integer of at most 64 bits, a double, a text, a truth value or a day; NULL where it is none.
+    """The column as an integer of at most 64 bits, a double, a text, a truth value, a day or a time; NULL if none.
 
     Integers are only compared, grouped and hashed as such: arithmetic is that of doubles."""
     identify: Callable[[Any], Any] | None = None
@@ -165,9 +167,15 @@ def truth(value: Any) -> Any:
 
 
 def day(value: Any) -> Any:
-    """The day of a date or a time; NULL outside of the years 1 to 9999, and where it is infinite."""
+    """The day of a date; NULL outside of the years 1 to 9999, and where it is infinite."""
     found = as_type(value, "date")
     return found.between(_FIRST_DAY, _LAST_DAY).ifelse(found, ibis.null("date"))
+
+
+def time(value: Any) -> Any:
+    """A time to the microsecond, in UTC if it has a zone; NULL outside of the years 1 to 9999, or where infinite."""
+    found = as_type(value, "timestamp")
+    return found.between(_FIRST_TIME, _LAST_TIME).ifelse(found, ibis.null("timestamp"))
 
 
 def tame(value: Any) -> Any:

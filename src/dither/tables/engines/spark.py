@@ -13,6 +13,7 @@ from ibis.backends.pyspark.datatypes import PySparkType
 from ibis.common.exceptions import IbisError
 from pyspark.logger import PySparkLogger
 from pyspark.sql.functions import lit, pmod, xxhash64
+from sqlglot import exp
 
 from dither.errors import EngineError, ParameterError
 from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, or_empty
@@ -24,6 +25,7 @@ from dither.tables.engines.sealed_entry import (
     short,
     tame,
     text,
+    time,
     truth,
     whole,
 )
@@ -88,8 +90,8 @@ class Spark(Engine):
         "binary": ColumnType("text", _hexadecimal),
         "boolean": ColumnType("truth", truth),
         "date": ColumnType("date", day),
-        "timestamp": ColumnType("date", day, identify=_instant),
-        "timestamp_ntz": ColumnType("date", day, identify=text),
+        "timestamp": ColumnType("time", time, identify=_instant),
+        "timestamp_ntz": ColumnType("time", time, identify=text),
     }
 
     def __init__(self, session: Any) -> None:
@@ -179,6 +181,12 @@ class Spark(Engine):
     def _uploaded(self, table: pa.Table) -> ir.Table:
         return self._viewed(self.session.createDataFrame(table), PUBLIC_NAME)
 
+    def _sql(self, expression: ir.Table) -> str:
+        query = self.backend.compiler.to_sqlglot(expression)
+        for said in [each for each in query.find_all(exp.Literal) if each.is_string and _is_misread(each.this)]:
+            said.replace(exp.func("decode", exp.func("unhex", exp.Literal.string(said.this.encode().hex())), "'UTF-8'"))
+        return str(query.sql(dialect=self.backend.dialect))
+
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._check_ansi()  # the session belongs to others as well
         # Ibis's own fetch goes through pandas, where large integers with NULLs lose digits.
@@ -238,6 +246,11 @@ class Spark(Engine):
                 yield table
         finally:
             kept.unpersist()
+
+
+def _is_misread(text: str) -> bool:
+    """Whether it has a control character: sqlglot writes \\v for some, which Spark takes for the letter v."""
+    return any(ord(each) < 32 and each not in "\t\n\r" for each in text)
 
 
 def _quoted(name: str) -> str:
