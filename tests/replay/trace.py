@@ -14,6 +14,7 @@ from dither.engine.query import Query
 from dither.engine.shortcuts import Shortcuts
 from dither.mechanisms import Mechanism
 from dither.tables import Expression
+from dither.tables.row_functions import RowFunctions
 
 __all__ = ["deeds", "entered", "made"]
 
@@ -39,8 +40,8 @@ def _functions() -> dict[CodeType, str]:
     found = {name: getattr(dp.stats, name) for name in dp.stats.__all__}
     named = {f"stats.{name}": value for name, value in found.items()}
     named |= {name: getattr(dp, name) for name, home in dp._HOMES.items() if home == "engine"}
-    for owner in (Query, Shortcuts, Expression):
-        named |= {f"{owner.__name__}.{name}": value for name, value in vars(owner).items() if inspect.isfunction(value)}
+    for owner, has in ((Query, Query), (Shortcuts, Shortcuts), (Expression, RowFunctions), (Expression, Expression)):
+        named |= {f"{owner.__name__}.{name}": value for name, value in vars(has).items() if inspect.isfunction(value)}
     return {inspect.unwrap(value).__code__: name for name, value in named.items() if inspect.isfunction(value)}
 
 

@@ -183,8 +183,8 @@ class Spark(Engine):
 
     def _sql(self, expression: ir.Table) -> str:
         query = self.backend.compiler.to_sqlglot(expression)
-        for said in [each for each in query.find_all(exp.Literal) if each.is_string and _is_misread(each.this)]:
-            said.replace(exp.func("decode", exp.func("unhex", exp.Literal.string(said.this.encode().hex())), "'UTF-8'"))
+        if any(map(_is_misread, query.find_all(exp.Literal))):
+            query = query.transform(_by_bytes)
         return str(query.sql(dialect=self.backend.dialect))
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -248,9 +248,15 @@ class Spark(Engine):
             kept.unpersist()
 
 
-def _is_misread(text: str) -> bool:
-    """Whether it has a control character: sqlglot writes \\v for some, which Spark takes for the letter v."""
-    return any(ord(each) < 32 and each not in "\t\n\r" for each in text)
+def _is_misread(node: exp.Expr) -> bool:
+    """Whether it is a text with a control character: sqlglot writes \\v for some, which Spark reads as v."""
+    return isinstance(node, exp.Literal) and node.is_string and any(c < " " and c not in "\t\n\r" for c in node.this)
+
+
+def _by_bytes(node: exp.Expr) -> exp.Expr:
+    if not _is_misread(node):
+        return node
+    return exp.func("decode", exp.func("unhex", exp.Literal.string(node.this.encode().hex())), "'UTF-8'")
 
 
 def _quoted(name: str) -> str:
