@@ -32,7 +32,7 @@ _LITERALS: dict[str, Any] = {
     "text": "Paris",
     "day": _DAY,
     "truth": True,
-    "time": datetime(2024, 2, 29, 12),
+    "moment": datetime(2024, 2, 29, 12),
 }
 _BOUNDS: dict[str, tuple[Any, Any]] = {
     "ordinary": (-100, 100),
@@ -147,7 +147,7 @@ def _per_person(aggregate: Callable[[str], Aggregate]) -> Shape:
 _CONDITIONS: dict[str, Any] = {
     **{f"{verb} a {kind}": (verb, _X, ("value", value)) for kind, value in _LITERALS.items() for verb in ("==", "!=")},
     **{f"{verb} a {kind}": (verb, _X, ("value", _LITERALS[kind]))
-       for kind in ("number", "day", "time") for verb in ("<", "<=", ">", ">=")},
+       for kind in ("number", "day", "moment") for verb in ("<", "<=", ">", ">=")},
     "== 2^53 + 1": ("==", _X, ("value", 2**53 + 1)),
     "< 1e100": ("<", _X, ("value", 1e100)),
     "> 1e-90": (">", _X, ("value", 1e-90)),
@@ -284,13 +284,14 @@ _KINDS = {
     "day": frozenset({"date", "time"}),
     "days": frozenset({"date", "time"}),
     "time": frozenset({"time"}),
+    "moment": frozenset({"date", "time"}),
     "truth": frozenset({"truth"}),
     "truths": frozenset({"truth"}),
 }
 """By the last word of an operator's name, or of its shape's."""
 _ANY = frozenset({"whole", "real", "text", "truth", "date", "time"})
 _NEED_NUMBERS = ("sum", "mean", "variance", "std", "median", "quantile", "min", "max", "with +")
-_NEED_ORDER = ("2^53 + 1", "1e100", "1e-90", "sum of if_else", "sum of coalesce", "with coalesce")
+_NEED_ORDER = ("2^53 + 1", "1e100", "1e-90", "sum of if_else", "sum of coalesce", "sum of where", "with coalesce")
 
 
 def _goes_with(name: str, operator: Operator) -> frozenset[str]:

@@ -35,7 +35,7 @@ THINNED = {"DuckDB table": 1, "PostgreSQL table": 1}
 """Of how many operators one is asked at each commit, where not all are."""
 _FEW = {"duckdb": 12, "postgres": 32, "spark": 48}
 """The same of the other containers of an engine, which hand their columns to the same entry."""
-_FEWEST = 6
+_FEWEST = 5
 _WIDEST = {"DOUBLE", "BIGINT", "VARCHAR", "DATE", "double precision", "bigint", "text", "date"}
 """Types with the most hostile values of their kinds: of these every verb is asked, all in one question."""
 AT_NIGHT = {"duckdb": 4, "postgres": 6, "spark": 24}
