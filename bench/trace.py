@@ -47,7 +47,7 @@ def _release(codes: set[CodeType]) -> None:
         tempfile.TemporaryDirectory() as folder,
         dp.Dataset(
             visits,
-            unit=dp.Person("user"),
+            unit=dp.Person("user", 1, 1),
             budget=dp.PureDP(1),
             ledger=Path(folder) / "visits.ledger",
             identity="visits",

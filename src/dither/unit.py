@@ -16,6 +16,10 @@ from dither.exact import check
 __all__ = ["Neighbour", "Person", "Rows", "TableUnit"]
 
 _MOST = 1 << 20
+_LIMITS = {
+    "max_groups": "how many groups of a person count",
+    "max_rows_per_group": "how many rows of a person count in each group",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,38 @@ class Rows:
         """How many rows it has in a group: always 1."""
         return 1
 
+    def needing(self, *, groups: bool, rows: bool) -> Rows:
+        """State the unit of a question that depends on these limits: the same, as both are 1 for a row.
+
+        Parameters
+        ----------
+        groups : bool
+            Whether the question depends on `max_groups`.
+        rows : bool
+            Whether it depends on `max_rows_per_group`.
+
+        Returns
+        -------
+        Rows
+            The same unit.
+        """
+        return self
+
+    def stated(self, limit: str) -> int:
+        """Read a limit that a question needs: 1 for a row.
+
+        Parameters
+        ----------
+        limit : {"max_groups", "max_rows_per_group"}
+            The name of the limit.
+
+        Returns
+        -------
+        int
+            Always 1.
+        """
+        return 1
+
     def among(self, groups: int) -> Rows:
         """State the unit of a question about so many public groups: the same, as a row is in one group anyway.
 
@@ -89,29 +125,38 @@ class Person:
     ----------
     column : str
         The column that identifies a person, such as "user_id".
-    max_groups : int, default 1
+    max_groups : int, optional
         How many groups of a `group_by` one person may contribute to. More keeps more data and needs more noise.
-    max_rows_per_group : int, default 1
-        How many rows one person may contribute to a group.
+        Questions with several groups need it.
+    max_rows_per_group : int, optional
+        How many rows one person may contribute to a group. Questions about rows need it, such as counts, sums and
+        means; questions about people do not, such as `count_people`.
+
+    Notes
+    -----
+    Neither has a default: what is left out by a limit that nobody chose would be missing from the answers unnoticed.
 
     Examples
     --------
     >>> import dither as dp
-    >>> unit = dp.Person("user_id", max_groups=3)
+    >>> unit = dp.Person("user_id", max_groups=3, max_rows_per_group=10)
     >>> str(unit.adjacency)
     'add or remove one person (by user_id)'
     """
 
     column: str
-    max_groups: int = 1
-    max_rows_per_group: int = 1
+    max_groups: int | None = None
+    max_rows_per_group: int | None = None
 
     def __post_init__(self) -> None:
         if not self.column:
             raise ParameterError("column must be the name of the column that tells persons apart.")
-        check.count(max_groups=self.max_groups, max_rows_per_group=self.max_rows_per_group)
-        for name in ("max_groups", "max_rows_per_group"):
-            if getattr(self, name) > _MOST:
+        stated = {"max_groups": self.max_groups, "max_rows_per_group": self.max_rows_per_group}
+        for name, limit in stated.items():
+            if limit is None:
+                continue
+            check.count(**{name: limit})
+            if limit > _MOST:
                 raise ParameterError(f"{name} must be at most {_MOST}, so that no sum can overflow.")
 
     @property
@@ -122,7 +167,60 @@ class Person:
     @property
     def moved_groups(self) -> int:
         """How many groups a neighbour changes."""
-        return self.max_groups
+        return self.stated("max_groups")
+
+    def stated(self, limit: str) -> int:
+        """Read a limit that a question needs.
+
+        Parameters
+        ----------
+        limit : {"max_groups", "max_rows_per_group"}
+            The name of the limit.
+
+        Returns
+        -------
+        int
+            The limit.
+
+        Raises
+        ------
+        ParameterError
+            If it was not stated: then there is no answer, rather than one with most rows left out.
+        """
+        found: int | None = getattr(self, limit)
+        if found is None:
+            raise ParameterError(
+                f"this question depends on {_LIMITS[limit]}, and the privacy unit does not state {limit}. State it, "
+                f"as in dp.Person({self.column!r}, max_groups=9, max_rows_per_group=5) or --{limit.replace('_', '-')}; "
+                "or let data.suggest(question, epsilon=...) or dither suggest choose it."
+            )
+        return found
+
+    def needing(self, *, groups: bool, rows: bool) -> Person:
+        """State the unit of a question that depends on these limits; of one that does not, a limit changes nothing.
+
+        Parameters
+        ----------
+        groups : bool
+            Whether the question depends on `max_groups`.
+        rows : bool
+            Whether it depends on `max_rows_per_group`.
+
+        Returns
+        -------
+        Person
+            The unit, with 1 for a limit that was not stated and does not matter.
+
+        Raises
+        ------
+        ParameterError
+            If a limit is needed and was not stated.
+        """
+        return replace(
+            self,
+            max_groups=self.stated("max_groups") if groups else self.max_groups or 1,
+            max_rows_per_group=self.stated("max_rows_per_group") if rows else self.max_rows_per_group or 1,
+        )
 
     def among(self, groups: int) -> Person:
         """State the unit of a question about so many public groups: a person is in no more groups than there are.
@@ -138,8 +236,10 @@ class Person:
         Returns
         -------
         Person
-            The unit with min(`max_groups`, `groups`) groups.
+            The unit with min(`max_groups`, `groups`) groups; with one public group, 1 where nothing was stated.
         """
+        if self.max_groups is None:
+            return replace(self, max_groups=1) if groups == 1 else self
         return replace(self, max_groups=min(self.max_groups, groups))
 
 
@@ -189,7 +289,7 @@ class Neighbour:
             How far a neighbouring table may be.
         """
         groups = unit.moved_groups if grouped or isinstance(unit, Rows) else 1
-        return cls(groups, unit.max_rows_per_group, unit.adjacency)
+        return cls(groups, unit.stated("max_rows_per_group"), unit.adjacency)
 
     @property
     def replaces(self) -> bool:

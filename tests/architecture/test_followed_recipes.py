@@ -166,7 +166,7 @@ import duckdb, pyarrow as pa
 import dither as dp
 
 visits = pa.table({"user": [str(n) for n in range(100)], "city": ["Paris"] * 60 + ["Lyon"] * 40, "cost": [2] * 100})
-budget, unit = dp.PureDP(10**7), dp.Person("user")
+budget, unit = dp.PureDP(10**7), dp.Person("user", 1, 1)
 data = dp.Dataset(visits, unit=unit, budget=budget, ledger="1.ledger", identity="a")
 asked = data.group_by("city", keys=["Lyon", "Paris"]).agg(twice=dp.double_sum("cost", bounds=(0, 10)))
 assert asked.plan(epsilon=10**5).error("twice") < 1

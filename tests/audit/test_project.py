@@ -146,7 +146,7 @@ VISITS = pa.table(
 
 def on_stage(question: Asked, folder: Path) -> tuple[Stage, Any]:
     """The runs of a question on the table above; ε is so large that noise is 0 but for a chance below e^-1000."""
-    unit = dp.Person("user", max_groups=2)
+    unit = dp.Person("user", max_groups=2, max_rows_per_group=1)
     with staged(question, unit, VISITS.slice(0, 0), folder, written=False) as stage:
         side = Side(VISITS, "visits")
         stage.release(side)

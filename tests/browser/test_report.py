@@ -25,7 +25,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     table = pa.table({"user": list(range(300)), "city": [KEYS[at % 3] for at in range(300)], "age": [7] * 300})
     ledger = Ledger(folder / "visits.ledger")
-    with dp.Dataset(table, unit=dp.Person("user"), budget=dp.PureDP(3), ledger=ledger, identity="visits") as data:
+    with dp.Dataset(table, unit=dp.Person("user", 1, 1), budget=dp.PureDP(3), ledger=ledger, identity="visits") as data:
         grouped = data.group_by("city", keys=KEYS).agg(n=dp.count(), age=dp.mean("age", bounds=(0, 90)))
         releases = [grouped.release(epsilon=1), data.histogram("age", [0, 30, 60, 90], epsilon=1)]
         page = dp.plots.report(releases, folder / "report.html", title="Visits", ledger=ledger)

@@ -284,6 +284,7 @@ source = "visits.csv"
 [unit]
 person = "user_id"
 max_groups = 2
+max_rows_per_group = 1
 [budget]
 epsilon = 100
 ledger = "visits.ledger"

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.world import BUDGET, DESCRIPTION, QUESTION, SECRETS, charges, run
+from tests.cli.world import BUDGET, DESCRIPTION, ONE_ROW, QUESTION, SECRETS, charges, run
 
 FLAGS = f"{QUESTION} {BUDGET}"
-EACH_ONCE = "--person user_id --max-groups 1 --max-rows-per-group 1"
 REFUSED = {
     "missing file": (f"release nothing.csv {FLAGS} --epsilon 0.1", 2, "no file is found at 'nothing.csv'. Check"),
     "a folder": (
@@ -31,7 +30,7 @@ REFUSED = {
         "Existing columns: user",
     ),
     "missing column": (
-        f"release visits.csv --person user_id --agg 'm=mean(costs, 0, 9)' {BUDGET} --epsilon 0.1",
+        f"release visits.csv {ONE_ROW} --agg 'm=mean(costs, 0, 9)' {BUDGET} --epsilon 0.1",
         2,
         "m = mean(costs, bounds=(0, 9)): Column 'costs' is not found. Existing columns: user_id, city, age, cost, day.",
     ),
@@ -41,32 +40,32 @@ REFUSED = {
         "Existing columns",
     ),
     "missing column in groups": (
-        f"release visits.csv --person user_id --group-by town --agg n=count {BUDGET} --epsilon 0.1",
+        f"release visits.csv {ONE_ROW} --group-by town --agg n=count {BUDGET} --epsilon 0.1",
         2,
         "Existing columns",
     ),
     "a date where a number should be": (
-        f"release visits.parquet --person user_id --agg 'm=mean(day, 0, 9)' {BUDGET} --epsilon 0.1",
+        f"release visits.parquet {ONE_ROW} --agg 'm=mean(day, 0, 9)' {BUDGET} --epsilon 0.1",
         2,
         "m = mean(day, bounds=(0, 9)): a number is needed in this place, and the expression gives a date",
     ),
     "a date where a number should be, in texts": (
-        f"release visits.csv --person user_id --agg 'm=mean(day, 0, 9)' {BUDGET} --epsilon 0.1",
+        f"release visits.csv {ONE_ROW} --agg 'm=mean(day, 0, 9)' {BUDGET} --epsilon 0.1",
         2,
         "m = mean(day, bounds=(0, 9)): column 'day' holds dates, and numbers are needed here. Choose a column of",
     ),
     "a word where a number should be": (
-        f"release visits.parquet --person user_id --agg 'm=max(city, 0, 9)' {BUDGET} --epsilon 0.1",
+        f"release visits.parquet {ONE_ROW} --agg 'm=max(city, 0, 9)' {BUDGET} --epsilon 0.1",
         2,
         "column 'city' holds texts",
     ),
     "bins of numbers of a date": (
-        f"release visits.csv --person user_id --group-by 'bins(day, [0, 5, 9])' --agg n=count {BUDGET} --epsilon 0.1",
+        f"release visits.csv {ONE_ROW} --group-by 'bins(day, [0, 5, 9])' --agg n=count {BUDGET} --epsilon 0.1",
         2,
         "bins(day, 0, 5, 9): column 'day' holds dates",
     ),
     "a date as a bound": (
-        f"release visits.csv --person user_id --agg \"m=mean(cost, date '2024-01-01', 9)\" {BUDGET} --epsilon 0.1",
+        f"release visits.csv {ONE_ROW} --agg \"m=mean(cost, date '2024-01-01', 9)\" {BUDGET} --epsilon 0.1",
         2,
         "a number is expected here, at character 12",
     ),
@@ -100,35 +99,35 @@ REFUSED = {
     ),
     "nothing asked": (f"release visits.csv --person user_id {BUDGET} --epsilon 0.1", 2, "--agg visits=count"),
     "an unknown aggregate": (
-        f"release visits.csv --person user_id --agg n=number {BUDGET} --epsilon 1",
+        f"release visits.csv {ONE_ROW} --agg n=number {BUDGET} --epsilon 1",
         2,
         "count_people",
     ),
     "an aggregate without a name": (
-        f"release visits.csv --person user_id --agg count {BUDGET} --epsilon 1",
+        f"release visits.csv {ONE_ROW} --agg count {BUDGET} --epsilon 1",
         2,
         "name, '='",
     ),
     "an aggregate twice": (f"release visits.csv {FLAGS} --agg visits=count --epsilon 0.1", 2, "twice"),
     "no bounds": (
-        f"release visits.csv --person user_id --agg 'm=mean(cost)' {BUDGET} --epsilon 0.1",
+        f"release visits.csv {ONE_ROW} --agg 'm=mean(cost)' {BUDGET} --epsilon 0.1",
         2,
         "needs bounds",
     ),
     "bounds in the wrong order": (
-        f"release visits.csv --person user_id --agg 'm=mean(cost, 9, 0)' {BUDGET} --epsilon 0.1",
+        f"release visits.csv {ONE_ROW} --agg 'm=mean(cost, 9, 0)' {BUDGET} --epsilon 0.1",
         2,
         "low < high",
     ),
     "a condition that is none": (f"release visits.csv {FLAGS} --where 'age >' --epsilon 0.1", 2, "at its end: 'age >'"),
     "a value as a condition": (f"release visits.csv {FLAGS} --where 'age + 1' --epsilon 0.1", 2, ""),
     "keys without groups": (
-        f"release visits.csv --person user_id --keys Paris --agg n=count {BUDGET} --epsilon 0.1",
+        f"release visits.csv {ONE_ROW} --keys Paris --agg n=count {BUDGET} --epsilon 0.1",
         2,
         "--group-by",
     ),
     "found groups without delta": (
-        f"release visits.csv --person user_id --group-by city --agg n=count {BUDGET} --epsilon 0.1",
+        f"release visits.csv {ONE_ROW} --group-by city --agg n=count {BUDGET} --epsilon 0.1",
         2,
         "delta",
     ),
@@ -226,8 +225,7 @@ REFUSED = {
     ),
     "out in no folder": (f"release visits.csv {FLAGS} --epsilon 0.1 --out no/a.csv", 2, "cannot be written"),
     "a picture of names": (
-        f"release visits.csv --person user_id --agg \"t=top(city, 1, ['Paris', 'Rome'])\" {BUDGET} --epsilon 0.1 "
-        "--plot a.svg",
+        f"release visits.csv {ONE_ROW} --agg \"t=top(city, 1, ['Paris', 'Rome'])\" {BUDGET} --epsilon 0.1 --plot a.svg",
         2,
         "--plot draws numbers",
     ),
@@ -245,7 +243,7 @@ REFUSED = {
     "init of nothing": ("init nothing.csv --out new.toml --person user_id --budget-epsilon 1", 2, "no file is found"),
     "init over a description": ("init visits.csv --person user_id --budget-epsilon 1", 2, "--force"),
     "init with bounds of a date": (
-        f"init visits.csv --out new.toml {EACH_ONCE} --bounds day=0,9 --budget-epsilon 1",
+        f"init visits.csv --out new.toml {ONE_ROW} --bounds day=0,9 --budget-epsilon 1",
         2,
         "column 'day' is of the kind date",
     ),
@@ -256,7 +254,7 @@ REFUSED = {
         "Existing columns",
     ),
     "init with a budget of nan": (
-        f"init visits.csv --out new.toml {EACH_ONCE} --bounds cost=0,9 --budget-epsilon nan",
+        f"init visits.csv --out new.toml {ONE_ROW} --bounds cost=0,9 --budget-epsilon nan",
         2,
         "epsilon must be one finite",
     ),
@@ -337,7 +335,8 @@ def test_an_empty_key_of_a_csv_file_is_refused(case: str, folder: Path) -> None:
     rows = (folder / "visits.csv").read_text().replace(",Lyon,", ",,").replace(",Nice,", ',"",')
     (folder / "gaps.csv").write_text(rows)
     line = (
-        "--person user_id --max-groups 4 --agg n=count --epsilon 4000 --budget-epsilon 9000 --ledger {} " + EMPTY[case]
+        "--person user_id --max-groups 4 --max-rows-per-group 1 --agg n=count --epsilon 4000 "
+        "--budget-epsilon 9000 --ledger {} " + EMPTY[case]
     )
     done = run(*shlex.split(f"release gaps.csv {line.format('a.ledger')}"))
     assert done.code == 2

@@ -22,7 +22,7 @@ from dither.cli.toml_file import described
 from dither.engine import Bins
 from dither.ledger import Ledger
 from dither.unit import Person, Rows
-from tests.cli.world import BUDGET, DESCRIPTION, QUESTION, SECRETS, charges, run
+from tests.cli.world import BUDGET, DESCRIPTION, ONE_ROW, QUESTION, SECRETS, charges, run
 
 
 def test_a_plan_spends_nothing_and_leaves_no_ledger(folder: Path) -> None:
@@ -36,7 +36,12 @@ def test_a_plan_spends_nothing_and_leaves_no_ledger(folder: Path) -> None:
 
 def test_a_plan_is_that_of_the_library(folder: Path) -> None:
     (plan,) = json.loads(run("plan", "dither.toml", "by_city", "--json").out)
-    data = dp.Dataset("visits.csv", unit=dp.Person("user_id", max_groups=2), budget=dp.PureDP(9), ledger="other.ledger")
+    data = dp.Dataset(
+        "visits.csv",
+        unit=dp.Person("user_id", max_groups=2, max_rows_per_group=1),
+        budget=dp.PureDP(9),
+        ledger="other.ledger",
+    )
     query = data.group_by("city", keys=["Paris", "Lyon"])
     expected = query.agg(visits=dp.count(), spend=dp.mean("cost", bounds=(0, 200))).plan(epsilon=0.5)
     data.close()
@@ -103,7 +108,7 @@ def test_a_repeated_answer_says_that_nothing_was_spent(folder: Path) -> None:
 
 def test_no_group_with_enough_people_is_said(folder: Path) -> None:
     """At this price a group of a hundred people is found with a probability below e^-100."""
-    question = "--person user_id --group-by city --agg n=count --epsilon 1e-3 --delta 1e-200"
+    question = f"{ONE_ROW} --group-by city --agg n=count --epsilon 1e-3 --delta 1e-200"
     (plan,) = json.loads(run("plan", "visits.csv", *question.split(), "--json").out)
     threshold = int(plan["columns"][-1]["noise"].removeprefix("discovery, from ").removesuffix(" people on"))
     line = f"release visits.csv {question} {BUDGET} --budget-delta 1e-6"
@@ -139,7 +144,7 @@ def test_a_picture_and_a_page_are_made(folder: Path) -> None:
 
 def test_an_answer_without_groups_has_no_picture(folder: Path) -> None:
     """At this price a group of a hundred people is found with a probability below e^-100."""
-    line = f"release visits.csv --person user_id --group-by city --agg n=count --epsilon 1e-3 --delta 1e-200 {BUDGET}"
+    line = f"release visits.csv {ONE_ROW} --group-by city --agg n=count --epsilon 1e-3 --delta 1e-200 {BUDGET}"
     done = run(*shlex.split(f"{line} --budget-delta 1e-6 --plot a.svg --report a.html"))
     assert done.code == 0, done.err
     assert "Nothing was drawn: no group was found." in done.err
@@ -171,7 +176,9 @@ def test_a_table_and_a_ledger_in_postgresql(folder: Path, postgres_url: str) -> 
             "CREATE TABLE visits AS SELECT n::text AS user_id, CASE n % 2 WHEN 0 THEN 'Lyon' ELSE 'Paris' END AS city "
             "FROM generate_series(1, 100) n"
         )
-    source = f"{url} --table visits --person user_id --max-groups 2 --group-by city --keys Lyon,Paris"
+    source = (
+        f"{url} --table visits --person user_id --max-groups 2 --max-rows-per-group 1 --group-by city --keys Lyon,Paris"
+    )
     assert run("ledger", url).code == 4, "looking makes no ledger"
     line = f"{source} --agg visits=count --epsilon 400 --ledger {url}"
     assert run(*shlex.split(f"plan {line}")).code == 0
@@ -190,7 +197,7 @@ def test_a_table_and_a_ledger_in_postgresql(folder: Path, postgres_url: str) -> 
 
 
 def test_lists_become_rows_in_csv(folder: Path) -> None:
-    line = "release visits.csv --person user_id --agg 'q=quantile(cost, [0.5, 0.9], 0, 100)' --epsilon 1 --out q.csv"
+    line = f"release visits.csv {ONE_ROW} --agg 'q=quantile(cost, [0.5, 0.9], 0, 100)' --epsilon 1 --out q.csv"
     assert run(*shlex.split(f"{line} {BUDGET}")).code == 0
     rows = pyarrow.csv.read_csv(folder / "q.csv").to_pylist()
     assert [row["q_probability"] for row in rows] == [0.5, 0.9]
@@ -210,7 +217,7 @@ def test_an_answer_that_cannot_be_written_was_shown_first(folder: Path, monkeypa
 
 
 def test_found_groups_bins_and_new_columns(folder: Path) -> None:
-    unit = "--person user_id --max-groups 4"
+    unit = "--person user_id --max-groups 4 --max-rows-per-group 1"
     budget = "--budget-epsilon 1000 --budget-delta 0.01 --ledger visits.ledger"
     lines = {
         "found": "--group-by city --agg people=count_people --epsilon 50 --delta 1e-6",
@@ -258,7 +265,10 @@ def test_public_tables_and_persons(case: str, folder: Path) -> None:
     flags, question, truth = TOLD[case]
     if truth is None:
         truth = _totals()
-    unit, price = "--person user_id --max-groups 4", "--epsilon 4000 --budget-epsilon 4000 --ledger visits.ledger"
+    unit, price = (
+        "--person user_id --max-groups 4 --max-rows-per-group 1",
+        "--epsilon 4000 --budget-epsilon 4000 --ledger visits.ledger",
+    )
     from_flags = run(*shlex.split(f"release visits.csv {unit} {flags} {price} --json"))
     text = DESCRIPTION.replace("epsilon = 1\n", "epsilon = 4000\n").replace("max_groups = 2", "max_groups = 4")
     text = text.replace("visits.ledger", "other.ledger") + f"\n[questions.told]\n{question}\nepsilon = 4000\n"
@@ -403,7 +413,7 @@ def test_init_asks_and_plan_takes_what_it_writes(folder: Path) -> None:
     done = run("init", "visits.csv", "--out", "new.toml", answers="user_id\n3\n\ncost, age\n0,200\n0, 120\n2\n1e-6\n")
     assert done.code == 0, done.err
     found = described((folder / "new.toml").read_text(encoding="utf-8"), folder)
-    assert found.unit == Person("user_id", 3, 1)
+    assert found.unit == Person("user_id", 3)
     assert str(found.budget) == str(dp.ApproxDP(2, "1e-6"))
     assert "cost = [0, 200]" in (folder / "new.toml").read_text()
     assert run("plan", "new.toml").code == 0
@@ -439,8 +449,8 @@ def test_init_stops_where_the_answers_end(folder: Path) -> None:
     """An empty line is an answer; the end of the input is none, and nothing is written."""
     flags = [
         ("--person or --rows", "."),
-        ("--max-groups", ", or answer with an empty line for 1."),
-        ("--max-rows-per-group", ", or answer with an empty line for 1."),
+        ("--max-groups", "."),
+        ("--max-rows-per-group", "."),
         ("--bounds", "."),
         ("--bounds", "."),
         ("--budget-epsilon or --budget-rho", "."),

@@ -100,7 +100,20 @@ def test_a_whole_number_of_thousands_of_digits(folder: Path) -> None:
 
 
 def test_errors_repeat_no_more_than_the_beginning_of_a_text(folder: Path) -> None:
-    done = run("plan", "visits.csv", "--where", "(" * 3000, "--person", "user_id", "--agg", "n=count", "--epsilon", "1")
+    done = run(
+        "plan",
+        "visits.csv",
+        "--where",
+        "(" * 3000,
+        "--person",
+        "user_id",
+        "--max-rows-per-group",
+        "1",
+        "--agg",
+        "n=count",
+        "--epsilon",
+        "1",
+    )
     assert done.code == 2
     assert len(done.err) < 500
 
@@ -108,7 +121,18 @@ def test_errors_repeat_no_more_than_the_beginning_of_a_text(folder: Path) -> Non
 @pytest.mark.parametrize("flags", ["--group-by 'order id'", "--agg 'm=mean(order id, 0, 5)'", "--where 'order id > 5'"])
 def test_names_with_spaces_stand_in_double_quotes(folder: Path, flags: str) -> None:
     option, _, value = flags.partition(" ")
-    done = run("plan", "visits.csv", "--person", "user_id", "--agg", "n=count", option, value.strip("'"))
+    done = run(
+        "plan",
+        "visits.csv",
+        "--person",
+        "user_id",
+        "--max-rows-per-group",
+        "1",
+        "--agg",
+        "n=count",
+        option,
+        value.strip("'"),
+    )
     assert done.code == 2
     assert "stands in double quotes" in done.err
 

@@ -9,7 +9,7 @@ from dither.cli.aggregates import aggregate, group
 from dither.cli.conditions import condition
 from dither.cli.kinds import check_kinds, columns_of_numbers
 from dither.errors import ParameterError
-from tests.cli.world import BUDGET, DESCRIPTION, charges, run
+from tests.cli.world import BUDGET, DESCRIPTION, ONE_ROW, charges, run
 
 SAID = DESCRIPTION.replace("[unit]", '[columns]\nday = "date"\ncost = "number"\n\n[unit]') + (
     '\n[questions.days]\nagg.m = "mean(day, 0, 9)"\nepsilon = 0.25\n'
@@ -55,7 +55,7 @@ def test_the_next_step_can_be_copied() -> None:
 
 
 def test_a_column_that_is_said_to_hold_numbers_is_believed(folder: Path) -> None:
-    line = f"release visits.csv --person user_id --agg 'm=mean(day, 0, 9)' --epsilon 0.1 {BUDGET} --number day"
+    line = f"release visits.csv {ONE_ROW} --agg 'm=mean(day, 0, 9)' --epsilon 0.1 {BUDGET} --number day"
     assert run(*shlex.split(line)).code == 0
     assert charges(folder / "visits.ledger") == 1
 

@@ -88,7 +88,8 @@ def test_a_description_does_not_claim_to_say_what_it_does_not_say(folder: Path) 
 
 def test_a_key_in_other_letters_is_noticed_after_the_noise(folder: Path) -> None:
     """The count of 'paris' is 0 and that of 'Lyon' is 100, at ε = 50 for each of two groups."""
-    line = f"--person user_id --max-groups 2 --group-by city --keys paris,Lyon --agg visits=count {BUDGET}"
+    limits = "--person user_id --max-groups 2 --max-rows-per-group 1"
+    line = f"{limits} --group-by city --keys paris,Lyon --agg visits=count {BUDGET}"
     done = run("release", "visits.csv", *line.replace("-epsilon 1", "-epsilon 100").split(), "--epsilon", "100")
     assert "Perhaps nothing is there: 'paris'. These counts are within the noise of 0." in done.out
 
@@ -106,7 +107,7 @@ def test_groups_that_have_rows_are_not_doubted() -> None:
 def test_shares_of_a_plan_add_up() -> None:
     table = pa.table({"user": [1], "city": ["Paris"], "x": [1.0]})
     with dp.Dataset(
-        table, unit=dp.Person("user"), budget=dp.ApproxDP(9, 1e-6), ledger=":memory:", identity="t"
+        table, unit=dp.Person("user", 1, 1), budget=dp.ApproxDP(9, 1e-6), ledger=":memory:", identity="t"
     ) as data:
         asked = data.group_by("city").agg(
             n=dp.count_people(), m=dp.mean("x", bounds=(0, 1)), s=dp.std("x", bounds=(0, 1)), t=dp.count()

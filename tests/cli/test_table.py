@@ -13,7 +13,8 @@ from dither.cli.table import fitted
 from tests.cli.world import BUDGET, run
 
 SEVEN = (
-    "release visits.csv --person user_id --max-groups 2 --group-by city --keys Paris,Lyon --agg visits=count "
+    "release visits.csv --person user_id --max-groups 2 --max-rows-per-group 1 --group-by city --keys Paris,Lyon "
+    "--agg visits=count "
     "--agg people=count_people --agg 'mean=mean(cost, 0, 1e6)' --agg 'sum=sum(cost, 0, 1e6)' "
     "--agg 'median=median(cost, 0, 1e6)' --agg 'variance=variance(cost, 0, 1e6)' --agg 'std=std(cost, 0, 1e6)' "
     f"--epsilon 0.5 --key once {BUDGET}"

@@ -13,7 +13,8 @@ from dither.ledger import Ledger
 
 SECRETS = ("Zebedee", "Quagmire", "31337.42", "1987-06-05")
 """What stands in the rows, and nowhere else."""
-QUESTION = "--person user_id --max-groups 2 --group-by city --keys Paris,Lyon --agg visits=count"
+ONE_ROW = "--person user_id --max-groups 1 --max-rows-per-group 1"
+QUESTION = "--person user_id --max-groups 2 --max-rows-per-group 1 --group-by city --keys Paris,Lyon --agg visits=count"
 CITIES = "city,country,people\nParis,France,2\nLyon,France,0.5\nRome,Italy,3\nOslo,Norway,\n"
 """A public table; it does not know Nice."""
 BUDGET = "--budget-epsilon 1 --ledger visits.ledger"
@@ -60,7 +61,7 @@ source = "visits.csv"
 [unit]
 person = "user_id"
 max_groups = 2
-
+max_rows_per_group = 1
 [bounds]
 cost = [0, 200]
 

@@ -84,7 +84,7 @@ def test_rows_of_other_groups_take_no_place_of_found_values(opened: Open) -> Non
     """Everybody has fifty values in a group that was not asked for, and one in the group that was."""
     rows = [{"user": user, "city": "other", "word": f"w{at}"} for user in range(60) for at in range(50)]
     rows += [{"user": user, "city": "asked", "word": "hello"} for user in range(60)]
-    data = opened(pa.Table.from_pylist(rows), dp.Person("user"))
+    data = opened(pa.Table.from_pylist(rows), dp.Person("user", 1, 1))
     release = data.group_by("city", keys=["asked"]).agg(t=dp.top("word", 3)).release(epsilon=5, delta="1e-6")
     assert release.value["t"].to_pylist() == [["hello"]]
 

@@ -203,7 +203,7 @@ def test_the_ledger_knows_the_budget(visits: pa.Table, tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match=r"no budget in this ledger. Open it with budget="):
         opened("others")
     with pytest.raises(LedgerError, match="has the budget"):
-        opened(unit=dp.Person("user"))
+        opened(unit=dp.Person("user", 1, 1))
 
 
 def test_found_values_are_counted_in_people(opened: Open) -> None:
@@ -217,7 +217,7 @@ def test_found_values_are_counted_in_people(opened: Open) -> None:
 def test_a_plan_needs_no_data(visits: pa.Table, tmp_path: Path) -> None:
     path = tmp_path / "visits.parquet"
     pq.write_table(visits, path)
-    data = dp.Dataset(path, unit=dp.Person("user"), budget=dp.PureDP(1), ledger=tmp_path / "ledger")
+    data = dp.Dataset(path, unit=dp.Person("user", 1, 1), budget=dp.PureDP(1), ledger=tmp_path / "ledger")
     path.unlink()
     question = data.group_by("city", keys=["Paris"]).agg(n=dp.count(), spend=dp.mean("spend", bounds=BOUNDS))
     said = str(question.plan(epsilon=1))
@@ -310,7 +310,7 @@ def test_population_intervals_are_wider_and_about_means(visits: pa.Table, opened
 def test_no_public_name_leads_past_the_door(tmp_path: Path) -> None:
     """From a dataset, a query, a question or a release: nothing of Ibis, and so neither rows nor a connection."""
     pq.write_table(pa.table({"city": ["a"], "x": [1]}), tmp_path / "visits.parquet")
-    unit = dp.Person("city", max_groups=2)
+    unit = dp.Person("city", max_groups=2, max_rows_per_group=1)
     with dp.Dataset(
         tmp_path / "visits.parquet", unit=unit, budget=dp.PureDP(9), ledger=tmp_path / "visits.ledger"
     ) as data:

@@ -34,7 +34,7 @@ ASKED: dict[str, Any] = {
     "top": dp.max("x", BOUNDS),
     "best": dp.top("k", 2, candidates=["a", "b", "c"]),
 }
-UNITS = [dp.Rows(), dp.Rows("replace"), dp.Person("u", 3, 2), dp.Person("u")]
+UNITS = [dp.Rows(), dp.Rows("replace"), dp.Person("u", 3, 2), dp.Person("u", 1, 1)]
 
 
 def plan_of(names: list[str], unit: Any, price: Price, *, found: bool = False, noise: Any = None, **more: Any) -> Plan:

@@ -146,7 +146,11 @@ def test_e62_spellings_are_groups_of_their_own_in_a_view_that_casts(database: Da
     database.run(*(f"INSERT INTO spelled {rows}" for rows in _SPELLINGS))
     database.run("CREATE VIEW as_text AS SELECT who, city::text AS city FROM spelled")
     with dp.Dataset(
-        database.url, table="as_text", unit=dp.Person("who"), budget=dp.ApproxDP(10**9, "0.9"), ledger=tmp_path / "l"
+        database.url,
+        table="as_text",
+        unit=dp.Person("who", 1, 1),
+        budget=dp.ApproxDP(10**9, "0.9"),
+        ledger=tmp_path / "l",
     ) as data:
         public = data.group_by("city", keys=["Paris", "PARIS"]).agg(n=dp.count()).release(epsilon=10**6).value
         assert public["n"].to_pylist() == [1000, 1]

@@ -65,7 +65,7 @@ def test_e66_no_text_of_a_certificate_can_move_into_another(released: tuple[Cert
 def test_e66_a_person_column_with_the_separator_keeps_its_unit(visits: pa.Table, opened: Open) -> None:
     """The true certificate of an odd column is accepted, and its unit is the whole one."""
     odd = visits.rename_columns(["a; b\\x3b", "city", "age", "spend"])
-    with closing(opened(odd, unit=dp.Person("a; b\\x3b"))) as data:
+    with closing(opened(odd, unit=dp.Person("a; b\\x3b", 1, 1))) as data:
         certificate = data.count(epsilon=1).certificate()
         ledger = data.origin.door.ledger
         assert "(by a; b\\x3b)" in certificate["unit"]

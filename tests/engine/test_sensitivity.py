@@ -152,7 +152,7 @@ def test_a_person_is_in_no_more_groups_than_there_are_keys(keys: list[str], tmp_
 
 
 def test_noise_and_words_follow_the_number_of_keys(tmp_path: Path) -> None:
-    person = dp.Person("user", max_groups=5)
+    person = dp.Person("user", max_groups=5, max_rows_per_group=1)
     frame = pa.table({"user": ["x", "y"], "city": ["a", "b"], "age": [3.0, 40.0]})
     ledger = Ledger(tmp_path / "few.ledger")
     data = dp.Dataset(frame, unit=person, budget=dp.PureDP(9), ledger=ledger, identity="few")

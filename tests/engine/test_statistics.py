@@ -112,7 +112,7 @@ def test_a_mean_lies_in_its_interval(visits: pa.Table, opened: Open) -> None:
     rows = pa.table(
         {"user": range(16_000), "city": [at % 4_000 for at in range(16_000)], "x": [at % 9 for at in range(16_000)]}
     )
-    data = opened(rows, dp.Person("user"), dp.PureDP(10))
+    data = opened(rows, dp.Person("user", 1, 1), dp.PureDP(10))
     table = data.group_by("city", keys=keys).agg(m=dp.mean("x", (0, 8)), v=dp.variance("x", (0, 8))).release(
         epsilon=8, level="0.8"
     ).value  # fmt: skip

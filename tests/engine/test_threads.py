@@ -28,7 +28,7 @@ def _table() -> pa.Table:
 
 
 def _open(source: Any, folder: Path) -> dp.Dataset:
-    unit, budget = dp.Person("user", max_groups=2), dp.ApproxDP(10**6, "0.1")
+    unit, budget = dp.Person("user", max_groups=2, max_rows_per_group=1), dp.ApproxDP(10**6, "0.1")
     return dp.Dataset(source, unit=unit, budget=budget, ledger=folder / "x.ledger", identity="x")
 
 

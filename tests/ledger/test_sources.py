@@ -9,7 +9,7 @@ import pytest
 import dither as dp
 from dither.errors import LedgerConflict, LedgerError
 from dither.ledger import Ledger
-from tests.cli.world import run, write_visits
+from tests.cli.world import ONE_ROW, run, write_visits
 
 _LATER = 2_000_000_000
 
@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _opened(source: str, budget: dp.PureDP | None = None) -> dp.Dataset:
-    return dp.Dataset(source, unit=dp.Person("user_id"), budget=budget, ledger="visits.ledger")
+    return dp.Dataset(source, unit=dp.Person("user_id", 1, 1), budget=budget, ledger="visits.ledger")
 
 
 def _spend(source: str, budget: dp.PureDP | None = None) -> dp.Dataset:
@@ -42,7 +42,7 @@ def test_data_that_moved_goes_on_with_its_account(folder: Path) -> None:
         assert data.remaining["epsilon"] == 0.5
         with pytest.raises(LedgerConflict):
             _opened("data/visits.csv", dp.PureDP(2))
-    line = "--person user_id --agg n=count --epsilon 0.5 --ledger visits.ledger --json"
+    line = f"{ONE_ROW} --agg n=count --epsilon 0.5 --ledger visits.ledger --json"
     assert json.loads(run("release", "data/visits.csv", *line.split()).out)["remaining"]["epsilon"] == "0"
     ledger = Ledger("visits.ledger")
     assert ledger.verify() == sum(1 for _ in ledger.entries())
@@ -94,7 +94,7 @@ def test_a_file_that_was_written_to_is_noticed(folder: Path) -> None:
     with Path("visits.csv").open("a", encoding="utf-8") as file:
         file.write("somebody,Paris,30,1.0,2024-01-31\n")
     os.utime("visits.csv", (_LATER, _LATER))
-    line = "--person user_id --agg n=count --epsilon 0.25 --ledger visits.ledger"
+    line = "--person user_id --max-groups 1 --max-rows-per-group 1 --agg n=count --epsilon 0.25 --ledger visits.ledger"
     done = run("release", "visits.csv", *line.split())
     assert "The data was written to after its budget was given" in done.out
     with _opened("visits.csv") as data:

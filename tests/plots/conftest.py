@@ -33,7 +33,7 @@ def data(ledger: Ledger) -> Iterator[dp.Dataset]:
         }
     )
     budget = dp.ApproxDP(100, "1e-3")
-    unit = dp.Person("user")
+    unit = dp.Person("user", 1, 1)
     with dp.Dataset(table, unit=unit, budget=budget, ledger=ledger, identity="<b>visits</b>") as opened:
         yield opened
 

@@ -106,7 +106,7 @@ def test_the_cost_is_said_in_words(page: Path) -> None:
 def test_long_tables_are_cut_and_say_so(ledger: Ledger, tmp_path: Path) -> None:
     table = pa.table({"user": [1], "code": [1]})
     keys = list(range(600))
-    with dp.Dataset(table, unit=dp.Person("user"), budget=dp.PureDP(9), ledger=ledger, identity="long") as data:
+    with dp.Dataset(table, unit=dp.Person("user", 1, 1), budget=dp.PureDP(9), ledger=ledger, identity="long") as data:
         release = data.group_by("code", keys=keys).agg(n=dp.count()).release(epsilon=1)
     text = release.report(tmp_path / "long.html").read_text(encoding="utf-8")
     assert len(Page(text).cells) == 500 * 3

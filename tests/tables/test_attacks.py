@@ -150,7 +150,7 @@ def test_floating_point_numbers_are_no_persons_and_no_keys() -> None:
     engine = DuckDB()
     rows = engine.upload(pa.table({"who": [1.0, -0.0], "x": [1, 2]}))
     with pytest.raises(ParameterError, match="cannot tell persons apart"):
-        BoundedTable(engine, rows, Person("who"), {})
+        BoundedTable(engine, rows, Person("who", 1, 1), {})
     with pytest.raises(ParameterError, match="public bins"):
         BoundedTable(engine, rows, Rows(), {"who": Column("who")})
 

@@ -40,7 +40,7 @@ def test_a_table_of_a_new_backend_is_a_source(installed: Path, tmp_path: Path) -
     own.disconnect()
     backend = toy.at(f"toy://{file}").backend
     assert backend.name == "toy"
-    unit, budget = dp.Person("user"), dp.PureDP(10**7)
+    unit, budget = dp.Person("user", 1, 1), dp.PureDP(10**7)
     table = dp.Dataset(backend.table("visits"), unit=unit, budget=budget, ledger=tmp_path / "1.ledger", identity="a")
     by_url = dp.Dataset(
         f"toy://{file}", table="visits", unit=unit, budget=budget, ledger=tmp_path / "2.ledger", identity="b"

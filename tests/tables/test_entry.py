@@ -222,7 +222,7 @@ def test_a_type_that_is_not_listed_does_not_enter(of: str, tmp_path: Path) -> No
     with pytest.raises(ParameterError, match=name):
         dp.Dataset(
             own.table("held"),
-            unit=dp.Person("v"),
+            unit=dp.Person("v", 1, 1),
             budget=dp.PureDP(1),
             ledger=tmp_path / "held.ledger",
             identity="held",
@@ -265,7 +265,7 @@ def test_persons_stay_apart_through_every_step(tmp_path: Path) -> None:
     source = _duckdb("UBIGINT", ["18446744073709551615", "18446744073709551614", "18446744073709551614"])
     with dp.Dataset(
         source.engine.backend.table("held"),
-        unit=dp.Person("v"),
+        unit=dp.Person("v", 1, 1),
         budget=dp.PureDP(10**9),
         ledger=tmp_path / "held.ledger",
         identity="held",
@@ -287,7 +287,7 @@ def test_e61_a_number_too_small_to_divide_enters_as_zero(engine: Engine) -> None
     wide = Lattice.within((0, "1e40"), from_zero=True)
     widest = FloatBins(-1e100, 1e100, 292, 16)
     rows = engine.upload(table)
-    bounded = BoundedTable(engine, rows, Person("who"), {})
+    bounded = BoundedTable(engine, rows, Person("who", 1, 1), {})
     assert opened(bounded.totals({"s": Sum(Column("x"), wide)}, 7)) == [{"s": 0}]
     assert opened(bounded.bins(Column("x"), widest, 7)) == [{"dither_bin": 0, "dither_rows": len(tiny)}]
     new = {"d": col("x") / 1e100, "p": col("x") * 1e-100, "q": 1e100 / col("x")}

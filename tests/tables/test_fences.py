@@ -36,7 +36,7 @@ def database(postgres_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def data(database: Database, tmp_path: Path) -> Iterator[dp.Dataset]:
-    unit, budget = dp.Person("who"), dp.PureDP(10**9)
+    unit, budget = dp.Person("who", 1, 1), dp.PureDP(10**9)
     with dp.Dataset(database.url, table="visits", unit=unit, budget=budget, ledger=tmp_path / "l") as opened:
         yield opened
 

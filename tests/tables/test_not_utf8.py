@@ -33,7 +33,7 @@ def test_e63_a_public_table_with_a_text_that_is_not_utf8_is_refused_before_the_c
     """Joined, the row that it met made a histogram fail and a median warn: exact bits, for any ε."""
     table = pa.table({"who": range(60), "city": ["Nice"] * 59 + ["Paris"], "age": [30.0] * 60})
     rivers = pa.table({"city": ["Nice", "Paris"], "river": texts("é".encode(), BAD)})
-    with opened(table, tmp_path, dp.Person("who")) as data:
+    with opened(table, tmp_path, dp.Person("who", 1, 1)) as data:
         with pytest.raises(ParameterError, match="'river' of the table holds a text that is not UTF-8"):
             data.join(rivers, on="city")
         with pytest.raises(ParameterError, match="not UTF-8"):
@@ -46,10 +46,10 @@ def test_e63_a_frame_with_a_text_that_is_not_utf8_is_refused_when_it_is_opened(c
     good, bad = texts(b"\xc3\xa9", b"a", b"b"), texts(b"\xc3\xa9", b"a", BAD)
     table = pa.table({name: bad if name == column else good for name in ("who", "city")})
     with pytest.raises(ParameterError, match=f"'{column}' of the table holds a text that is not UTF-8"):
-        opened(table, tmp_path, dp.Person("who"))
+        opened(table, tmp_path, dp.Person("who", 1, 1))
 
 
-@pytest.mark.parametrize("unit", [dp.Rows(), dp.Person("who")], ids=["rows", "people"])
+@pytest.mark.parametrize("unit", [dp.Rows(), dp.Person("who", 1, 1)], ids=["rows", "people"])
 def test_e63_in_a_table_of_ones_own_connection_such_a_text_is_missing(unit: Any, tmp_path: Path) -> None:
     """Its row decided whether the question failed, and so told its age."""
     own = ibis.duckdb.connect()
@@ -73,12 +73,12 @@ def on(engine: str, request: pytest.FixtureRequest, folder: Path) -> dp.Dataset:
     """The same few people on each engine."""
     table = pa.table({"who": range(4), "city": ["Nice", "Paris", "é", "a"], "age": [20.0, 21.0, 22.0, 25.0]})
     if engine == "duckdb":
-        return opened(table, folder, dp.Person("who"))
+        return opened(table, folder, dp.Person("who", 1, 1))
     if engine == "spark":
-        return opened(request.getfixturevalue("spark").createDataFrame(table), folder, dp.Person("who"))
+        return opened(request.getfixturevalue("spark").createDataFrame(table), folder, dp.Person("who", 1, 1))
     own = ibis.connect(request.getfixturevalue("postgres_url"))
     request.addfinalizer(own.disconnect)
-    return opened(own.create_table("not_utf8", table, temp=True, overwrite=True), folder, dp.Person("who"))
+    return opened(own.create_table("not_utf8", table, temp=True, overwrite=True), folder, dp.Person("who", 1, 1))
 
 
 every_engine = pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tests.tables.asking import opened
 
 def _data(folder: Path) -> dp.Dataset:
     table = pa.table({"user": [1, 1, 2], "city": ["a", "b", "a"], "x": [1.0, 2.0, 3.0]})
-    unit = dp.Person("user", max_groups=2)
+    unit = dp.Person("user", max_groups=2, max_rows_per_group=1)
     return dp.Dataset(table, unit=unit, budget=dp.PureDP(10**6), ledger=folder / "x.ledger", identity="x")
 
 
@@ -86,7 +86,7 @@ def test_questions_that_differ_in_the_salt_alone_are_rehearsed_once() -> None:
 
     engine._batches = counted  # type: ignore[method-assign]
     rows = engine.upload(pa.table({"who": [1], "k": ["a"], "x": [1.0]}))
-    bounded = BoundedTable(engine, rows, Person("who"), {"k": Column("k")})
+    bounded = BoundedTable(engine, rows, Person("who", 1, 1), {"k": Column("k")})
     first, again = (bounded.totals({"n": RowCount()}, salt) for salt in (1, 2))
     first._rehearse()
     again._rehearse()
@@ -100,9 +100,9 @@ def test_questions_that_differ_in_the_salt_alone_are_rehearsed_once() -> None:
         bounded.distinct(Column("k"), 1),
         bounded.bins(Column("x"), FloatBins(0.0, 1.0, -4, 2), 1),
         bounded.tally(Column("k"), pa.array(["a"]), 1),
-        BoundedTable(engine, rows, Person("who", 2), {"k": Column("k")}).totals({"n": RowCount()}, 1),
-        BoundedTable(engine, rows, Person("who"), {}).totals({"n": RowCount()}, 1),
-        BoundedTable(engine, rows.filter(rows["x"] > 0), Person("who"), {"k": Column("k")}).totals(
+        BoundedTable(engine, rows, Person("who", 2, 1), {"k": Column("k")}).totals({"n": RowCount()}, 1),
+        BoundedTable(engine, rows, Person("who", 1, 1), {}).totals({"n": RowCount()}, 1),
+        BoundedTable(engine, rows.filter(rows["x"] > 0), Person("who", 1, 1), {"k": Column("k")}).totals(
             {"n": RowCount()}, 1
         ),
     ]

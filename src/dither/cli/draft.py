@@ -40,8 +40,8 @@ class Draft:
     failures_allowed: int = FAILURES_ALLOWED
     kinds: Mapping[str, str] = field(default_factory=dict)
     """What stands in columns of texts."""
-    max_groups: int = 1
-    max_rows_per_group: int = 1
+    max_groups: int | None = None
+    max_rows_per_group: int | None = None
     seen: Mapping[str, PublicColumn] = field(default_factory=dict)
     """What is in the columns, if that is public."""
 
@@ -101,10 +101,21 @@ class Draft:
         return [
             "[unit]  # the privacy unit: all rows of one person together",
             f"person = {_quoted(self.person)}",
-            f"max_groups = {self.max_groups}  # contribution bound: so many groups of a person count, chosen at random",
-            f"max_rows_per_group = {self.max_rows_per_group}  # contribution bound: so many rows in each group",
+            *self._limits(),
             "",
         ]
+
+    def _limits(self) -> list[str]:
+        """The contribution bounds; those that are not known yet stand in comments."""
+        said = {
+            "max_groups": (self.max_groups, "so many groups of a person count, chosen at random"),
+            "max_rows_per_group": (self.max_rows_per_group, "so many rows in each group"),
+        }
+        return [
+            f"# {name} = 5  # contribution bound: {words}; questions about rows need it, `dither suggest` finds it"
+            if limit is None else f"{name} = {limit}  # contribution bound: {words}"
+            for name, (limit, words) in said.items()
+        ]  # fmt: skip
 
     def _bounds(self) -> list[str]:
         ends = {name: both for name, both in self._known_bounds().items() if name != self.person}
@@ -151,11 +162,11 @@ class Draft:
             price,
         ]
         name = next((each for each in self._known_bounds() if each != self.person), None)
-        if name is not None:
+        if name is not None and (self.person is None or self.max_rows_per_group is not None):
             call = f"mean({written_column(name)})"
             lines += ["", "[questions.mean]", f"agg = {{ {what} = {_quoted(verb)}, mean = {_quoted(call)} }}", price]
         group = next((each for each, found in self.seen.items() if found.keys and each != self.person), None)
-        if group is not None:
+        if group is not None and (self.person is None or self.max_groups is not None):
             keys = ", ".join(_literal(key) for key in self.seen[group].keys or ())
             lines += ["", "[questions.groups]", f"group_by = {_quoted(written_column(group))}", f"keys = [{keys}]"]
             lines += [f"agg = {{ {what} = {_quoted(verb)} }}", price]

@@ -117,7 +117,7 @@ def _of_a_count(epsilon: str | None, delta: str | None, rho: str | None, mu: str
         noise = Gaussian(sensitivity=1, sigma=1 / rational(mu, "mu"))
         assert noise.for_integers is not None
         return str(noise), float(noise.for_integers.reach(rational("0.05")))
-    person = Neighbour.of(Person("person"), grouped=False)
+    person = Neighbour.of(Person("person", max_groups=1, max_rows_per_group=1), grouped=False)
     plan = planned({"people": count_people()}, person, False, Terms(epsilon, delta, rho, None, None, "0.95", False))
     ((_, said, _, _),) = plan.lines()
     return said, plan.error("people") or 0.0

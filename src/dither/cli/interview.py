@@ -25,8 +25,8 @@ from dither.tables.public_columns import PublicColumn, public_columns
 __all__ = ["drafted"]
 
 _LIMITS = {
-    "max_groups": "Contribution bound: how many groups of a person count",
-    "max_rows_per_group": "Contribution bound: how many of their rows in each",
+    "max_groups": "Contribution bound: how many groups of a person count; an empty line if you do not know yet",
+    "max_rows_per_group": "Contribution bound: how many of their rows in each; an empty line if you do not know yet",
 }
 _ADDED_UP = "Columns with numbers to add up or average, separated by commas; an empty line for none"
 
@@ -108,8 +108,10 @@ def _of_numbers(name: str, columns: Mapping[str, str]) -> str:
     return name
 
 
-def _limit(question: str, name: str) -> int:
-    answer = _asked(question, "1", f"--{name.replace('_', '-')}")
+def _limit(question: str, name: str) -> int | None:
+    answer = _asked(question, "", f"--{name.replace('_', '-')}")
+    if not answer:
+        return None
     if not answer.isdecimal() or len(answer) > 9:
         raise ParameterError(f"{name} must be a whole number of at least 1, got {answer!r}.")
     return int(answer)

@@ -32,7 +32,7 @@ def command(
     \b
     Example:
       dither plan dither.toml
-      dither plan visits.csv --person user_id --max-groups 3 \\
+      dither plan visits.csv --person user_id --max-groups 3 --max-rows-per-group 1 \\
         --group-by city --keys Paris,Lyon --agg visits=count \\
         --agg 'spend=mean(cost, 0, 200)' --epsilon 0.5
     """

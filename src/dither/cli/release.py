@@ -53,7 +53,7 @@ def command(
     Example:
       dither release dither.toml by_city --out by_city.csv \\
         --report by_city.html
-      dither release visits.csv --person user_id --max-groups 3 \\
+      dither release visits.csv --person user_id --max-groups 3 --max-rows-per-group 1 \\
         --group-by city --keys Paris,Lyon --agg visits=count \\
         --agg 'spend=mean(cost, 0, 200)' --epsilon 0.5 \\
         --budget-epsilon 2 --ledger visits.ledger \\

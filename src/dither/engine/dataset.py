@@ -41,8 +41,8 @@ class Dataset(Query):
         The data: the path or glob of CSV or Parquet files, or a list of them; a frame of pandas, Polars or Arrow; an
         Ibis table; a database URL such as "postgresql://..." with `table`; or a Spark session with `table`.
     unit : Rows or Person
-        The privacy unit: `dp.Rows()` if each row is another person; else `dp.Person("user_id", max_groups=3)`, which
-        protects all rows of a person and bounds their contribution.
+        The privacy unit: `dp.Rows()` if each row is another person; else `dp.Person("user_id", max_groups=3,
+        max_rows_per_group=5)`, which protects all rows of a person and bounds their contribution.
     budget : PureDP, ApproxDP or ZCDP, optional
         The privacy budget: what all releases together may cost. It is given once and kept in the ledger; leave it out
         when the ledger has it.
@@ -84,7 +84,7 @@ class Dataset(Query):
     >>> visits = pa.table({"user": range(1000), "city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500})
     >>> data = dp.Dataset(
     ...     visits,  # or "visits.csv"; then identity is not needed
-    ...     unit=dp.Person("user"),
+    ...     unit=dp.Person("user", max_groups=1, max_rows_per_group=1),
     ...     budget=dp.PureDP(1),
     ...     ledger="visits.ledger",
     ...     identity="visits",

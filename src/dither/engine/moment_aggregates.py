@@ -216,7 +216,8 @@ def count_people() -> Aggregate:
     >>> import dither as dp
     >>> import pyarrow as pa
     >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500, "id": list(range(1000))})
-    >>> data = dp.Dataset(visits, unit=dp.Person("id"), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> unit = dp.Person("id", max_groups=1)
+    >>> data = dp.Dataset(visits, unit=unit, budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
     >>> cities = data.group_by("city", keys=["Lyon", "Paris"])
     >>> question = cities.agg(people=dp.count_people())
     >>> question.release(epsilon=0.5).to_arrow().column_names

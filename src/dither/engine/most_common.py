@@ -113,7 +113,7 @@ class FoundValues(Need):
         """People per group and value, of each person so many pairs as they may have rows in all."""
         unit = table.unit
         if isinstance(unit, Person):
-            pairs = unit.max_rows_per_group * (unit.max_groups if table.keys else 1)
+            pairs = unit.stated("max_rows_per_group") * (unit.stated("max_groups") if table.keys else 1)
             unit = replace(unit, max_groups=pairs)
         keys = {**table.keys, "dither_value": self.of}
         return replace(table, unit=unit, keys=keys).totals({"dither_people": People()}, salt)

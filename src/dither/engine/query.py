@@ -286,7 +286,7 @@ class Query(Shortcuts):
             raise ParameterError("per_person takes one or more aggregates, such as visits=dp.count().")
         asked = {name: _within_person(name, aggregate) for name, aggregate in columns.items()}
         self._mentions(*(of for _, of, _ in asked.values()))
-        origin = replace(self.origin, unit=Person(unit.column), _source=replace(self.origin._source, refused={}))
+        origin = replace(self.origin, unit=Person(unit.column, 1, 1), _source=replace(self.origin._source, refused={}))
         table = one_row_each(self._table, unit.column, asked)
         call, words = f".per_person({named_code(columns)})", f"per person {aggregates_text(columns)}"
         return self._with(words, call=call, origin=origin, _table=table, domains={})
@@ -412,7 +412,7 @@ class Query(Shortcuts):
             check_values(self.public_keys.num_rows, sum(aggregate.width for aggregate in aggregates.values()))
         question = Question(self, aggregates)
         question.check()
-        whole = question._bounded.is_whole
+        whole = question._of_any_limits.is_whole
         return Question(self, {name: aggregate.typed(whole) for name, aggregate in aggregates.items()})
 
     def sql(self, text: str) -> SqlQuestion:

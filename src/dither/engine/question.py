@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dither.engine.aggregate import Aggregate
-from dither.engine.group_sensitivity import Need
+from dither.engine.group_sensitivity import Need, Whole
 from dither.engine.noisy_groups import Drawing, questions
 from dither.engine.plan import Plan, noisy_columns, planned
 from dither.engine.price import NoiseKind, Terms, with_price
@@ -19,7 +19,7 @@ from dither.exact import Number, once
 from dither.ledger import current_user
 from dither.ledger.ledger import LONGEST_ANSWER
 from dither.release import fresh_salt
-from dither.tables import BoundedTable
+from dither.tables import BoundedTable, People
 from dither.unit import Neighbour, TableUnit
 
 if TYPE_CHECKING:
@@ -200,7 +200,16 @@ class Question:
 
     @property
     def _unit(self) -> TableUnit:
-        """The privacy unit; of public groups no more than there are. Contribution bounding and noise both follow it."""
+        """The privacy unit; of public groups no more than there are. Contribution bounding and noise both follow it.
+
+        It states the limits that the question depends on: those of rows matter unless only people are counted.
+        """
+        needs = [need for aggregate in self.aggregates.values() for need in aggregate.needs.values()]
+        about_rows = not all(isinstance(need, Whole) and isinstance(need.measure, People) for need in needs)
+        return self._among_keys.needing(groups=bool(self.query.keys), rows=about_rows)
+
+    @property
+    def _among_keys(self) -> TableUnit:
         unit, public = self.query.origin.unit, self.query.public_keys
         return unit if public is None else unit.among(public.num_rows)
 
@@ -211,15 +220,23 @@ class Question:
             self.query._mentions(getattr(aggregate, "of", None))
             needs |= aggregate.needs
         columns = noisy_columns(needs)
-        questions({columns[key]: need for key, need in needs.items()}, self._bounded, lambda: 0)
+        questions({columns[key]: need for key, need in needs.items()}, self._of_any_limits, lambda: 0)
 
     @once
     def _bounded(self) -> BoundedTable:
+        return self._table_of(self._unit)
+
+    @once
+    def _of_any_limits(self) -> BoundedTable:
+        """For checks of names and types before limits are chosen; it is not asked."""
+        return self._table_of(self._among_keys.needing(groups=False, rows=False))
+
+    def _table_of(self, unit: TableUnit) -> BoundedTable:
         query, public = self.query, self.query.public_keys
         return BoundedTable(
             query.origin._source.engine,
             query._table,
-            self._unit,
+            unit,
             query.keys,
             query._key_table,
             has_many_groups=public is not None and public.num_rows >= _MANY_GROUPS,

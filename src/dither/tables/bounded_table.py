@@ -182,7 +182,7 @@ class BoundedTable:
             name: Reduced(each[_ROWS], *(each[name + part] if name in brought else one for part in (_COUNT, _TOTAL)))
             for name in measures
         }
-        limit = self.unit.max_rows_per_group
+        limit = self.unit.stated("max_rows_per_group")
         contributions = {name: measures[name].contribution(persons[name], limit) for name in measures}
         each = each.select(_PERSON, *self.keys, **contributions)
         return each if self.has_many_groups else self._few_groups(each, salt)
@@ -191,7 +191,7 @@ class BoundedTable:
         """What belongs to at most `max_groups` groups of each person, by the smallest hashes."""
         if not isinstance(self.unit, Person) or not self.keys:
             return table
-        return self._first(table, [_PERSON], list(self.keys), self.unit.max_groups, salt, rank)
+        return self._first(table, [_PERSON], list(self.keys), self.unit.stated("max_groups"), salt, rank)
 
     def _few_rows(self, of: Expression, salt: int, read: Callable[[Any], Any] = lambda value: value) -> ir.Table:
         """Single rows with a value, as it is `read`: of each person few groups, and few rows in each of them."""
@@ -200,7 +200,8 @@ class BoundedTable:
         rows = rows.filter(rows["dither_value"].notnull())
         if not isinstance(self.unit, Person):
             return rows
-        rows = self._first(rows, [_PERSON, *self.keys], ["dither_value"], self.unit.max_rows_per_group, salt)
+        limit = self.unit.stated("max_rows_per_group")
+        rows = self._first(rows, [_PERSON, *self.keys], ["dither_value"], limit, salt)
         if not self.keys:
             return rows
         groups = rows.select(_PERSON, *self.keys).distinct()

@@ -111,7 +111,7 @@ def test_the_text_is_the_question(name: str, opened: Opened, visits: pa.Table) -
 
 
 def test_the_price_may_stand_in_the_text(opened: Opened, visits: pa.Table) -> None:
-    data = opened(visits, unit=dp.Person("pid", max_groups=3))
+    data = opened(visits, unit=dp.Person("pid", max_groups=3, max_rows_per_group=1))
     said = data.sql(
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5, max_groups_contributed=3, privacy_unit_column=pid) "
         "city, SUM(spend, contribution_bounds_per_group => (0, 50)) AS s FROM visits GROUP BY city"
@@ -136,7 +136,7 @@ def test_the_price_may_stand_in_the_text(opened: Opened, visits: pa.Table) -> No
     ],
 )
 def test_options_that_contradict_are_refused(opened: Opened, visits: pa.Table, options: str, message: str) -> None:
-    data = opened(visits, unit=dp.Person("pid", max_groups=3))
+    data = opened(visits, unit=dp.Person("pid", max_groups=3, max_rows_per_group=1))
     with pytest.raises(dp.errors.ParameterError, match=message):
         data.sql(f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({options}) COUNT(*) FROM visits")
 

@@ -94,7 +94,7 @@ class Neighbours:
         """More rows than may count, in more groups; where a row is somebody, one."""
         if not isinstance(self.unit, Person):
             return 1
-        return min(_MOST_ROWS, 4 * self.unit.max_groups * self.unit.max_rows_per_group + 8)
+        return min(_MOST_ROWS, 4 * (self.unit.max_groups or 1) * (self.unit.max_rows_per_group or 1) + 8)
 
     # ------------------------------------------------------------------- rows
 

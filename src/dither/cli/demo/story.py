@@ -139,7 +139,7 @@ def _refused(data: dp.Dataset, console: Console) -> str:
 
 def _compared(release: Any, path: Path, console: Console) -> dict[str, int]:
     _heading(console, "Beside the truth, which only invented data may show")
-    exact = truth.hospitals(path, _UNIT.max_rows_per_group, _COSTS[1])
+    exact = truth.hospitals(path, _UNIT.stated("max_rows_per_group"), _COSTS[1])
     shown = _new_table(
         "hospital", "visits", "within bounds", "all, secret", "mean cost", "within bounds", "all, secret"
     )

@@ -171,7 +171,7 @@ class SqlAggregates:
 
     def _narrower(self, node: exp.Expr, limits: tuple[str, Any, Any, Any], known: Any) -> Bounds:
         kind, _, low, high = limits
-        rows = self.unit.max_rows_per_group if isinstance(self.unit, Person) else 1
+        rows = self.unit.stated("max_rows_per_group")
         if kind == PER_GROUP and rows != 1:
             raise refused(
                 node, f"bounds are of each row here, and a person has up to {rows} rows in a group. "
@@ -182,7 +182,7 @@ class SqlAggregates:
         return low, high
 
     def _check_count(self, node: exp.Count, limits: tuple[str, Any, Any, Any]) -> None:
-        rows = self.unit.max_rows_per_group if isinstance(self.unit, Person) else 1
+        rows = self.unit.stated("max_rows_per_group")
         if limits[0] != PER_GROUP or (limits[2], limits[3]) != (0, rows):
             raise refused(node, f"here a person counts with up to {rows} rows in a group: leave the bounds out.")
 
