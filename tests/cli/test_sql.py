@@ -11,7 +11,7 @@ from dither.cli.toml_file import described
 from tests.cli.world import BUDGET, DESCRIPTION, SECRETS, charges, run
 
 TEXT = "SELECT city, COUNT(*) AS n, AVG(cost) AS spend FROM visits GROUP BY city HAVING COUNT(*) > -1000 ORDER BY city"
-FLAGS = "--person user_id --max-groups 2 --keys city=Paris,Lyon --bounds cost=0,200"
+FLAGS = "--person user_id --max-groups 2 --max-rows-per-group 1 --keys city=Paris,Lyon --bounds cost=0,200"
 IN_SQL = f"""
 [columns]
 city = ["Paris", "Lyon"]
@@ -38,9 +38,7 @@ def test_a_plan_shows_protection_noise_cost_and_the_question_in_python(folder: P
 def test_the_python_that_is_shown_is_the_question(folder: Path) -> None:
     done = run("sql", "--plan", "visits.csv", TEXT, *shlex.split(FLAGS), "--epsilon", "0.5", "--json")
     said = json.loads(done.out)
-    with dp.Dataset(
-        "visits.csv", unit=dp.Person("user_id", max_groups=2), budget=dp.PureDP(1), ledger=":memory:"
-    ) as data:
+    with dp.Dataset("visits.csv", unit=dp.Person("user_id", 2, 1), budget=dp.PureDP(1), ledger=":memory:") as data:
         question = eval(said["python"], {"dp": dp, "data": data})
         plan = question.plan(epsilon=0.5)
     assert [line["noise"] for line in said["columns"]] == [noise for _, noise, _, _ in plan.lines()]

@@ -49,7 +49,7 @@ def command(
     Example:
       dither sql dither.toml 'SELECT COUNT(DISTINCT user_id) FROM visits' \\
         --epsilon 0.1
-      dither sql --plan visits.csv --person user_id --max-groups 2 \\
+      dither sql --plan visits.csv --person user_id --max-groups 2 --max-rows-per-group 1 \\
         --keys city=Paris,Lyon --bounds cost=0,200 --epsilon 0.5 \\
         'SELECT city, COUNT(*) AS n, AVG(cost) FROM visits GROUP BY city'
     """
