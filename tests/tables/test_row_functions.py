@@ -6,6 +6,7 @@ import math
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -182,6 +183,7 @@ def _half_away(value: float) -> float:
         (lambda: _any("s").starts_with(col("s")), "starts_with takes a public text"),
         (lambda: col("x").round(16), "from -15 to 15 digits, got digits=16"),
         (lambda: col("x").round(True), "got digits=True"),
+        (lambda: col("t") < pd.NaT, "a time in an expression must not be missing"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together(expression: Any, said: str) -> None:

@@ -392,7 +392,7 @@ def literal(value: Any) -> Expression:
 
 def _plain_time(value: datetime) -> datetime:
     """A time of Python's own type, in UTC if it has a zone; a time of pandas that is missing is refused."""
-    if not value.year:  # NaT
+    if not value.year >= 1:  # the year of NaT is NaN
         raise ParameterError("a time in an expression must not be missing.")
     moved = value if value.tzinfo is None else value.astimezone(UTC)
     return datetime(moved.year, moved.month, moved.day, moved.hour, moved.minute, moved.second, moved.microsecond)
