@@ -118,11 +118,12 @@ def test_an_answer_shows_its_intervals_and_its_cost(visits: pa.Table, opened: Op
     assert str(count).splitlines() == [
         "rows  95 % interval",
         f"{count.value:<4}  {low} to {high}".replace("-", "−"),
+        count.plan.left_out,
         cost,
     ]
     keys = ["Paris", "<b>"]
     table = data.group_by("city", keys=keys).agg(n=dp.count(), m=dp.median("spend", BOUNDS)).release(epsilon=1)
-    head, *rows, _doubt, last = repr(table).splitlines()  # the count of '<b>' is noise, and may be called so
+    head, *rows, _doubt, _, last = repr(table).splitlines()  # the count of '<b>' is noise, and may be called so
     rows += [] if _doubt.startswith("Perhaps nothing is there") else [_doubt]
     assert head.split("  ")[0] == "city"
     assert "95 % interval" in head

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -49,3 +50,33 @@ def test_a_limit_is_needed_where_the_question_depends_on_it(opened: Open, case: 
             ask_it(**price)
         assert any(f"does not state {limit}." in str(said.value) for limit in needed - set(given))
     assert not any(data.spent.values()), "nothing is charged"
+
+
+SENTENCES: dict[str, tuple[Callable[[Any], Any], str | None]] = {
+    "rows by group": (
+        lambda data: data.group_by("city", keys=KEYS).agg(n=dp.count(), fare=dp.mean("fare", bounds=(0, "2.5"))),
+        "At most 5 rows of each id in each of at most 2 groups (city) count; "
+        "fare below 0 counts as 0, above 2.5 as 2.5.",
+    ),
+    "people by group": (
+        lambda data: data.group_by("city", keys=KEYS).agg(n=dp.count_people()),
+        "Each id counts in at most 2 groups (city).",
+    ),
+    "people": (lambda data: data.agg(n=dp.count_people()), None),
+    "a histogram": (
+        lambda data: data.agg(n=dp.histogram("fare", [0, 3, 9])),
+        "At most 5 rows of each id count; rows with fare outside 0 to 9 do not count.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SENTENCES)
+def test_what_was_left_out_stands_beside_the_number(opened: Open, tmp_path: Path, case: str) -> None:
+    """In every form that an answer takes; and it is the same whatever the rows are."""
+    ask, sentence = SENTENCES[case]
+    question = ask(opened(TRIPS, dp.Person("id", 3, 5)))
+    plan, answer = question.plan(epsilon=1), question.release(epsilon=1)
+    assert plan.left_out == answer.plan.left_out == sentence
+    page = answer.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    shown = [str(plan), plan._repr_html_(), repr(answer), answer._repr_html_(), page]
+    assert all((sentence or "counts as") in text for text in shown) == (sentence is not None)

@@ -57,6 +57,10 @@ class Files:
             check_place(name, path)
             if path.resolve() in taken:
                 raise ParameterError(f"--{name} would overwrite {taken[path.resolve()]}. Name another file.")
+            if name == "out" and about_file(path).resolve() in taken:
+                raise ParameterError(
+                    f"--out writes {about_file(path).name!r} too, over something else. Name another file."
+                )
             taken[path.resolve()] = f"--{name}"
 
     def check_picture(self, plan: Plan) -> None:
@@ -99,8 +103,15 @@ def check_place(name: str, path: Path) -> None:
 
 
 def _write_answer(release: TableRelease, path: Path) -> None:
-    """JSON has lists; elsewhere each number of a list is a row."""
+    """JSON has lists; elsewhere each number of a list is a row. What was left out stands beside a CSV file."""
     write_table(release.to_arrow() if path.suffix.lower() == ".json" else release.tidy(), path)
+    if path.suffix.lower() == ".csv" and release.plan.left_out is not None:
+        about_file(path).write_text(f"{release.plan.left_out}\n", encoding="utf-8")
+
+
+def about_file(path: Path) -> Path:
+    """The file beside a CSV file that says what was left out: a first line of words would break its readers."""
+    return path.with_name(f"{path.name}.about.txt")
 
 
 def write_table(table: pa.Table, path: Path) -> None:

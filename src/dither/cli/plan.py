@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dither.cli import options
-from dither.cli.screen import print_json
+from dither.cli.screen import print_json, printable
 from dither.cli.table import print_table
 
 __all__ = ["command", "plan_as_dict", "print_account", "print_plan"]
@@ -68,6 +68,8 @@ def print_plan(name: str, plan: Any) -> None:
     typer.echo(f"{name}: would cost {figures(plan.cost)}")
     columns = ("column", "noise", "share", f"error ({in_words(100 * plan.level)} %)")
     print_table(columns, plan.lines(), right=("share",), prose=(columns[1], columns[3]))
+    if plan.left_out is not None:
+        typer.echo(printable(plan.left_out))
     typer.echo()
 
 
@@ -83,6 +85,7 @@ def plan_as_dict(name: str, plan: Any, account: Any) -> dict[str, Any]:
         "question": name,
         "cost": as_dict(plan.cost),
         "level": str(plan.level),
+        "left_out": plan.left_out,
         "columns": [dict(zip(keys, line, strict=True)) for line in plan.lines()],
         "errors": {each: {size: plan.error(each, size) for size in _SIZES} for each in plan.aggregates},
     }

@@ -120,6 +120,8 @@ def _print(release: TableRelease, account: Account, is_repeated: bool, *, markdo
         )
     if (empty := release._about_empty_groups()) is not None:
         typer.echo(f"\n{printable(empty)}")
+    if plan.left_out is not None:
+        typer.echo(f"\n{printable(plan.left_out)}")
     cost, left = figures(plan.cost), f"left {figures(account.remaining)} of {figures(account.budget)}"
     if is_repeated:
         typer.echo(f"\nThis answer was charged before, {cost} in entry {number} of the ledger, and is repeated.")
@@ -141,6 +143,7 @@ def _as_dict(release: TableRelease, account: Account, is_repeated: bool) -> dict
     return {
         "rows": release.value.to_pylist(),
         "level": str(plan.level),
+        "left_out": plan.left_out,
         "cost": cost,
         "repeated": is_repeated,
         "spent": dict.fromkeys(cost, "0") if is_repeated else cost,

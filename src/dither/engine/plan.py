@@ -18,6 +18,7 @@ import numpy as np
 from dither.accounting import compose
 from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Noisy
 from dither.engine.group_sensitivity import Need, Noise, Whole
+from dither.engine.limits_in_words import limits_in_words
 from dither.engine.price import Price, Terms
 from dither.errors import ParameterError
 from dither.events import Composed, Event
@@ -81,6 +82,8 @@ class Plan:
         The confidence level of the intervals.
     population : bool, default False
         Whether the intervals contain the mean of the population from which the rows were drawn.
+    keys : tuple of str, default ()
+        The columns by which rows are grouped.
 
     Examples
     --------
@@ -104,6 +107,12 @@ class Plan:
     neighbour: Neighbour
     level: Fraction
     population: bool = False
+    keys: tuple[str, ...] = ()
+
+    @property
+    def left_out(self) -> str | None:
+        """What the limits of the privacy unit and the bounds leave out, in a sentence; None if nothing is."""
+        return limits_in_words(self.aggregates, self.neighbour, self.keys)
 
     @once
     def columns(self) -> dict[str, str]:
@@ -226,7 +235,8 @@ class Plan:
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
         ]
-        return "\n".join([*table, f"costs {self.cost}"])
+        said = [] if self.left_out is None else [self.left_out]
+        return "\n".join([*table, *said, f"costs {self.cost}"])
 
     def _said_noise(self, aggregate: Aggregate) -> str:
         """In the unit of the column: sums are kept in steps of a lattice, which nobody has seen."""
@@ -265,6 +275,7 @@ def planned(
     neighbour: Neighbour,
     found: bool,
     terms: Terms,
+    keys: Sequence[str] = (),
 ) -> Plan:
     """Split the price over the needs of all aggregates by their weights, and make the noise of each."""
     price = terms.price
@@ -278,7 +289,7 @@ def planned(
     split = _Split(needs, _shares(aggregates, needs, terms.weights or {}), neighbour, price, found)
     parts, discovery, kind = split.chosen(terms.noise)
     cost = price.cost(neighbour.adjacency, needs_delta=kind == "gaussian" or split.discoveries > 0)
-    return Plan(aggregates, parts, discovery, cost, neighbour, exact_level, terms.population)
+    return Plan(aggregates, parts, discovery, cost, neighbour, exact_level, terms.population, tuple(keys))
 
 
 def _check_population(aggregates: Mapping[str, Aggregate], neighbour: Neighbour) -> None:

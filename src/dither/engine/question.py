@@ -152,7 +152,7 @@ class Question:
 
     def _plan(self, terms: Terms) -> Plan:
         found = bool(self.query.keys) and self.query.public_keys is None
-        return planned(self.aggregates, self.neighbour, found, terms)
+        return planned(self.aggregates, self.neighbour, found, terms, list(self.query.keys))
 
     def _release(self, terms: Terms) -> TableRelease:
         plan = self._plan(terms)

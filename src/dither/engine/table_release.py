@@ -301,6 +301,8 @@ class TableRelease(Release):
     def _notes(self) -> list[str]:
         """What a reader needs beside the answers; it follows from them and from the plan, and reveals nothing more."""
         notes = [f"costs {self.plan.cost}"]
+        if self.plan.left_out is not None:
+            notes.insert(0, self.plan.left_out)
         if (empty := self._about_empty_groups()) is not None:
             notes.insert(0, empty)
         if self.plan.discovery is not None and not self.parts.num_rows:

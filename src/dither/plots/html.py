@@ -91,7 +91,8 @@ def _cells(answer: Shown, at: int) -> list[str]:
 def plan_table(plan: Plan) -> str:
     """The lines of a plan, and its cost."""
     head = ("column", "noise", "share", "error")
-    return f"{table(head, plan.lines())}<p>{escape(f'costs {plan.cost}')}</p>\n"
+    said = [] if plan.left_out is None else [plan.left_out]
+    return table(head, plan.lines()) + "".join(map(paragraph, (*said, f"costs {plan.cost}")))
 
 
 def fold(summary: str, inside: str) -> str:

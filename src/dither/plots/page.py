@@ -117,6 +117,9 @@ def _section(release: Release, ledger: Ledger | None) -> str:
     if "question" in certificate:
         parts.append(f'<p class="question">{escape(plain(certificate["question"]))}</p>\n')
     parts.append(f'<div class="wide">{release_table(release, _MOST_ROWS)}</div>\n')
+    plan = getattr(release, "plan", None)
+    if plan is not None and plan.left_out is not None:
+        parts.append(paragraph(plain(plan.left_out)))
     about_intervals = _about_intervals(release)
     parts.append(about_intervals)
     if _is_drawn(release):
