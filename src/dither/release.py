@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from dither.errors import EngineError, LedgerError
 from dither.events import Event
 from dither.ledger import Charge, Entry, Ledger
 from dither.ledger.budget import Budget
-from dither.noise import UniformBelow
+from dither.noise import entropy
 from dither.noise.tape import answered, noise_is_removed
 from dither.tables import ExactAggregate
 
@@ -29,10 +30,12 @@ _log = logging.getLogger(__name__)
 
 Batches = Iterator[pa.RecordBatch]
 
+_SALT_BITS: Final = 62
+
 
 def fresh_salt() -> int:
     """A secret for one release: it decides which groups and rows a person keeps, and is never stored."""
-    return answered(UniformBelow(1 << 62).sample, "salt", None)
+    return answered(lambda: entropy.current().bits(_SALT_BITS), "salt", None)
 
 
 @dataclass(frozen=True, slots=True)

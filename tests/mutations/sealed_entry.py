@@ -103,7 +103,7 @@ MUTATIONS = [
         "_bare",
     ),
     Mutation("tables/source.py", "_check_utf8(name, table.column(name))", "pass", _NOT_UTF8, "_decoded"),
-    Mutation("tables/source.py", "not is_unicode(name)", "False", _NOT_UTF8, "not_reserved"),
+    Mutation("tables/expression_compiler.py", "not is_unicode(name)", "False", _NOT_UTF8, "not_reserved"),
     Mutation("tables/expression.py", "not is_unicode(value)", "False", _NOT_UTF8, "literal"),
     Mutation("engine/groups.py", "except UnicodeError:", "except ZeroDivisionError:", _NOT_UTF8, "_column"),
     Mutation(
@@ -132,7 +132,7 @@ MUTATIONS = [
     ),
     # Which keys are taken
     *several(
-        "tables/key_columns.py",
+        "engine/groups.py",
         _KEYS,
         ("return _texts(name, values)", "return values", "entered_keys"),
         ("return _days(name, values)", "return values", "entered_keys"),

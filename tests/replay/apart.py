@@ -24,7 +24,7 @@ from dither.audit.replay.calls import Recorder, Stream
 from dither.guarantees import Guarantee
 from dither.noise._replay import recording
 from dither.tables import ExactAggregate
-from dither.tables.engines.engine import _schema
+from dither.tables.engines.engine import leaving
 
 __all__ = ["Caught", "caught", "replayed"]
 
@@ -78,7 +78,7 @@ def _name(data: Any) -> str:
 
 def _answers(exact: ExactAggregate, table: str, worlds: int) -> list[pa.RecordBatch]:
     """What the engine says of each world."""
-    engine, query, schema = exact._engine, exact._engine._compiled(exact._expression), _schema(exact._expression)
+    engine, query, schema = exact._engine, exact._engine._compiled(exact._expression), leaving(exact._expression)
     assert table in query
     own = query.replace(table, f'(SELECT * FROM {table} WHERE "world" = "its"."world")')
     asked = f'SELECT "its"."world" AS "{_WORLD}", "answer".* FROM generate_series(0, {worlds - 1}) AS "its"("world")'

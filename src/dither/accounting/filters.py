@@ -25,7 +25,7 @@ from dither.accounting.dominate import Spending, parts_of_all
 from dither.adjacency import Adjacency, common
 from dither.errors import OverBudget
 from dither.exact import Number, ball, check, in_words, precision, rational, set_fields, upper
-from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP
+from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 from dither.pairs.choice import ChoicePair
 from dither.pairs.lattice import DiscreteGaussianPair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
@@ -374,6 +374,8 @@ def pure_cost(thing: Spending) -> tuple[Fraction, Fraction]:
     OverBudget
         If the privacy loss has no bound, as that of Gaussian noise.
     """
+    if isinstance(thing, PureDP | ApproxDP):  # its pair has the loss and the mass that it states
+        return thing.stated_epsilon, thing.stated_delta if isinstance(thing, ApproxDP) else Fraction(0)
     epsilon, delta = Fraction(0), Fraction(0)
     for pair, count in parts_of_all([thing])[0]:
         each, leak = _pure_cost(pair)
@@ -438,9 +440,8 @@ def _zcdp_cost(pair: Pair) -> Fraction:
 
 def _joined(before: BasicOdometer | ZCDPFilter | RenyiFilter, thing: Spending) -> Adjacency | None:
     """The adjacency of all releases; the first one sets it."""
-    if not before.releases:
-        return parts_of_all([thing])[1]
-    return common([before.adjacency, parts_of_all([thing])[1]])
+    adjacency = thing.adjacency if isinstance(thing, Guarantee) else parts_of_all([thing])[1]
+    return common([before.adjacency, adjacency]) if before.releases else adjacency
 
 
 def _exact_fields(instance: object, *names: str) -> None:

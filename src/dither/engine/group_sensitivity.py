@@ -206,11 +206,7 @@ class Added(Noise):
 
     @property
     def law(self) -> NoiseLaw:
-        return NoiseLaw(self._scale, is_normal=not self._is_laplace)
-
-    @property
-    def _is_laplace(self) -> bool:
-        return isinstance(self.event, LaplaceNoise)
+        return NoiseLaw(self._scale, is_normal=isinstance(self.event, GaussianNoise))
 
     @property
     def _square(self) -> Fraction:
@@ -222,14 +218,14 @@ class Added(Noise):
     @property
     def variance(self) -> float:
         """Of one number: σ², or about 2b² for Laplace noise of scale b. For weights, not for bounds."""
-        return float(self._square * (2 if self._is_laplace else 1))
+        return float(self._square * (1 if self.law.is_normal else 2))
 
     def sized(self, unit: Fraction) -> tuple[str, float]:
         return self._kind, self._scale * float(unit)
 
     @property
     def _kind(self) -> str:
-        return "Laplace, scale" if self._is_laplace else "Gaussian, sigma"
+        return "Gaussian, sigma" if self.law.is_normal else "Laplace, scale"
 
     @property
     def _scale(self) -> float:

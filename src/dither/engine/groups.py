@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 from dither.exact import once
-from dither.tables import arrow_table, content_digest, entered_keys, is_frame
+from dither.tables import arrow_table, content_digest, is_frame
+from dither.tables.expression import LONGEST_TEXT
 from dither.tables.plain_columns import column_of, column_of_numbers, numbers_of
 
 __all__ = [
@@ -42,6 +43,7 @@ MOST_BYTES: Final = 1 << 30
 """How much memory the public keys of a question may take."""
 MOST_VALUES: Final = 2 * 10**7
 """How many values the answer to a question about public groups may hold: groups times values per group."""
+_OF_KIND: Final = {"whole": pa.int64(), "text": pa.large_string(), "truth": pa.bool_(), "date": pa.date32()}
 _ARROW: Final = (pa.Array, pa.ChunkedArray)
 _TOGETHER: Final = 1 << 20
 _TOGETHER_BYTES: Final = 1 << 28
@@ -143,14 +145,14 @@ def public_keys(columns: Sequence[str], keys: Any, kinds: Mapping[str, str] | No
             raise ParameterError(f"keys must have a list for each of {', '.join(columns)}.")
         listed = {name: _listed(keys[name], f"keys[{name!r}]") for name in columns}
         _has_room(math.prod(map(len, listed.values())))
-        return crossed([_checked(_table_of({name: values}), known) for name, values in listed.items()])
+        return crossed([_checked({name: values}, known) for name, values in listed.items()])
     rows = _listed(keys, "keys")
     if len(columns) == 1:
-        return _checked(_table_of({columns[0]: rows}), known)
+        return _checked({columns[0]: rows}, known)
     rows = rows.to_pylist() if isinstance(rows, _ARROW) else rows
     if any(not isinstance(row, tuple | list) or len(row) != len(columns) for row in rows):
         raise ParameterError(f"keys must be tuples of {len(columns)} values, one for each of {', '.join(columns)}.")
-    return _checked(_table_of({name: [row[index] for row in rows] for index, name in enumerate(columns)}), known)
+    return _checked({name: [row[index] for row in rows] for index, name in enumerate(columns)}, known)
 
 
 def crossed(tables: Sequence[pa.Table]) -> pa.Table:
@@ -200,10 +202,6 @@ def _has_room(groups: int, size: int = 0) -> None:
         )
 
 
-def _table_of(columns: Mapping[str, Any]) -> pa.Table:
-    return pa.table({name: _column(values) for name, values in columns.items()})
-
-
 def _column(values: Any) -> Any:
     if isinstance(values, _ARROW):
         return values
@@ -242,24 +240,85 @@ def fingerprint(public: pa.Table) -> str:
     return f"#{content_digest(public)[:16]}"
 
 
-def _of_table(columns: Sequence[str], table: pa.Table) -> pa.Table:
+def _of_table(columns: Sequence[str], table: pa.Table) -> dict[str, Any]:
     missing = [name for name in columns if name not in table.column_names]
     if missing:
         raise ParameterError(f"the table of keys has no column {missing[0]!r}. It has {', '.join(table.column_names)}.")
-    return table.select(list(columns))
+    return {name: table.column(name) for name in columns}
 
 
-def _checked(given: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
-    if not given.num_rows:
+def _checked(given: Mapping[str, Any], kinds: Mapping[str, str]) -> pa.Table:
+    columns = {name: _column(values) for name, values in given.items()}
+    if not all(map(len, columns.values())):
         raise ParameterError("keys must not be empty.")
-    table = pa.table({name: entered_keys(name, given.column(name), kinds) for name in given.column_names})
+    table = pa.table({name: entered_keys(name, column, kinds) for name, column in columns.items()})
     _has_room(table.num_rows, table.nbytes)
-    if _different_rows(table) != table.num_rows:
+    if table.num_columns == 1:  # grouping gives the same, and loads pandas
+        different = len(table.column(0).unique())
+    else:
+        different = table.group_by(table.column_names).aggregate([]).num_rows
+    if different != table.num_rows:
         raise ParameterError("keys must be different from each other.")
     return with_plain_texts(table).combine_chunks()
 
 
-def _different_rows(table: pa.Table) -> int:
-    if table.num_columns == 1:  # grouping gives the same, and loads pandas
-        return len(table.column(0).unique())
-    return int(table.group_by(table.column_names).aggregate([]).num_rows)
+def entered_keys(name: str, values: Any, kinds: Mapping[str, str]) -> Any:
+    """A column of public keys, of the one type of its kind; `kinds` are those of the columns, for keys without any.
+
+    Groups of an answer are found by comparing keys that leave an engine with public ones. So public keys have the types
+    that leave an engine, whatever the types were that they came in; and what an engine would see as something else, as
+    bytes that enter as digits, is refused by name before anything is charged.
+    """
+    of = values.type
+    if pa.types.is_dictionary(of):
+        return entered_keys(name, values.cast(of.value_type), kinds)
+    if pa.types.is_null(of):
+        return values.cast(_OF_KIND.get(kinds.get(name, "text"), pa.float64()))
+    if pa.types.is_integer(of):
+        return _whole(name, values)
+    if pa.types.is_string(of) or pa.types.is_large_string(of) or pa.types.is_string_view(of):
+        return _texts(name, values)
+    if pa.types.is_date(of):
+        return _days(name, values)
+    if pa.types.is_boolean(of):
+        return values
+    if pa.types.is_floating(of):
+        return values.cast(pa.float64())  # refused where it is known what the column holds
+    if pa.types.is_timestamp(of):
+        raise ParameterError(f"the keys {name!r} must be days, not times. Cast them to dates.")
+    raise ParameterError(
+        f"the keys {name!r} have the type {of} of Arrow: keys are whole numbers, texts, truth values or days. "
+        "Bytes and UUIDs are grouped as texts, so give their keys as texts."
+    )
+
+
+def _whole(name: str, values: Any) -> Any:
+    try:
+        return values.cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise ParameterError(f"the keys {name!r} hold a whole number beyond 2^63 - 1, which no column has.") from None
+
+
+def _texts(name: str, values: Any) -> Any:
+    try:
+        texts = values.cast(pa.large_string())
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        raise ParameterError(f"the keys {name!r} hold a text that is not UTF-8.") from None
+    if (pc.max(pc.binary_length(texts)).as_py() or 0) > LONGEST_TEXT:
+        raise ParameterError(
+            f"the keys {name!r} hold a text of more than {LONGEST_TEXT} bytes: in the data it is missing."
+        )
+    return texts
+
+
+def _days(name: str, values: Any) -> Any:
+    try:
+        days = values.cast(pa.date32())
+    except pa.ArrowInvalid:
+        raise ParameterError(f"the keys {name!r} must be days, not times. Cast them to dates.") from None
+    first, last = (pa.scalar(end, pa.date32()) for end in (date.min, date.max))
+    inside = pc.and_(pc.greater_equal(days, first), pc.less_equal(days, last))
+    if not pc.all(inside, skip_nulls=True).as_py():
+        raise ParameterError(f"the keys {name!r} hold a day outside of the years 1 to 9999: in the data it is missing.")
+    return days

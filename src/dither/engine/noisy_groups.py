@@ -16,7 +16,7 @@ import pyarrow as pa
 from dither.engine.aggregate import PEOPLE
 from dither.engine.group_sensitivity import Measured, Need
 from dither.engine.groups import Groups, Wholes, counted, with_plain_texts
-from dither.engine.plan import Plan
+from dither.engine.plan import Plan, noisy_columns
 from dither.errors import ParameterError
 from dither.exact import once
 from dither.noise.tape import answered, at_once
@@ -27,12 +27,10 @@ __all__ = ["Drawing", "questions"]
 
 
 def questions(needs: Mapping[str, Need], table: BoundedTable, fresh_salt: Callable[[], int]) -> list[ExactAggregate]:
-    """One for all measures, if there are any, and one for each other need; each has a salt of its own.
-
-    The needs come by the column that their numbers are to stand in.
-    """
+    """One for all measures, if there are any, and one for each other need; each has a salt of its own."""
     measures: dict[str, Measure] = {}
-    for column, need in needs.items():
+    for key, column in noisy_columns(needs).items():
+        need = needs[key]
         measures |= need.measures(column) if isinstance(need, Measured) else {}
     pooled = [table.totals(measures, fresh_salt())] if measures else []
     return pooled + [need.ask(table, fresh_salt()) for need in needs.values() if not isinstance(need, Measured)]
@@ -56,11 +54,6 @@ class Drawing:
     @once
     def _others(self) -> list[str]:
         return [key for key in self.plan.parts if key not in self._measured]
-
-    def questions(self, table: BoundedTable, fresh_salt: Callable[[], int]) -> list[ExactAggregate]:
-        """What is asked of the engine."""
-        columns = self.plan.columns
-        return questions({columns[key]: part.need for key, part in self.plan.parts.items()}, table, fresh_salt)
 
     def rehearse(self, exact: Sequence[ExactAggregate]) -> None:
         """Read answers without rows as those of the engine will be read; refused, free of charge, if that fails."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dither.engine.aggregate import Aggregate
 from dither.engine.group_sensitivity import Need, Whole
 from dither.engine.noisy_groups import Drawing, questions
-from dither.engine.plan import Plan, noisy_columns, planned
+from dither.engine.plan import Plan, planned
 from dither.engine.price import NoiseKind, Terms, with_price
 from dither.engine.question_code import calls
 from dither.engine.question_text import aggregates_text, charged_text
@@ -160,7 +160,7 @@ class Question:
         if terms.key is not None:
             self._check_storable()
         drawing = Drawing(plan, list(query.keys), query.public_keys)
-        exact = drawing.questions(self._bounded, fresh_salt)
+        exact = questions({key: part.need for key, part in plan.parts.items()}, self._bounded, fresh_salt)
         drawing.rehearse(exact)
         door = query.origin.door
         by = current_user()
@@ -219,8 +219,7 @@ class Question:
         for aggregate in self.aggregates.values():
             self.query._mentions(getattr(aggregate, "of", None))
             needs |= aggregate.needs
-        columns = noisy_columns(needs)
-        questions({columns[key]: need for key, need in needs.items()}, self._of_any_limits, lambda: 0)
+        questions(needs, self._of_any_limits, lambda: 0)
 
     @once
     def _bounded(self) -> BoundedTable:

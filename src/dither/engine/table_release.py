@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from dither.engine.aggregate import Answer
 from dither.engine.empty_groups import about_empty_groups
 from dither.engine.group_sensitivity import Added
 from dither.engine.moment_aggregates import Count
@@ -101,13 +100,11 @@ class TableRelease(Release):
         made = cls(None, plan.event, plan.cost, noise, parts, plan, entry, noise_removed=entry.noise_removed)
         return replace(made, value=made._table(plan.level))
 
-    def _answers(self, level: Fraction) -> dict[str, Answer]:
-        values = {key: _numbers(self.parts.column(column)) for key, column in self.plan.columns.items()}
-        return {name: self.plan.answer(aggregate, values, level) for name, aggregate in self.plan.aggregates.items()}
-
     def _table(self, level: Fraction) -> pa.Table:
         columns = {name: self.parts.column(name) for name in self._keys}
-        for name, answer in self._answers(level).items():
+        values = {key: _numbers(self.parts.column(column)) for key, column in self.plan.columns.items()}
+        for name, aggregate in self.plan.aggregates.items():
+            answer = self.plan.answer(aggregate, values, level)
             columns[name] = _column(answer.value)
             if answer.low is not None:
                 columns |= {f"{name}_low": _column(answer.low), f"{name}_high": _column(answer.high)}

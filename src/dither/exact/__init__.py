@@ -11,8 +11,7 @@ from dither.exact import check
 from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
 from dither.exact.frozen import once, set_fields, shared
-from dither.exact.numbers import Number, rational, whole
-from dither.exact.plain import is_unicode, plain, plain_entries
+from dither.exact.numbers import Number, is_unicode, plain, plain_entries, rational, whole
 from dither.exact.words import in_words, rounded
 
 __all__ = [

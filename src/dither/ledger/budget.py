@@ -89,17 +89,13 @@ class Balance:
                 f"a budget of the type {type(self.budget).__name__} cannot pay a {type(cost).__name__}. "
                 f"State the cost in {' and '.join(self.spent)}."
             )
-        common([self.budget.adjacency, cost.adjacency])
-        return Balance(self.budget, self._charge(cost), self.charges + 1)
-
-    def _charge(self, cost: Budget) -> Amounts:
-        adjacency = self.budget.adjacency
+        adjacency = common([self.budget.adjacency, cost.adjacency])
         if isinstance(self.budget, ZCDP):
-            return {"rho": ZCDPFilter(self.budget.rho, self.spent["rho"], adjacency, self.charges).charge(cost).spent}
-        cap = amounts(self.budget)
-        before = BasicOdometer(self.spent["epsilon"], self.spent["delta"], adjacency, self.charges)
-        epsilon, delta = BasicFilter(cap["epsilon"], cap["delta"], before).charge(cost).spent
-        return {"epsilon": epsilon, "delta": delta}
+            filtered = ZCDPFilter(self.budget.rho, self.spent["rho"], adjacency, self.charges).charge(cost)
+            return Balance(self.budget, {"rho": filtered.used}, self.charges + 1)
+        before = BasicOdometer(**self.spent, adjacency=adjacency, releases=self.charges)
+        after = BasicFilter(**amounts(self.budget), odometer=before).charge(cost).odometer
+        return Balance(self.budget, {"epsilon": after.epsilon, "delta": after.delta}, self.charges + 1)
 
 
 def check_cost(event: Event, cost: Budget) -> None:

@@ -82,7 +82,7 @@ class Failures:
     @property
     def unanswered(self) -> int:
         """The number that counts: failed and pending together."""
-        return self.failed + self.pending
+        return self.asked - self.answered
 
     @property
     def is_stopped(self) -> bool:

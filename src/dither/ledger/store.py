@@ -125,6 +125,8 @@ class Store:
 
     def __init__(self, location: str | os.PathLike[str], *, create: bool = True) -> None:
         self._place = _place(location)
+        self.is_durable = self._place.is_durable
+        """Whether what is written outlives this process."""
         self._version: int | None = None
         self._schema: str | None = None
         self._process = os.getpid()
@@ -187,11 +189,6 @@ class Store:
         with self._errors_in_our_words(), self._connected() as connection, connection.begin():
             self._place.begin_reading(connection)
             yield connection
-
-    @property
-    def is_durable(self) -> bool:
-        """Whether what is written outlives this process."""
-        return self._place.is_durable
 
     def close(self) -> None:
         """Give back the connections of this process."""

@@ -52,10 +52,8 @@ class Noising:
 
     def add(self, value: Any) -> Any:
         """value + noise: an int or a float for a number, an array for an array."""
-        return answered(lambda: self._sum(value), "added", value, event=self.event, law=self.law, grid=self.grid)
-
-    def _sum(self, value: Any) -> Any:
-        return add_integers(value, self.law) if self.grid is None else self.grid.add(value, self.law)
+        add = add_integers if self.grid is None else self.grid.add
+        return answered(lambda: add(value, self.law), "added", value, event=self.event, law=self.law, grid=self.grid)
 
     def reach(self, miss: Fraction) -> Fraction:
         """The smallest bound on |noise| that is missed with probability `miss` or less, and half a step of rounding."""

@@ -1,16 +1,24 @@
 """The only package that reads rows, and the only one that imports Ibis: source → bounded table → exact aggregate."""
 
 from dither.tables.bounded_table import BoundedTable, ExactAggregate
-from dither.tables.engines.brought_tables import content_digest
+from dither.tables.engines.engine import content_digest
 from dither.tables.engines.sealed_entry import refused_column
 from dither.tables.expression import Column, Expression, col, columns_of, if_else
-from dither.tables.expression_compiler import different, few_steps, kinds_of, missing_column, shown, with_values
+from dither.tables.expression_compiler import (
+    different,
+    few_steps,
+    kinds_of,
+    missing_column,
+    not_reserved,
+    shown,
+    with_values,
+)
 from dither.tables.float_bins import FloatBins
 from dither.tables.group_totals import Centred, Measure, People, RowCount, Squares, Sum, Values
-from dither.tables.key_columns import entered_keys
 from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
+from dither.tables.plain_columns import is_frame
 from dither.tables.row_operations import filtered, joined, one_row_each
-from dither.tables.source import Source, arrow_table, is_frame, not_reserved, open_source
+from dither.tables.source import Source, arrow_table, open_source
 from dither.tables.text_parsing import no_text_is_read
 
 __all__ = [
@@ -35,7 +43,6 @@ __all__ = [
     "columns_of",
     "content_digest",
     "different",
-    "entered_keys",
     "few_steps",
     "filtered",
     "if_else",

@@ -27,12 +27,13 @@ import pyarrow as pa
 
 from dither.errors import ParameterError
 from dither.tables.engines import Engine
-from dither.tables.engines.engine import without_rows
+from dither.tables.engines.engine import leaving
 from dither.tables.engines.sealed_entry import identity_of
 from dither.tables.expression import Expression
 from dither.tables.expression_compiler import day, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.float_bins import FloatBins
 from dither.tables.group_totals import Measure, Reduced
+from dither.tables.plain_columns import batch_without_rows
 from dither.tables.text_parsing import no_text_is_read
 from dither.unit import Person, TableUnit
 
@@ -58,7 +59,7 @@ class ExactAggregate:
 
     def _without_rows(self) -> pa.RecordBatch:
         """What the engine answers if there are no rows: the types alone, nothing is asked."""
-        return without_rows(self._expression)
+        return batch_without_rows(leaving(self._expression))
 
     def _open(self) -> Generator[pa.RecordBatch]:
         """Keys and whole numbers, in batches of groups. Called by `dither.release` alone, after the charge."""

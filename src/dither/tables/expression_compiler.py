@@ -18,6 +18,7 @@ import ibis.expr.operations as ops
 import ibis.expr.types as ir
 
 from dither.errors import ParameterError
+from dither.exact import is_unicode
 from dither.tables.engines.engine import builtin
 from dither.tables.engines.sealed_entry import SMALLEST, as_type, tame
 from dither.tables.expression import (
@@ -44,6 +45,7 @@ __all__ = [
     "kind_of",
     "kinds_of",
     "missing_column",
+    "not_reserved",
     "number",
     "of_kind",
     "shown",
@@ -51,6 +53,8 @@ __all__ = [
 ]
 
 _OURS: Final = "dither "
+_RESERVED: Final = (_OURS, "dither_")
+"""No column of a source may start with these: the names of intermediate columns do."""
 _PREFIX: Final = f"{_OURS}part "
 """How columns begin that hold one operation each."""
 _MOST_STEPS: Final = 60
@@ -224,6 +228,14 @@ def different(existing: Iterable[str], new: Iterable[str]) -> None:
                 f"{name!r} and {folded[name.casefold()]!r} differ in upper and lower case only, and engines take them "
                 "for one name. Choose another."
             )
+
+
+def not_reserved(name: str) -> None:
+    """Refuse a column name that could be one of ours, or that is no Unicode: an answer could not be written with it."""
+    if name.casefold().startswith(_RESERVED):
+        raise ParameterError("no column may have a name that starts with 'dither ' or 'dither_'. Rename it.")
+    if not is_unicode(name):
+        raise ParameterError(f"names of columns must be Unicode: {name!r} holds half of a surrogate pair. Rename it.")
 
 
 def shown(table: ir.Table) -> list[str]:

@@ -1,7 +1,8 @@
 """Columns of Arrow from texts and numbers, and back to NumPy, straight from their memory.
 
 pyarrow loads pandas whenever it converts an object of Python or NumPy, which takes longer than to answer a question
-about a small file. What is made and read here has the same types and values, without that.
+about a small file. What is made and read here has the same types and values, without that. So are frames of pandas told
+from others: by the names of their types.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["batch_without_rows", "column_of", "column_of_numbers", "numbers_of"]
+__all__ = ["batch_without_rows", "column_of", "column_of_numbers", "is_frame", "library_of", "numbers_of"]
 
 _MOST_BYTES = (1 << 31) - 1
 """Texts of Arrow have offsets of 32 bits."""
@@ -73,3 +74,14 @@ def batch_without_rows(schema: pa.Schema) -> pa.RecordBatch:
     0
     """
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def is_frame(source: Any) -> bool:
+    """Whether this is a table in memory: a series has no columns. Asked of its type, as a lazy frame would compute."""
+    is_arrow = isinstance(source, pa.Table | pa.RecordBatch)
+    return is_arrow or (library_of(source) in ("pandas", "polars") and hasattr(type(source), "columns"))
+
+
+def library_of(frame: Any) -> str:
+    """The name of the library that a frame is from, without importing it."""
+    return type(frame).__module__.partition(".")[0]

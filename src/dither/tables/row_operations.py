@@ -13,9 +13,17 @@ from dither.errors import ParameterError
 from dither.tables.engines import Engine
 from dither.tables.engines.sealed_entry import LONGEST_BYTES, has_word, identity_of, refused_column, tame
 from dither.tables.expression import LONGEST_TEXT, Expression
-from dither.tables.expression_compiler import different, kind_of, missing_column, number, of_kind, shown, with_values
+from dither.tables.expression_compiler import (
+    different,
+    kind_of,
+    missing_column,
+    not_reserved,
+    number,
+    of_kind,
+    shown,
+    with_values,
+)
 from dither.tables.lattice import Lattice
-from dither.tables.source import not_reserved
 
 __all__ = ["filtered", "joined", "one_row_each"]
 

@@ -20,19 +20,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dither.errors import EngineError, ParameterError
-from dither.exact import is_unicode
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import SEPARATED, DuckDB
 from dither.tables.engines.registry import BUILT_IN, GROUP, engine_class, engine_names
 from dither.tables.engines.sealed_entry import none_left, refused_column
-from dither.tables.expression_compiler import different, missing_column, shown
+from dither.tables.expression_compiler import different, missing_column, not_reserved, shown
+from dither.tables.plain_columns import is_frame, library_of
 
-__all__ = ["Source", "arrow_table", "is_frame", "named_files", "not_reserved", "open_source"]
+__all__ = ["Source", "arrow_table", "named_files", "open_source"]
 
 _Opened = TypeVar("_Opened")
 
-RESERVED = ("dither ", "dither_")
-"""No column of a source may start with these: the names of intermediate columns do."""
 _MICROSECONDS = {"s": 10**6, "ms": 10**3}
 """How many there are in one tick of a column of times, where it is coarser."""
 
@@ -89,14 +87,6 @@ class Source:
                 raise missing_column(name, self.columns)
 
 
-def not_reserved(name: str) -> None:
-    """Refuse a column name that could be one of ours, or that is no Unicode: an answer could not be written with it."""
-    if name.casefold().startswith(RESERVED):
-        raise ParameterError("no column may have a name that starts with 'dither ' or 'dither_'. Rename it.")
-    if not is_unicode(name):
-        raise ParameterError(f"names of columns must be Unicode: {name!r} holds half of a surrogate pair. Rename it.")
-
-
 def open_source(source: Any, table: str | None = None, identity: str | None = None) -> Source:
     """The table behind paths or globs, a frame, an Ibis table, or a database URL or a Spark session with `table`.
 
@@ -117,7 +107,7 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
             "the Ibis table cannot be opened",
             "Check that its connection is open and that its tables are there.",
         )
-    if _library(source) == "pyspark":
+    if library_of(source) == "pyspark":
         return _spark(source, table, identity)
     _not_needed(table)
     if not is_frame(source):
@@ -154,7 +144,7 @@ def arrow_table(frame: Any) -> pa.Table:
         return _decoded(frame)
     if isinstance(frame, pa.RecordBatch):
         return _decoded(pa.Table.from_batches([frame]))
-    if _library(frame) == "polars":
+    if library_of(frame) == "polars":
         found = _opened(
             lambda: frame.collect() if hasattr(frame, "collect") else frame,
             "the lazy frame cannot be computed",
@@ -167,12 +157,6 @@ def arrow_table(frame: Any) -> pa.Table:
 def _is_path(source: Any) -> bool:
     """Whether this names files, and not a database."""
     return isinstance(source, str | os.PathLike) and "://" not in str(os.fspath(source))
-
-
-def is_frame(source: Any) -> bool:
-    """Whether this is a table in memory: a series has no columns. Asked of its type, as a lazy frame would compute."""
-    is_arrow = isinstance(source, pa.Table | pa.RecordBatch)
-    return is_arrow or (_library(source) in ("pandas", "polars") and hasattr(type(source), "columns"))
 
 
 def _of_pandas(frame: Any) -> pa.Table:
@@ -385,11 +369,6 @@ def _named(identity: str | None) -> str:
 def _not_needed(table: str | None) -> None:
     if table is not None:
         raise ParameterError("table=... goes with a database URL or a Spark session only.")
-
-
-def _library(frame: Any) -> str:
-    """The name of the library that a frame is from, without importing it."""
-    return type(frame).__module__.partition(".")[0]
 
 
 def _digest(names: Any) -> str:

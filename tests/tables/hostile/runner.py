@@ -20,7 +20,6 @@ import pyarrow as pa
 import dither as dp
 from dither.engine.most_common import FoundValues, PeopleOfValues
 from dither.engine.noisy_groups import questions as questions_of
-from dither.engine.plan import noisy_columns
 from dither.engine.quantiles import Ranks
 from dither.engine.question import Question
 from dither.errors import EngineError, ParameterError
@@ -316,8 +315,7 @@ def _aggregates(names: Sequence[str], column: str) -> dict[str, Any]:
 def _rehearsed(question: Question) -> None:
     """Refuse what a release would refuse before its charge."""
     needs = needs_of(question.aggregates)
-    columns = noisy_columns(needs)
-    for exact in questions_of({columns[key]: need for key, need in needs.items()}, question._bounded, lambda: 0):
+    for exact in questions_of(needs, question._bounded, lambda: 0):
         exact._rehearse()
 
 

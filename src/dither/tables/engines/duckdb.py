@@ -186,9 +186,9 @@ class DuckDB(Engine):
         Every column is text (text_parsing.py), an empty field is NULL. A line with too few fields is left out, as is
         one of more than two million bytes; of one with too many fields the rest is. Not strict, as a strict reader
         gives up on lines behind a stray return. In parallel only if each line is a row: a thread that starts inside of
-        a quoted field takes its lines for rows, of whomever they name. Quotes that are not closed are refused
-        (quotes.py). A line with a field that is not UTF-8 is left out of every question, as all fields are read then
-        (encoding.py).
+        a quoted field takes its lines for rows, of whomever they name. Quotes that are not closed are refused.
+        A line with a field that is not UTF-8 is left out of every question, as all fields are read then
+        (csv_files.py).
         """
         header, separator = _header(paths[0])
         if any(_header(path) != (header, separator) for path in paths[1:]):

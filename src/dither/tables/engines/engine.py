@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from inspect import Parameter, Signature
 from threading import Condition, Lock, RLock
-from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
+from typing import Any, ClassVar, Final
+from weakref import WeakKeyDictionary, WeakValueDictionary, finalize
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -18,16 +20,20 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.engines.brought_tables import BroughtTables
 from dither.tables.engines.sealed_entry import ColumnType, Sealed, has_word, refused_column, seal
 from dither.tables.plain_columns import batch_without_rows
 
-__all__ = ["BATCH_ROWS", "PUBLIC_NAME", "Engine", "builtin", "leaves_of", "or_empty", "without_rows"]
+__all__ = ["BATCH_ROWS", "PUBLIC_NAME", "Engine", "builtin", "content_digest", "leaves_of", "leaving", "or_empty"]
 
 _COMPILING = Lock()
 """The options of Ibis are those of the whole process."""
 _CONNECTIONS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """A lock for each connection: two engines may share one, and a connection has one question at a time."""
+_RECENT: Final = 8
+"""Public tables that are kept for the next question though none names them now."""
+_BRINGING = Lock()
+_LEFT: WeakKeyDictionary[Any, deque[str]] = WeakKeyDictionary()
+"""The names of tables that no question can name any more, for each session: also of engines that are gone."""
 _LEAVES = (ops.PhysicalTable, ops.SQLQueryResult, ops.SQLStringView)
 
 PUBLIC_NAME = "dither_public"
@@ -157,7 +163,7 @@ class Engine(ABC):
             if not has_word(field.type):
                 raise refused_column(field.name, str(field.type))
         with self.asking(), self.lock:
-            found = self.sealed(self._brought.once(table, lambda each: self._uploaded(each).op()).to_expr())
+            found = self.sealed(self._brought.once(table, self._uploaded).to_expr())
         for name, of in found.refused.items():
             raise refused_column(name, of)
         return found.table.select(*table.column_names)  # without what tells persons apart: nobody is in a public table
@@ -205,7 +211,7 @@ class Engine(ABC):
 
     def rows(self, expression: ir.Table) -> Generator[pa.RecordBatch]:
         """The same, with the errors of the engine as they are: whoever asks must not show their words."""
-        schema = _schema(expression)
+        schema = leaving(expression)
         query = self._compiled(expression)
         with self.lock:
             for batch in self._batches(query, schema):
@@ -227,7 +233,7 @@ class Engine(ABC):
         try:
             with self.lock:
                 asked = expression.op().replace({leaf: self._twin(leaf) for leaf in found}).to_expr()
-                schema = _schema(asked)
+                schema = leaving(asked)
                 for batch in self._batches(self._compiled(asked), schema):
                     batch.cast(schema)
         except Exception as error:
@@ -260,6 +266,66 @@ class Engine(ABC):
         """A table of its own with the same columns and types: what is asked of LIMIT 0 may be left out unplanned."""
 
 
+class BroughtTables:
+    """Tables that one engine brought to a session: public ones of questions, and the empty twins of the rehearsal.
+
+    Each is there as long as a question can name it. An expression holds the leaf that stands for the table, so the
+    table is left behind when the leaf is gone; it is dropped when the connection is used next, by whichever engine, and
+    never by the garbage collector, which runs in the middle of anything. All that is there is dropped when the engine
+    is closed. Used by who holds the connection.
+    """
+
+    def __init__(self, session: Any) -> None:
+        with _BRINGING:
+            self._left = _LEFT.setdefault(session, deque())
+        self._there: set[str] = set()
+        self._known: WeakValueDictionary[str, ops.DatabaseTable] = WeakValueDictionary()
+        self._recent: dict[str, ops.DatabaseTable] = {}
+
+    def once(self, table: pa.Table, bring: Callable[[pa.Table], ir.Table]) -> ops.DatabaseTable:
+        """The leaf of a public table, brought unless one of the same content is there."""
+        digest = content_digest(table)
+        leaf = self._known.get(digest)
+        if leaf is None:
+            leaf = self._known[digest] = self.keep(bring(table).op())
+        self._recent.pop(digest, None)
+        self._recent[digest] = leaf
+        for oldest in list(self._recent)[:-_RECENT]:
+            del self._recent[oldest]
+        return leaf
+
+    def keep(self, leaf: ops.DatabaseTable) -> ops.DatabaseTable:
+        """A table that was made here, until nothing holds its leaf."""
+        self._there.add(leaf.name)
+        finalize(leaf, self._left.append, leaf.name).atexit = False
+        return leaf
+
+    def has(self, name: str) -> bool:
+        """Whether it was made here and is there."""
+        return name in self._there
+
+    def left_behind(self) -> Iterator[str]:
+        """The tables to drop now."""
+        while self._left:
+            name = self._left.popleft()
+            self._there.discard(name)
+            yield name
+
+    def all(self) -> Iterator[str]:
+        """Every table that is there, to be dropped as well."""
+        yield from self.left_behind()
+        while self._there:
+            yield self._there.pop()
+
+
+def content_digest(table: pa.Table) -> str:
+    """A name for the content of a table: its columns, their types and all rows in order."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    return hashlib.sha256(sink.getvalue()).hexdigest()
+
+
 def leaves_of(expression: ir.Table) -> tuple[Any, ...]:
     """The relations that an expression reads."""
     return tuple(expression.op().find(_LEAVES))
@@ -275,22 +341,16 @@ def or_empty(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[p
         yield batch_without_rows(schema)
 
 
-def without_rows(expression: ir.Table) -> pa.RecordBatch:
-    """What leaves an engine if an expression has no rows."""
-    return batch_without_rows(_schema(expression))
-
-
-def _schema(expression: ir.Table) -> pa.Schema:
+def leaving(expression: ir.Table) -> pa.Schema:
     """The types that leave an engine: whole numbers have 64 bits, whatever the column had, and texts count their bytes
     in 64, so that any number of batches can be put together."""
     types = {name: of.to_pyarrow() for name, of in expression.schema().items()}
-    return pa.schema({name: _widest(of) for name, of in types.items()})
-
-
-def _widest(of: pa.DataType) -> pa.DataType:
-    if pa.types.is_integer(of):
-        return pa.int64()
-    return pa.large_string() if pa.types.is_string(of) else of
+    for name, of in types.items():
+        if pa.types.is_integer(of):
+            types[name] = pa.int64()
+        elif pa.types.is_string(of):
+            types[name] = pa.large_string()
+    return pa.schema(types)
 
 
 def builtin(name: str, returns: str, *values: Any) -> ir.Value:
