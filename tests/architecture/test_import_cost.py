@@ -42,6 +42,7 @@ NOT_FOR_A_PLAN = {
     "scipy.sparse",
     "scipy.special",
     "sqlalchemy",
+    "sqlglot.dialects.athena",
 }
 """What takes longer to load than a plan takes to make. pyarrow loads pandas when it converts an object of Python."""
 

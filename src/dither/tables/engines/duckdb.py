@@ -18,6 +18,7 @@ from dither.tables.engines.duckdb_paths import exact
 from dither.tables.engines.duckdb_tables import Definitions, definitions
 from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, leaves_of, or_empty
 from dither.tables.engines.file_fingerprint import Fingerprint
+from dither.tables.engines.lazy_compilers import load_compilers_when_asked
 from dither.tables.engines.parquet_files import AS_STORED, check_values
 from dither.tables.engines.sealed_entry import ColumnType, as_type, day, none_left, short, tame, text, truth, whole
 from dither.tables.expression_compiler import different
@@ -131,6 +132,8 @@ class DuckDB(Engine):
     }
 
     def __init__(self, backend: Any = None) -> None:
+        if backend is None:
+            load_compilers_when_asked()
         self.backend = ibis.duckdb.connect() if backend is None else backend
         self._files: tuple[Fingerprint, ...] = ()
         self._read: tuple[Any, ...] = ()
