@@ -40,7 +40,7 @@ MUTATIONS = [
         ("positive -= 1", "pass"),
         ("survival = _survival(dots, step) * _DOWN", "survival = _survival(dots, step)"),
         ("survival[0] = p[0]", "survival[0] = 1.0"),
-        ("survival = np.minimum.accumulate(survival)", "pass"),
+        ("falling = np.minimum.accumulate(survival)", "falling = survival"),
         ("float(pair.infinity) * _DOWN", "float(pair.infinity)"),
         ("ALIGNMENT = 2.0 ** (-42)", "ALIGNMENT = 0.0"),
         ("anchor += slack if above else -slack", "anchor -= slack if above else -slack"),

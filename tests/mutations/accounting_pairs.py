@@ -157,7 +157,7 @@ MUTATIONS = [
         ("level = math.nextafter(float(exact), 2.0)", "level = float(exact)"),
         ("epsilon >= largest", "epsilon >= largest - Fraction(1, 1000)"),
         ("best = max(best, rough)", "best = min(best, rough)"),
-        ("if rough > best.lower:", "if rough > 2 * best.lower:"),
+        ("Bracket(best.lower, max(best.upper, above))", "Bracket(best.lower, best.upper)"),
     ),
     # Filters and calibration
     *several(

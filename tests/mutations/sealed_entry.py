@@ -83,8 +83,8 @@ MUTATIONS = [
     Mutation(_DUCKDB, "check_values(self._files)", "pass", _rows("Parquet file", "string"), "DuckDB.files"),
     Mutation(
         "tables/engines/engine.py",
-        "pa.large_string() if pa.types.is_string(of) else of",
-        "of",
+        "types[name] = pa.large_string()",
+        "pass",
         _LENGTHS,
     ),
     # Texts that are not UTF-8
