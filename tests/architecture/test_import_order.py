@@ -148,6 +148,7 @@ LOADERS = {
     "__init__.py": "public names load when they are first used, and plots is handed down",
     "plots/__init__.py": "pictures load when they are first used",
     "audit/replay/portrait.py": "entries of the ledger are compared only where the ledger has been loaded",
+    "tables/engines/lazy_compilers.py": "compilers of Ibis load when they are asked for",
     "tables/engines/registry.py": "engines of other packages are entry points",
     "cli/app.py": "a command is the module of its name",
     "cli/audit.py": "a mechanism of the user's own is named by its module",

@@ -14,7 +14,8 @@ import pytest
 import sqlalchemy as sql
 
 from dither.errors import LedgerError, OverBudget
-from dither.ledger import Ledger, files
+from dither.ledger import Ledger
+from dither.ledger.sqlite import Identity, OpenFiles, open_now
 from tests.ledger.spender import BUDGET, EVENT
 from tests.servers import missing
 
@@ -56,8 +57,8 @@ def test_a_number_that_another_thread_freed_may_be_that_of_the_log(
     """Whatever the program opens and closes beside it, a sound ledger is not refused."""
     spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(40)]
 
-    def listed() -> dict[int, files.Identity] | None:
-        found = files.open_now()
+    def listed() -> dict[int, Identity] | None:
+        found = open_now()
         while spare:
             os.close(spare.pop())
         return found
@@ -149,19 +150,17 @@ def test_d49_a_log_that_is_replaced_while_a_charge_is_written(folder: Path) -> N
 def test_what_is_open_is_known_by_its_descriptor(folder: Path) -> None:
     """A name that was given to another file after it was opened is not ours."""
     paths = [folder / name for name in ("l", "l-wal", "l-shm")]
-    before = files.open_now() or {}
+    before = open_now() or {}
     with ExitStack() as stack:
         for path in paths:
             stack.enter_context(path.open("w"))
-        assert files.OpenFiles.now(folder / "l", before).are_in_place
-        assert not files.OpenFiles.now(folder / "l", files.open_now() or {}).are_in_place, (
-            "the log of another connection"
-        )
+        assert OpenFiles.now(folder / "l", before).are_in_place
+        assert not OpenFiles.now(folder / "l", open_now() or {}).are_in_place, "the log of another connection"
         for path in paths:
             path.unlink()
-            assert not files.OpenFiles.now(folder / "l", before).are_in_place
+            assert not OpenFiles.now(folder / "l", before).are_in_place
             path.touch()
-            assert not files.OpenFiles.now(folder / "l", before).are_in_place
+            assert not OpenFiles.now(folder / "l", before).are_in_place
 
 
 # ------------------------------------------------------------ mounts
