@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dither.errors import ParameterError
@@ -106,6 +108,34 @@ def test_e63_a_text_that_is_not_utf8_is_no_key(spark: Any) -> None:
     table = BoundedTable(source.engine, source.table, Rows(), {"c": Column("c")})
     found = {row["c"]: int(row["n"]) for row in opened(table.totals({"n": RowCount()}, 7))}
     assert found == {"a": 1, None: 2}
+
+
+@pytest.fixture
+def rebasing(spark: Any) -> Iterator[Any]:
+    """What sets how dates of the old calendar are read."""
+    name = "spark.sql.parquet.datetimeRebaseModeInRead"
+    before = spark.conf.get(name)
+    yield lambda mode: spark.conf.set(name, mode)
+    spark.conf.set(name, before)
+
+
+def test_e63_what_the_reader_of_a_file_fails_on_is_refused_when_the_table_is_opened(
+    spark: Any, rebasing: Any, tmp_path: Path
+) -> None:
+    """It failed after the charge, wherever filters let Spark read the part of the file in which such a row lies."""
+    columns = {"beyond": pa.array([0, 1 << 62], pa.timestamp("ms")), "old": pa.array([0, -800_000], pa.date32())}
+    for name, column in columns.items():
+        pq.write_table(pa.table({"n": [0, 1], "c": column}), tmp_path / name)
+    frames = {name: spark.read.parquet(str(tmp_path / name)) for name in columns}
+    frames["old"].createOrReplaceTempView("old")
+    with pytest.raises(ParameterError, match="Spark cannot read all rows of the table"):
+        open_source(frames["beyond"], identity="rows")
+    assert open_source(frames["beyond"].select("n"), identity="rows").columns == ["n"]
+    assert open_source(spark, "old").columns == ["n", "c"]
+    rebasing("EXCEPTION")
+    for source in ((frames["old"], None, "rows"), (spark, "old", None)):
+        with pytest.raises(ParameterError, match="Spark cannot read all rows of the table"):
+            open_source(*source)
 
 
 @pytest.fixture

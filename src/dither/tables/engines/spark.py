@@ -12,7 +12,7 @@ import pyarrow as pa
 from ibis.backends.pyspark.datatypes import PySparkType
 from ibis.common.exceptions import IbisError
 from pyspark.logger import PySparkLogger
-from pyspark.sql.functions import lit, pmod, xxhash64
+from pyspark.sql.functions import bit_xor, lit, pmod, xxhash64
 from sqlglot import exp
 
 from dither.errors import EngineError, ParameterError
@@ -121,7 +121,29 @@ class Spark(Engine):
                     f"the column {field.name!r} has a collation in which different texts are equal. "
                     "Ask a view without it, or with it under COLLATE UTF8_BINARY."
                 )
+        self._check_values(self.session.sql(self._compiled(table)))
         return table
+
+    def _check_values(self, frame: Any) -> None:
+        """Read all rows once if they lie in files, and refuse what cannot be read, as long as there is no budget.
+
+        Readers fail on some values, as that of Parquet on a time in milliseconds beyond the year 294,000. Filters
+        decide which rows are read, so that a failure after a charge would tell that such a row is near.
+        """
+        names = [field.name for field in frame.schema if _named(field.dataType) in self.column_types]
+        if not names or not frame.inputFiles():
+            return
+        failed = ""
+        try:
+            with _unlogged():
+                frame.select(bit_xor(xxhash64(*(frame[_quoted(name)] for name in names)))).collect()
+        except Exception as error:  # its words may be data
+            failed = type(error).__name__
+        if failed:
+            raise ParameterError(
+                f"Spark cannot read all rows of the table ({failed}): a value in its files is not what its type says, "
+                "or a file is damaged. Have it written anew, with texts in UTF-8 and times in microseconds."
+            )
 
     def hash(self, values: Sequence[ir.Value], salt: int) -> ir.Value:
         """`xxhash64` of the salt and all values."""
