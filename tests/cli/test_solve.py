@@ -1,6 +1,7 @@
 """`dither solve`: the one number that is left out."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -55,3 +56,43 @@ def test_bad_input_is_one_sentence(flags: str, says: str) -> None:
     assert says in done.stderr
     assert "Traceback" not in done.stderr
     assert "None" not in done.stderr
+
+
+def test_a_question_of_a_description_has_a_price(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its own unit, groups and keys, and no data read: three groups of a person cost three times one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "visits.csv").write_text("id,city,spend\n1,Paris,3\n")
+    description = """
+[dataset]
+source = "visits.csv"
+
+[unit]
+person = "id"
+max_groups = {}
+
+[questions.cities]
+group_by = ["city"]
+keys = ["Paris", "Lyon", "Nice"]
+agg = {{ people = "count_people", spend = "mean(spend, 0, 200)" }}
+epsilon = 1
+"""
+    found = {}
+    for groups in (1, 3):
+        (tmp_path / "dither.toml").write_text(description.format(groups))
+        done = solve("dither.toml cities --error people=10 --json")
+        assert done.exit_code == 0, done.output
+        found[groups] = json.loads(done.stdout)["epsilon"]
+    assert found[3] == pytest.approx(3 * found[1], rel=2e-3)
+    shown = solve("dither.toml --relative people=0.1 --relative spend=0.05 --rows 1000")
+    assert shown.exit_code == 0
+    assert "The smallest epsilon is " in shown.stdout
+    assert "Nothing was spent." in shown.stdout
+    for flags, said in (
+        ("dither.toml cities", "say how exact the answer is to be"),
+        ("dither.toml cities --error 10 --error people=3", "one number for all columns, or name=number"),
+        ("dither.toml towns --error 10", "there is no question 'towns'"),
+        ("--error 10", "are for a question: name its description first"),
+    ):
+        refused = solve(flags)
+        assert refused.exit_code == 2
+        assert said in " ".join(refused.stderr.split())

@@ -111,7 +111,7 @@ class Asked:
 
     def plan(self, question: Question) -> Plan:
         """The plan at this price. Without one it is refused in the words of the command line."""
-        if not self.price.keys() & {"epsilon", "rho"} and not getattr(question, "price", None):
+        if not self.price.keys() & {"epsilon", "rho"} and not getattr(question, "stated_price", None):
             raise ParameterError(
                 "the question has no price. Say what it may cost: --epsilon 0.5, or epsilon = 0.5 in the description."
             )
@@ -167,7 +167,7 @@ class Description:
         gave. The account is None if there is no ledger yet, or the dataset is not in it.
         """
         asked = list(questions)
-        with for_plans(self.source, unit=self.unit, **self._named) as data:
+        with self.for_planning() as data:
             made = [each.of(data) for each in asked]
             found = [(question, each.plan(question)) for each, question in zip(asked, made, strict=True)]
             identity = data.origin.door.account
@@ -177,6 +177,12 @@ class Description:
             self._check_keys(each)
         self._check_kinds(needed)
         return found, self._account(identity)
+
+    @contextmanager
+    def for_planning(self) -> Iterator[Query]:
+        """The dataset without a ledger."""
+        with for_plans(self.source, unit=self.unit, **self._named) as data:
+            yield data
 
     def _check_kinds(self, read_as_numbers: Mapping[str, str]) -> None:
         kinds = dict(self.kinds)

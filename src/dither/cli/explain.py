@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -124,26 +123,22 @@ def _of_a_count(epsilon: str | None, delta: str | None, rho: str | None, mu: str
 
 
 def _print(found: dict[str, Any]) -> None:
+    from dither.exact import in_percent
+
     typer.echo(f"{found['guarantee']}\n")
-    before, aside = _percent(found["prior"]), found["except_with_probability"]
-    blind = _percent(found["right_guesses_without"])
+    before, aside = in_percent(found["prior"]), found["except_with_probability"]
+    blind = in_percent(found["right_guesses_without"])
     rows = [
-        [f"An attacker who is {before} sure becomes", _percent(found["posterior_at_most"]), f"sure{_but(aside)}"],
-        ["They guess right", _percent(found["right_guesses_at_most"]), f"of the time; {blind} without the answer"],
-        ["Their advantage is", _percent(found["advantage_at_most"]), "(total variation)"],
+        [f"An attacker who is {before} sure becomes", in_percent(found["posterior_at_most"]), f"sure{_but(aside)}"],
+        ["They guess right", in_percent(found["right_guesses_at_most"]), f"of the time; {blind} without the answer"],
+        ["Their advantage is", in_percent(found["advantage_at_most"]), "(total variation)"],
     ]
     for rate, most in found["true_positive_rate_at_most"].items():
-        rows.append([f"At {_percent(float(rate))} false alarms they find", _percent(most), "of the members"])
+        rows.append([f"At {in_percent(float(rate))} false alarms they find", in_percent(most), "of the members"])
     print_table(("the risk to a person", "at most", ""), rows, right=("at most",), prose=("the risk to a person", ""))
     typer.echo(f"\nA count of people gets noise of ±{found['count_error_95']:,.4g} (95 %), {found['noise']}:")
-    sizes = [[f"{count:,}", _percent(part)] for count, part in found["relative_error_of_a_count"].items()]
+    sizes = [[f"{count:,}", in_percent(part)] for count, part in found["relative_error_of_a_count"].items()]
     print_table(("of a count of", "that is"), sizes, right=("of a count of", "that is"))
-
-
-def _percent(part: float) -> str:
-    """Four digits, rounded up: what is shown is never below the bound."""
-    digits = Context(prec=4, rounding=ROUND_CEILING)
-    return f"{digits.multiply(Decimal(repr(part)), Decimal(100)).normalize():f} %"
 
 
 def _but(chance: float) -> str:

@@ -21,6 +21,9 @@ def command(
         list[str] | None, typer.Argument(metavar="QUESTION", help="Questions of the description; all unless given.")
     ] = None,
     *,
+    prices: Annotated[
+        bool, typer.Option("--prices", help="Show the errors at a quarter, a half, twice and four times the price.")
+    ] = False,
     json: options.JSON = False,
     **_question: Any,
 ) -> None:
@@ -44,10 +47,15 @@ def command(
     found, account = description.plans(asked.values())
     plans = list(zip(asked, found, strict=True))
     if json:
-        print_json([plan_as_dict(name, plan, account) for name, plan in plans])
+        print_json([plan_as_dict(name, plan, account, prices=prices) for name, plan in plans])
         return
     for name, plan in plans:
         print_plan(name, plan)
+        if prices:
+            _print_prices(plan)
+        typer.echo(f"{plan.risk}\n")
+        if (refusal := _shortage(plan, account)) is not None:
+            typer.echo(f"{refusal}\n")
     print_account(account)
 
 
@@ -73,10 +81,30 @@ def print_plan(name: str, plan: Any) -> None:
     typer.echo()
 
 
+def _shortage(plan: Any, account: Any) -> str | None:
+    from dither.ledger.budget import shortage
+
+    return None if account is None else shortage(plan.cost, account.budget, account.remaining)
+
+
+def _print_prices(plan: Any) -> None:
+    """The error of each column at other prices, in groups of a thousand rows where that matters."""
+    from dither.cli.figures import figures
+    from dither.exact import rounded
+
+    found = plan.trade_off()
+    names = list(found[0][1])
+    rows = [[figures(cost), *(f"±{rounded(errors[name], 4)}" for name in names)] for cost, errors in found]
+    print_table(("at a price of", *names), rows, right=names)
+    if any(plan.aggregates[name].depends_on_size for name in names):
+        typer.echo("Of means and variances, in a group of 1,000 rows.")
+    typer.echo()
+
+
 _SIZES = (100, 1_000, 10_000, 100_000)
 
 
-def plan_as_dict(name: str, plan: Any, account: Any) -> dict[str, Any]:
+def plan_as_dict(name: str, plan: Any, account: Any, *, prices: bool = False) -> dict[str, Any]:
     """The same as plain values."""
     from dither.cli.figures import as_dict
 
@@ -89,4 +117,9 @@ def plan_as_dict(name: str, plan: Any, account: Any) -> dict[str, Any]:
         "columns": [dict(zip(keys, line, strict=True)) for line in plan.lines()],
         "errors": {each: {size: plan.error(each, size) for size in _SIZES} for each in plan.aggregates},
     }
-    return found | ({} if account is None else {"remaining": as_dict(account.remaining)})
+    found["risk"] = plan.risk
+    if prices:
+        found["prices"] = [{"cost": as_dict(cost), "errors": errors} for cost, errors in plan.trade_off()]
+    if account is None:
+        return found
+    return found | {"remaining": as_dict(account.remaining), "shortage": _shortage(plan, account)}

@@ -21,6 +21,22 @@ _USUAL_CONFIDENCE = "0.95"
 
 
 def command(
+    source: Annotated[
+        str | None, typer.Argument(metavar="[dither.toml]", help="A description: then for one of its questions.")
+    ] = None,
+    question: Annotated[
+        str | None, typer.Argument(metavar="[QUESTION]", help="The question; may be left out if there is one.")
+    ] = None,
+    error: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NUMBER", help="For a question: the error asked of all columns, or 'visits=100' of one."),
+    ] = None,
+    relative: Annotated[
+        list[str] | None, typer.Option(metavar="NUMBER", help="The same as a share of what is expected: 0.05.")
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(metavar="N", help="How many rows a group has, for means and for shares.")
+    ] = None,
     queries: Annotated[int | None, typer.Option(metavar="N", help="How many counting queries are asked.")] = None,
     n: Annotated[int | None, typer.Option("--n", metavar="N", help="How many records there are.")] = None,
     epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The privacy budget.")] = None,
@@ -39,9 +55,21 @@ def command(
 
     Solve for the one number that is left out: queries, n, epsilon, accuracy or confidence.
     The answer is exact for the noise that is drawn, and stands beside what the textbook says. It reads no data.
+    With a description, find the smallest epsilon for a wanted error of a question, with its own unit, groups and keys.
 
-    Example: dither solve --queries 100 --accuracy 0.01 --n 100000 --delta 1e-7
+    \b
+    Example:
+      dither solve --queries 100 --accuracy 0.01 --n 100000 --delta 1e-7
+      dither solve dither.toml people --error 100
+      dither solve dither.toml by_city --relative visits=0.05 --rows 2000
     """
+    if source is not None:
+        from dither.cli.wanted import print_price
+
+        print_price(source, question, error or [], relative or [], rows, delta, json=json)
+        return
+    if error or relative or rows is not None:
+        raise ParameterError("--error, --relative and --rows are for a question: name its description first.")
     others = {"queries": queries, "n": n, "epsilon": epsilon, "accuracy": accuracy}
     if confidence is None and None in others.values():
         confidence = _USUAL_CONFIDENCE

@@ -68,6 +68,10 @@ class Total(OfColumn):
     def lattice(self) -> Lattice:
         return Lattice.within(self.bounds, from_zero=True)
 
+    def supposed(self, rows: int) -> Mapping[str, Any]:
+        """Of values spread evenly, the mean is in the middle."""
+        return dict.fromkeys(self.needs, rows * (self.lattice.low + self.lattice.high) / 2)
+
     def answer(self, parts: Mapping[str, Noisy]) -> Answer:
         (noisy,) = parts.values()
         step = float(self.lattice.step)

@@ -9,7 +9,7 @@ and then everything else is pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,10 +22,11 @@ from dither.engine.limits_in_words import limits_in_words
 from dither.engine.price import Price, Terms
 from dither.errors import ParameterError
 from dither.events import Composed, Event
-from dither.exact import Number, check, in_words, once, rational, rounded
+from dither.exact import Number, check, in_percent, in_words, once, rational, rounded
 from dither.exact.certified import read_above
 from dither.exact.search import farthest
-from dither.ledger.budget import Budget
+from dither.guarantees import ZCDP, best_guess, largest_posterior
+from dither.ledger.budget import Budget, amounts
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.histogram import Histogram
 from dither.tables import People
@@ -38,6 +39,10 @@ _TRIES = 10
 _STEPS = 4
 _SIZES = (100, 1_000, 10_000, 100_000)
 _DIGITS = 4
+_TIMES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
+_ASIDE = 10
+"""Answers of ten times δ together are left aside where it is told how sure somebody can become."""
+_SELDOM = Fraction(1, 10**6)
 _NO_DELTA = (
     "groups and values that are found in the data need delta=..., or make them public: keys=[...], candidates=[...]."
 )
@@ -80,10 +85,14 @@ class Plan:
         How far a neighbouring table may be, and which tables are neighbours.
     level : Fraction
         The confidence level of the intervals.
+    terms : Terms
+        The price and the options, as they were given.
     population : bool, default False
         Whether the intervals contain the mean of the population from which the rows were drawn.
     keys : tuple of str, default ()
         The columns by which rows are grouped.
+    shortage : str, optional
+        Why the ledger would refuse the cost, as it stands: too little is left, or a δ is needed that it does not have.
 
     Examples
     --------
@@ -106,8 +115,10 @@ class Plan:
     cost: Budget
     neighbour: Neighbour
     level: Fraction
+    terms: Terms = field(repr=False)
     population: bool = False
     keys: tuple[str, ...] = ()
+    shortage: str | None = None
 
     @property
     def left_out(self) -> str | None:
@@ -192,6 +203,75 @@ class Plan:
         answer = self.answer(aggregate, supposed, self.level)
         return float((answer.high[0] - answer.low[0]) / 2)
 
+    def expected(self, name: str, rows: int) -> float:
+        """Say what a column would be about, in a group of so many rows that are spread evenly over the bounds.
+
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+        rows : int
+            The number of rows of the group.
+
+        Returns
+        -------
+        float
+            A supposition, of which a relative error is a share; no data is read.
+        """
+        aggregate = self.aggregates[name]
+        supposed = {key: np.array([value]) for key, value in aggregate.supposed(rows).items()}
+        return float(self.answer(aggregate, supposed, self.level).value[0])
+
+    def trade_off(self, rows: int = 1_000) -> list[tuple[Budget, dict[str, float]]]:
+        """Compute the errors at a quarter, a half, twice and four times the price; nothing is spent.
+
+        Parameters
+        ----------
+        rows : int, default 1000
+            The number of rows of a group, on which the error of means and variances depends.
+
+        Returns
+        -------
+        list of tuple of (Budget, dict of str to float)
+            Each cost, with the error of each column that has an interval.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500})
+        >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+        >>> plan = data.agg(visits=dp.count()).plan(epsilon=0.5)
+        >>> [(str(cost.epsilon(0)), errors) for cost, errors in plan.trade_off()][:2]
+        [('0.125', {'visits': 24.0}), ('0.25', {'visits': 12.0})]
+        """
+        found = []
+        for times in _TIMES:
+            plan = self if times == 1 else self._at(times)
+            errors = {name: plan.error(name, rows) for name in plan.aggregates}
+            found.append((plan.cost, {name: error for name, error in errors.items() if error is not None}))
+        return found
+
+    def _at(self, times: Fraction) -> Plan:
+        """The same at another price; ρ grows as the square of what ε does."""
+        price = self.terms.price
+        epsilon = None if price.epsilon is None else price.epsilon * times
+        rho = None if price.rho is None else price.rho * times**2
+        terms = replace(self.terms, epsilon=epsilon, rho=rho)
+        return planned(self.aggregates, self.neighbour, self.discovery is not None, terms, self.keys)
+
+    @property
+    def risk(self) -> str:
+        """What the cost means for one person, in a sentence; every figure is never below the truth."""
+        aside = _SELDOM if isinstance(self.cost, ZCDP) else _ASIDE * amounts(self.cost)["delta"]
+        posterior = in_percent(largest_posterior(self.cost, "0.5", min(aside, Fraction(1))))
+        but = f" (but for answers of probability {float(aside):g})" if aside else ""
+        return (
+            f"Somebody who is 50 % sure that a person is in the data becomes at most {posterior} sure{but}, and guesses"
+            f" right at most {in_percent(best_guess(self.cost))} of the time: an advantage of"
+            f" {in_percent(self.cost.tv())}."
+        )
+
     def lines(self) -> list[tuple[str, str, str, str]]:
         """Describe each column of the answer in words.
 
@@ -235,8 +315,8 @@ class Plan:
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
         ]
-        said = [] if self.left_out is None else [self.left_out]
-        return "\n".join([*table, *said, f"costs {self.cost}"])
+        said = [*([] if self.left_out is None else [self.left_out]), f"costs {self.cost}"]
+        return "\n".join([*table, *said, *([] if self.shortage is None else [self.shortage])])
 
     def _said_noise(self, aggregate: Aggregate) -> str:
         """In the unit of the column: sums are kept in steps of a lattice, which nobody has seen."""
@@ -289,7 +369,7 @@ def planned(
     split = _Split(needs, _shares(aggregates, needs, terms.weights or {}), neighbour, price, found)
     parts, discovery, kind = split.chosen(terms.noise)
     cost = price.cost(neighbour.adjacency, needs_delta=kind == "gaussian" or split.discoveries > 0)
-    return Plan(aggregates, parts, discovery, cost, neighbour, exact_level, terms.population, tuple(keys))
+    return Plan(aggregates, parts, discovery, cost, neighbour, exact_level, terms, terms.population, tuple(keys))
 
 
 def _check_population(aggregates: Mapping[str, Aggregate], neighbour: Neighbour) -> None:

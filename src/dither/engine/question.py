@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dither.engine.aggregate import Aggregate
@@ -14,9 +15,11 @@ from dither.engine.price import NoiseKind, Terms, with_price
 from dither.engine.question_code import calls
 from dither.engine.question_text import aggregates_text, charged_text
 from dither.engine.table_release import TableRelease
-from dither.errors import ParameterError
+from dither.engine.wanted_error import smallest_epsilon, wishes
+from dither.errors import LedgerError, ParameterError
 from dither.exact import Number, once
 from dither.ledger import current_user
+from dither.ledger.budget import shortage
 from dither.ledger.ledger import LONGEST_ANSWER
 from dither.release import fresh_salt
 from dither.tables import BoundedTable, People
@@ -99,7 +102,12 @@ class Question:
         >>> data.agg(visits=dp.count()).plan(epsilon=0.5).error("visits")
         6.0
         """
-        return self._plan(Terms(epsilon, delta, rho, noise, weights, level, population))
+        plan = self._plan(Terms(epsilon, delta, rho, noise, weights, level, population))
+        door = self.query.origin.door
+        with suppress(LedgerError):  # opened for plans alone, or it was moved away
+            account = door.ledger.account(door.account)
+            return replace(plan, shortage=shortage(plan.cost, account.budget, account.remaining))
+        return plan
 
     @with_price
     def release(
@@ -150,9 +158,80 @@ class Question:
         """
         return self._release(Terms(epsilon, delta, rho, noise, weights, level, population, key))
 
+    def price(
+        self,
+        error: Number | Mapping[str, Number] | None = None,
+        *,
+        relative: Number | Mapping[str, Number] | None = None,
+        rows: int | None = None,
+        delta: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+    ) -> float:
+        """Find the smallest ε for a wanted error; it inverts `plan`, reads no data and spends nothing.
+
+        Parameters
+        ----------
+        error : Number or mapping of str to Number, optional
+            Half the width of the interval that every group may have, in the unit of the column: one for all columns,
+            or one for each that is named.
+        relative : Number or mapping of str to Number, optional
+            The same as a share of what is expected: of a count of `rows` rows, or of values spread evenly over bounds.
+        rows : int, optional
+            How many rows a group has; the smallest that matters. Errors of means, and shares, depend on it.
+        delta : Number, optional
+            The δ that the release may cost besides; groups that are found in the data need it.
+        noise : {"laplace", "gaussian"}, optional
+            The kind of noise. By default the one with the smaller price.
+        weights : mapping of str to Number, optional
+            How the columns of the answer share the price, by their names; 1 each unless given.
+        level : Number, default 0.95
+            The confidence level of the intervals.
+        population : bool, default False
+            Whether the intervals are to contain the mean of the population; part of them then depends on rows alone.
+
+        Returns
+        -------
+        float
+            ε with four digits, rounded up, at most 0.2 % above the smallest one.
+
+        Raises
+        ------
+        ParameterError
+            If nothing is asked for, a column has no error that is known beforehand, or no ε is enough.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500})
+        >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+        >>> question = data.group_by("city", keys=["Lyon", "Paris"]).agg(visits=dp.count())
+        >>> question.price(error=100)
+        0.02983
+        >>> question.plan(epsilon=0.02983).error("visits")
+        100.0
+        >>> question.price(relative=0.05, rows=2_000)
+        0.02983
+        """
+        asked = wishes(error, relative, list(self.aggregates))
+        terms = Terms(None, delta, None, noise, weights, level, population)
+        return smallest_epsilon(self._plan, terms, asked, rows, finds=self._finds)
+
+    @property
+    def _finds(self) -> bool:
+        """Whether groups or values are found in the data."""
+        needs = [need for aggregate in self.aggregates.values() for need in aggregate.needs.values()]
+        return self._finds_groups or any(need.is_found for need in needs)
+
+    @property
+    def _finds_groups(self) -> bool:
+        return bool(self.query.keys) and self.query.public_keys is None
+
     def _plan(self, terms: Terms) -> Plan:
-        found = bool(self.query.keys) and self.query.public_keys is None
-        return planned(self.aggregates, self.neighbour, found, terms, list(self.query.keys))
+        return planned(self.aggregates, self.neighbour, self._finds_groups, terms, list(self.query.keys))
 
     def _release(self, terms: Terms) -> TableRelease:
         plan = self._plan(terms)

@@ -12,7 +12,7 @@ from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
 from dither.exact.frozen import once, set_fields, shared
 from dither.exact.numbers import Number, is_unicode, plain, plain_entries, rational, whole
-from dither.exact.words import in_words, rounded
+from dither.exact.words import in_percent, in_words, rounded
 
 __all__ = [
     "Ball",
@@ -20,6 +20,7 @@ __all__ = [
     "Real",
     "ball",
     "check",
+    "in_percent",
     "in_words",
     "is_below",
     "is_unicode",

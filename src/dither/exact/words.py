@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Final
 
-__all__ = ["in_words", "rounded"]
+__all__ = ["in_percent", "in_words", "rounded"]
 
 _UNREADABLE: Final = 1e15
 
@@ -57,3 +58,25 @@ def rounded(number: float, digits: int) -> str:
     """
     is_long = 10**digits <= abs(number) < _UNREADABLE
     return f"{number:,.0f}" if is_long else f"{number:,.{digits}g}"
+
+
+def in_percent(part: float) -> str:
+    """Write a bound on a share in percent: four digits, rounded up, so that what is shown is never below the bound.
+
+    Parameters
+    ----------
+    part : float
+        The share, 0 to 1.
+
+    Returns
+    -------
+    str
+        The share in percent.
+
+    Examples
+    --------
+    >>> in_percent(0.5), in_percent(0.73105857863)
+    ('50 %', '73.11 %')
+    """
+    digits = Context(prec=4, rounding=ROUND_CEILING)
+    return f"{digits.multiply(Decimal(repr(part)), Decimal(100)).normalize():f} %"

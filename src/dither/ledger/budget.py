@@ -17,6 +17,7 @@ from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter
 from dither.adjacency import common
 from dither.errors import LedgerError, ParameterError
 from dither.events import Event, Stated, from_json, to_json
+from dither.exact import in_words
 from dither.guarantees import ZCDP, ApproxDP, PureDP
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "check_cost",
     "read_amounts",
     "read_budget",
+    "shortage",
     "write_amounts",
     "write_budget",
 ]
@@ -96,6 +98,22 @@ class Balance:
         before = BasicOdometer(**self.spent, adjacency=adjacency, releases=self.charges)
         after = BasicFilter(**amounts(self.budget), odometer=before).charge(cost).odometer
         return Balance(self.budget, {"epsilon": after.epsilon, "delta": after.delta}, self.charges + 1)
+
+
+def shortage(cost: Budget, budget: Budget, remaining: Amounts) -> str | None:
+    """Why a cost would be refused, in a sentence; None if it would be paid."""
+    asked, cap = amounts(cost), amounts(budget)
+    if asked.keys() != cap.keys():
+        return f"It would be refused: the budget is in {' and '.join(cap)}, and the price in {' and '.join(asked)}."
+    if asked.get("delta") and not cap["delta"]:
+        return (
+            "It would be refused: it needs a delta, and the budget has none. Make the groups public with keys, or give "
+            "the dataset a budget with a delta."
+        )
+    for name, amount in asked.items():
+        if amount > remaining[name]:
+            return f"It would be refused: it costs {name} {in_words(amount)}, and {in_words(remaining[name])} is left."
+    return None
 
 
 def check_cost(event: Event, cost: Budget) -> None:

@@ -42,12 +42,12 @@ class SqlQuestion(Question):
         What is asked of each group, by the name of its column.
     presentation : Presentation
         What SELECT, HAVING, ORDER BY and LIMIT make of the noisy answers.
-    price : mapping of str to str
+    stated_price : mapping of str to str
         The price that the text gives in OPTIONS(epsilon=..., delta=...), if it does.
     """
 
     presentation: Presentation = field(default_factory=lambda: Presentation({}), repr=False)
-    price: Mapping[str, str] = field(default_factory=dict)
+    stated_price: Mapping[str, str] = field(default_factory=dict)
 
     def _plan(self, terms: Terms) -> Plan:
         return super()._plan(self._priced(terms))
@@ -57,10 +57,10 @@ class SqlQuestion(Question):
 
     def _priced(self, terms: Terms) -> Terms:
         """The terms of the caller, with the price of the text where the caller gives none."""
-        if not self.price:
+        if not self.stated_price:
             return terms
         given = {name: value for name in ("epsilon", "delta", "rho") if (value := getattr(terms, name)) is not None}
-        said = {name: rational(value, name) for name, value in self.price.items()}
+        said = {name: rational(value, name) for name, value in self.stated_price.items()}
         if any(name not in said or rational(value, name) != said[name] for name, value in given.items()):
             raise ParameterError("the text gives another price in its OPTIONS. Give it in one place only.")
         return replace(terms, epsilon=said.get("epsilon"), delta=said.get("delta"))
