@@ -69,6 +69,7 @@ source = "visits.csv"
 [unit]
 person = "id"
 max_groups = {}
+max_rows_per_group = 1
 
 [questions.cities]
 group_by = ["city"]

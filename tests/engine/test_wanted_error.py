@@ -48,7 +48,7 @@ def test_per_column(data: dp.Dataset, wish: dict[str, Any], weights: Any) -> Non
 @pytest.mark.parametrize("noise", [None, "gaussian", "laplace"])
 def test_with_delta(data: dp.Dataset, noise: Any) -> None:
     """Over many groups Gaussian noise is cheaper; what is found holds for the plan that a release would have."""
-    unit = dp.Person("who", max_groups=100)
+    unit = dp.Person("who", max_groups=100, max_rows_per_group=1)
     table = pa.table({"who": [1], "k": [1]})
     with dp.Dataset(table, unit=unit, budget=dp.ApproxDP(1, "1e-5"), ledger=":memory:", identity="many") as many:
         question = many.group_by("k", keys=list(range(100))).agg(n=dp.count())
