@@ -243,6 +243,13 @@ def _person_by_person(data: Any, **price: Any) -> Any:
     return some.agg(sum=dp.sum("spend", (0, 50)), median=dp.median("best", (0, 100))).release(**price)
 
 
+def _suggested(data: Any, epsilon: int) -> Any:
+    """The look at persons, a tenth of the price; what is chosen is a function of it. That at values is a histogram."""
+    question = data.group_by("k", keys=[0, 1, 2]).agg(n=dp.count())
+    (look,) = data.suggest(question, epsilon=10 * epsilon).looks
+    return look
+
+
 def _shortcut(name: str) -> ApartCase:
     # How many rows there are is public where one is replaced, so no pair of these would differ on a commit.
     units = ("rows", "persons", "replaced rows") if name == "count_people" else tuple(UNITS)
@@ -256,5 +263,6 @@ APART = [
         "data.median by rho", frozenset({"median"}),
         lambda data, **price: data.median(X, BOUNDS, "0.9", **price), {"rho": 1},
     ),
+    ApartCase("suggest", frozenset({"Dataset.suggest"}), _suggested, units=("persons",)),
     ApartCase("per_person in bins", frozenset({"Query.per_person"}), _person_by_person, units=("persons",)),
 ]  # fmt: skip

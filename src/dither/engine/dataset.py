@@ -11,8 +11,10 @@ from typing import Any
 
 from dither.engine.domains import domains_of
 from dither.engine.query import Origin, Query
+from dither.engine.question import Question
+from dither.engine.suggestion import Suggestion, suggested
 from dither.errors import LedgerError, ParameterError
-from dither.exact import in_words, set_fields
+from dither.exact import Number, in_words, set_fields
 from dither.ledger import Account, Failures, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.ledger.ledger import NoLedger, check_account
@@ -158,6 +160,46 @@ class Dataset(Query):
             left = ", ".join(f"{name} {in_words(amount)}" for name, amount in account.remaining.items())
             said += [f"budget={account.budget._under(None)}", f"remaining: {left}"]
         return f"Dataset({', '.join(said)})"
+
+    def suggest(self, question: Question, *, epsilon: Number, share: Number = "0.1") -> Suggestion:
+        """Choose limits and bounds for a question, from private histograms that a part of its price pays for.
+
+        Parameters
+        ----------
+        question : Question
+            The question, with public groups or without groups. Limits of the privacy unit may be missing; bounds may be
+            wide, and narrower ones are chosen within them.
+        epsilon : Number
+            What may be spent on the suggestion and the question together.
+        share : Number, default 0.1
+            The part of it that the suggestion costs. It is charged now.
+
+        Returns
+        -------
+        Suggestion
+            `.question`, to be released with `.epsilon`; `print` shows what was considered.
+
+        Raises
+        ------
+        ParameterError
+            If the privacy unit is not `dp.Person`, or groups are not public.
+        OverBudget
+            If less is left of the budget; nothing is charged.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> trips = pa.table({"driver": [each // 20 for each in range(40_000)], "fare": [12.5] * 40_000})
+        >>> unit = dp.Person("driver")
+        >>> data = dp.Dataset(trips, unit=unit, budget=dp.PureDP(1), ledger="trips.ledger", identity="trips")
+        >>> suggestion = data.suggest(data.agg(fare=dp.mean("fare", bounds=(0, 10_000))), epsilon=1)
+        >>> suggestion.bounds["fare"][1] < 100
+        True
+        >>> suggestion.question.release(epsilon=suggestion.epsilon).to_arrow().column_names
+        ['fare', 'fare_low', 'fare_high']
+        """
+        return suggested(question, epsilon, share)
 
     @property
     def budget(self) -> Budget:

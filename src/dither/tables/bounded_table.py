@@ -134,6 +134,20 @@ class BoundedTable:
         counted = rows.group_by([*self.keys, "dither_value"]).aggregate(dither_rows=rows.count())
         return self._asked(counted, "tally", of, kind)
 
+    def one_group_each(self, groups: str, rows: str) -> ir.Table:
+        """One row per person: how many groups they have, and how many rows in one of them, chosen by a hash.
+
+        A table and no question: it is asked under a unit of one row per person. The row of a person is a function of
+        that person's rows alone, so that adding or removing them adds or removes one row.
+        """
+        assert isinstance(self.unit, Person)
+        found = self._attributed({})
+        each = found.group_by([_PERSON, *self.keys]).aggregate(**{rows: found.count().cast("int64")})
+        own = ibis.window(group_by=each[_PERSON])
+        each = each.mutate(**{groups: each.count().over(own).cast("int64")})
+        one = self._first(each, [_PERSON], list(self.keys), 1, 0) if self.keys else each
+        return one.select(**{self.unit.column: one[_PERSON], groups: one[groups], rows: one[rows]})
+
     def _grouped(self, table: ir.Table, totals: Mapping[str, Any], *said: Any) -> ExactAggregate:
         grouped = table.group_by(list(self.keys)).aggregate(**totals) if self.keys else table.aggregate(**totals)
         return self._asked(grouped, *said)
