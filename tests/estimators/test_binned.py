@@ -32,6 +32,28 @@ def naive(x: float, bins: HalfOctaves) -> tuple[bool, int, Fraction]:
     return is_above, cell, min(max(round(Fraction(size) / step) * step, low), high)
 
 
+@given(bounds=st.one_of(BOUNDS, st.none()), entries=st.lists(ENTRIES, max_size=12))
+def test_joined_cells_hold_the_same_records_once(bounds: tuple[float, float] | None, entries: list[float]) -> None:
+    """One record is in one joined cell, whose edges are edges of the half-octaves; zeros keep a cell of their own."""
+    bins = HalfOctaves.everywhere() if bounds is None else HalfOctaves.within(bounds)
+    values = np.array(entries, dtype=np.float64) if bounds is None else np.clip(np.array(entries), *bounds)
+    binned, fine = bins.binned(values).coarse(), bins.binned(values)
+    assert sum(binned.counts) == sum(fine.counts) == len(entries)
+    for side, cells in ((binned.bins.below, bins.below), (binned.bins.above, bins.above)):
+        assert set(side.edges) <= set(cells.edges)
+        assert side.edges[:2] == cells.edges[:2]
+        assert side.edges[-1] == cells.edges[-1]
+        assert side.cells < cells.cells or cells.cells < 8
+    reach = binned.bins.whole
+    assert binned.totals(reach) == fine.totals(bins.whole)
+    half = reach[0] // 2, reach[1] // 2
+    same = tuple(
+        cells.edges.index(side.edges[at])
+        for side, cells, at in zip((binned.bins.below, binned.bins.above), (bins.below, bins.above), half, strict=True)
+    )
+    assert binned.totals(half) == fine.totals((same[0], same[1]))
+
+
 @given(bounds=BOUNDS, entries=st.lists(ENTRIES, max_size=12), down=st.integers(0, 60), up=st.integers(0, 60))
 def test_the_sums_of_a_range_are_those_of_the_clamped_records(
     bounds: tuple[float, float], entries: list[float], down: int, up: int

@@ -14,11 +14,11 @@ LOOK = Fraction(45, 1000)
 
 
 def test_steps_that_a_look_decides_on_do_not_show_in_the_event() -> None:
-    """700 records and bounds much too wide: about half of the looks lead to a second one, or all go on in one way."""
-    data = np.linspace(1.0, 9.0, 300)
-    for name in ("sum", "mean", "variance", "std"):
+    """Few records and bounds much too wide: about half of the looks lead to a second one."""
+    for name, count in (("sum", 300), ("mean", 190), ("variance", 190), ("std", 190)):
+        data = np.linspace(1.0, 9.0, count)
         runs = [getattr(dp.stats, name)(data, epsilon=1, bounds=(0, 3000)) for _ in range(40)]
-        assert len({run.split["look"] for run in runs}) == 2  # all alike with probability below 1e-9
+        assert len({run.split["look"] for run in runs}) > 1  # all alike with probability below 1e-6
         assert len({run.event for run in runs}) == 1
     event = dp.stats.mean(data, epsilon=1, bounds=(0, 3000)).event
     assert isinstance(event, Composed)
@@ -48,7 +48,7 @@ def test_no_answer_is_paid_in_full() -> None:
     for name in ("sum", "mean", "variance", "std"):
         release = getattr(dp.stats, name)([3.0, 4.0], epsilon="1/4")
         assert isinstance(release.value, dp.NoAnswer)
-        assert "3200 records" in str(release.value)
+        assert "2000 records" in str(release.value)
         assert release.interval(0.9) == (-float("inf"), float("inf"))
         assert release.guarantee == dp.PureDP(Fraction(1, 4), adjacency=ADD_REMOVE)
         assert release.event == dp.stats.mean([3.0] * 900, epsilon="1/4").event

@@ -11,10 +11,10 @@ one record at a time, by which it never leaves its cell. Everything after that i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain, pairwise, repeat, takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,10 @@ CELLS = 60
 
 OCTAVES_WITHOUT_BOUNDS = 130
 """Without bounds there are half-octaves from 2^-130 to 2^130, to each side."""
+
+_JOINED = (1, 1, 1, 1, 2, 2, 2, 2)
+_JOINED_BEYOND = 4
+"""How many half-octaves are joined for a first look, from the ends of the bounds inwards."""
 
 _BITS = 32
 _HALF_BITS = 16
@@ -69,6 +73,21 @@ class BinSide:
     def relative(self, unit: float) -> Floats:
         """The edges in another unit."""
         return np.asarray(np.array(self.edges) / unit)
+
+    @cached_property
+    def coarse_cuts(self) -> tuple[int, ...]:
+        """Which edges are left if cells are joined: the farther from the end of the bounds, the fewer.
+
+        The cell at the anchor stays as it is: it has the zeros.
+        """
+        widths = chain(_JOINED, repeat(_JOINED_BEYOND))
+        inwards = takewhile(lambda joined: joined < self.cells, accumulate(widths, initial=0))
+        return tuple(sorted({0, min(1, self.cells), *(self.cells - joined for joined in inwards)}))
+
+    @cached_property
+    def coarse(self) -> BinSide:
+        """With the cells joined."""
+        return BinSide(tuple(self.edges[cut] for cut in self.coarse_cuts))
 
     def tally(self, distances: Floats) -> BinTally:
         """The distances, none of them negative, added up by cell."""
@@ -124,6 +143,16 @@ class BinTally:
             tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)),
             tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)),
             tuple(a + b for a, b in zip(self.squares, other.squares, strict=True)),
+        )
+
+    def coarse(self) -> BinTally:
+        """With the cells joined."""
+        spans = list(pairwise(self.side.coarse_cuts))
+        return BinTally(
+            self.side.coarse,
+            tuple(sum(self.counts[first:last]) for first, last in spans),
+            tuple(sum(self.sums[first:last], Fraction(0)) for first, last in spans),
+            tuple(sum(self.squares[first:last], Fraction(0)) for first, last in spans),
         )
 
     @cached_property
@@ -232,6 +261,11 @@ class Binned:
         """One record is in one of them: the cell at the anchor, which both sides share, those above, those below."""
         centre = sum(self.below.counts[:1]) + sum(self.above.counts[:1])
         return [centre, *self.above.counts[1:], *self.below.counts[1:]]
+
+    def coarse(self) -> Binned:
+        """In fewer cells, each of which has more records to see."""
+        below, above = self.below.coarse(), self.above.coarse()
+        return Binned(replace(self.bins, below=below.side, above=above.side), below, above)
 
     def totals(self, reach: Range) -> Totals:
         """Of the records clamped to a range, exactly."""

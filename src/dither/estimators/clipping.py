@@ -5,15 +5,25 @@ record is in one cell, judges all ranges at once (`tails`): for each it predicts
 clamping would cost, and the range with the smallest sum of their squares is taken. Zeros are one large cell among
 others.
 
-1. **Look** at the counts, with a twentieth of the budget or so.
-2. **Look again** with a larger share, if that range would make the noise a third or less of that of the bounds.
-3. Where all that is seen lies in two neighbouring cells far from the anchor, **move the anchor** there first: to a
+1. **Look** at the counts of joined cells with a twentieth of the budget or so: fewer cells have more records in each,
+   so that less is hidden by the noise. From the ends of the bounds inwards the cells become longer, from half-octaves
+   to two octaves: what is asked is whether the bounds are far too wide.
+2. **Keep the bounds** unless that look shows records, and a range with half the noise of the bounds or less. A range
+   that gains less is not worth the risk of records that the noise hides: there may be some 1/(share of the look·ε) of
+   them, and each costs as much as all of the noise. So tight bounds cost a twentieth and no more.
+3. **Look again** at all half-octaves, with a larger share, and take the best range by that; again, if it has half the
+   noise or less. No range is chosen if what is seen could be noise (evidence below 10⁶).
+4. Where all that is seen lies within an octave far from the anchor, **move the anchor** there first: to a
    mean of the records, clamped to these cells. That helps where distances count and not sizes: not for a sum of which
-   the number of terms is unknown.
-4. **Keep the bounds** if nothing is seen for sure (evidence below 10⁶), or the range would gain little.
+   the number of terms is unknown. It is tried where a range gains three times already, or would by its length alone.
 
-Without bounds the look gets more of the budget, and records count as seen where they are beyond doubt. If there are
-none, there is no answer.
+How sure the first look must be of records depends on what a second one in vain would cost. From both ends a mean has
+0.71 times the error of a count and a sum, so that it may cost a fifth: more likely than not is enough. For sums, and
+where n is public, it must be 20 times as likely; then a look at nothing leads to another with a probability of 1/20 at
+most, by Markov's inequality.
+
+Without bounds the first look gets more of the budget, and records count as seen where they are beyond doubt. If there
+are none, there is no answer.
 
 **Privacy.** One record is in one cell: under add/remove the counts have sensitivity 1, under replace-one 2. All else is
 computed from what was released. Which steps follow the first look depends on it; whichever they are, they spend the
@@ -24,7 +34,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -41,24 +51,29 @@ __all__ = ["Found", "Goal", "found_range", "needed"]
 
 _LOOK = Fraction(45, 1000)
 _SECOND_LOOK = Fraction(17, 100)
-_LOOK_WITHOUT_BOUNDS = Fraction(22, 100)
+_LOOK_WITHOUT_BOUNDS = Fraction(12, 100)
 _NEW_ANCHOR = Fraction(6, 100)
 
 _SURE = math.log(10**6)
-_LIKELY = 0.0
-"""Evidence that something is seen: enough to choose a range by it, enough to look again (more likely than not)."""
+_LIKELY, _VERY_LIKELY = 0.0, math.log(20)
+"""Evidence that something is seen: enough to choose a range by it, and enough to look again."""
 
-_WORTH_A_LOOK = 3.0
-_WORTH_IT = 1.2
-"""How many times less noise a second look, or a range instead of the bounds, must promise."""
+_WORTH_IT = 2.0
+_WORTH_MOVING = 3.0
+"""How many times less noise than that of the bounds a range must promise, and one around another anchor."""
 
 _DOUBT, _NO_DOUBT = 0.05, 1e-6
 """A cell has records but for this probability. Inside bounds an error costs noise; without them, the answer."""
 
+_OCTAVE = 2.0
+
+_JOINED = 4
+"""By how many half-octaves the number of records may change from one joined cell to the next."""
+
 _SMALLEST = 2.0**-300
 """A width of 0 is taken as this, in units of the largest distance."""
 
-_ENOUGH = 800
+_ENOUGH = 500
 """Records times ε that do without bounds, whatever their spread (measured: see docs/stats.md)."""
 
 
@@ -87,6 +102,11 @@ class Goal:
     def is_of_distances(self) -> bool:
         """Whether all records may be moved alike without changing the noise."""
         return self.replaces or self.statistic != "sum"
+
+    @property
+    def is_from_both_ends(self) -> bool:
+        """Whether the number of records comes with the sums."""
+        return not self.replaces and self.statistic != "sum"
 
     def noise(self, bins: HalfOctaves, mean: float, spread: float, epsilon: float) -> Floats:
         """Its variance by range, for records of this mean (from the anchor) and variance."""
@@ -128,7 +148,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Narrow:
-    """One or two neighbouring cells to one side of the anchor, with all records that are seen: their edges."""
+    """Cells of an octave to one side of the anchor, with all records that are seen: their edges."""
 
     is_above: bool
     first: int
@@ -155,36 +175,42 @@ class _Choice:
 
 @dataclass
 class _Search:
-    """The looks so far."""
+    """One look at these cells."""
 
     binned: Binned
     goal: Goal
     total: Fraction
     adjacency: Adjacency
     spent: Spent
-    looks: list[tuple[Floats, float]]
     rest: Fraction
     """What will be left for the answer."""
+    joined: int = 1
+    """How many half-octaves a cell has, about."""
 
-    def look(self, share: Fraction) -> None:
-        """One more noisy count of each cell."""
+    def look(self, share: Fraction) -> _Choice:
+        """A noisy count of each cell, and what it says."""
         sensitivity = 2 if is_replace(self.adjacency) else 1
         mechanism = Laplace(sensitivity=sensitivity, epsilon=self.total * share, adjacency=self.adjacency)
         released = mechanism.release(self.binned.counts)
         self.rest -= self.total * share
         self.spent.record("look", self.total * share, released.event)
-        self.looks.append((np.asarray(released.value, dtype=np.float64), float(mechanism.scale)))
+        return self._choice(np.asarray(released.value, dtype=np.float64), float(mechanism.scale))
 
-    def choice(self, doubt: float) -> _Choice:
-        """What the looks say, with what is left of the budget for the answer."""
+    def found(self, seen: _Choice) -> Found | None:
+        """The range that was seen, if it is sure and worth it."""
+        is_worth_it = seen.gain >= _WORTH_IT or self.binned.bins.bounds is None
+        return Found(self.binned, seen.reach, seen.outside) if seen.is_sure and is_worth_it else None
+
+    def _choice(self, counts: Floats, scale: float) -> _Choice:
+        """The best range, with what is left of the budget for the answer."""
         bins = self.binned.bins
-        parted = [(apart(counts, bins), scale) for counts, scale in self.looks]
-        below = _View.of(bins.below, [Seen(down, scale) for (_, down, _), scale in parted])
-        above = _View.of(bins.above, [Seen(up, scale) for (_, _, up), scale in parted])
+        doubt = _DOUBT if bins.bounds is not None else _NO_DOUBT
+        centre, down_counts, up_counts = apart(counts, bins)
+        below = _View.of(bins.below, Seen(down_counts, scale), self.joined)
+        above = _View.of(bins.above, Seen(up_counts, scale), self.joined)
         last = max(below.last(doubt), above.last(doubt))
         down, up = (view.expected(last, self.goal.power, bins.farthest) for view in (below, above))
-        centre = max(float(np.mean([known[0] for known, _ in parted])), 0.0)
-        count = max(centre + float(down.records.sum() + up.records.sum()), 1.0)
+        count = max(max(centre, 0.0) + float(down.records.sum() + up.records.sum()), 1.0)
         mean = (up.moment(1) - down.moment(1)) / count
         square = (up.moment(2) + down.moment(2)) / count
         noise = self.goal.noise(bins, mean, max(square - mean**2, 0.0), float(self.rest))
@@ -195,7 +221,7 @@ class _Search:
         outside = float(down.records[reach[0] :].sum() + up.records[reach[1] :].sum())
         gain = math.sqrt(float(noise[-1, -1]) / float(errors[reach]))
         return _Choice(
-            reach, gain, below.evidence + above.evidence, last > 0, outside, _narrow(below, above)
+            reach, gain, below.evidence + above.evidence, last > 0, outside, _narrow(below, above, gain)
         )  # fmt: skip
 
 
@@ -220,8 +246,8 @@ class _View:
     tail: Tail | None
 
     @classmethod
-    def of(cls, side: BinSide, looks: list[Seen]) -> _View:
-        return cls(side, Tail.of(looks) if side.cells else None)
+    def of(cls, side: BinSide, seen: Seen, joined: int) -> _View:
+        return cls(side, Tail.of([seen], joined) if side.cells else None)
 
     @property
     def evidence(self) -> float:
@@ -243,13 +269,17 @@ class _View:
         return _Expected(np.append(0.0, records), middles, costs[:, 1:] @ squares)
 
 
-def _narrow(below: _View, above: _View) -> _Narrow | None:
+def _narrow(below: _View, above: _View, gain: float) -> _Narrow | None:
+    """Where all records are, if that is within an octave."""
     is_above = above.last(_NO_DOUBT) > 0
     tail = above.tail if is_above else below.tail
     if is_above == (below.last(_NO_DOUBT) > 0) or tail is None:
         return None
     first, last = tail.first_with(_NO_DOUBT), tail.last_with(_NO_DOUBT)
-    return _Narrow(is_above, first + 1, last + 2) if last - first <= 1 else None
+    inner, outer = ((above if is_above else below).side.edges[cell] for cell in (first + 1, last + 2))
+    if outer > _OCTAVE * inner or max(gain, outer / (outer - inner)) < _WORTH_MOVING:
+        return None
+    return _Narrow(is_above, first + 1, last + 2)
 
 
 def found_range(
@@ -264,25 +294,36 @@ def found_range(
 
     `around` bins the records around another anchor, where that can be done.
     """
-    search = _Search(binned, goal, total, adjacency, spent, [], total)
     is_bounded = binned.bins.bounds is not None
-    search.look(_LOOK if is_bounded else _LOOK_WITHOUT_BOUNDS)
+    unchanged = Found.bounds(binned) if is_bounded else None
+    first = _Search(binned.coarse(), goal, total, adjacency, spent, total, _JOINED)
+    seen = first.look(_LOOK if is_bounded else _LOOK_WITHOUT_BOUNDS)
     spent.choose()
-    doubt = _DOUBT if is_bounded else _NO_DOUBT
-    choice = search.choice(doubt)
-    if choice.narrow is not None and choice.evidence >= _SURE and goal.is_of_distances and around is not None:
-        anchor = _mean_inside(search, choice.narrow)
-        moved = _Search(around(anchor), goal, total, adjacency, spent, [], search.rest)
-        moved.look(_SECOND_LOOK)
-        closer = moved.choice(doubt)
-        if closer.is_sure:  # else what was seen before is what is known
-            search, choice = moved, closer
-    elif is_bounded and choice.evidence >= _LIKELY and choice.gain >= _WORTH_A_LOOK:
-        search.look(_SECOND_LOOK)
-        choice = search.choice(doubt)
-    if choice.is_sure and (choice.gain >= _WORTH_IT or not is_bounded):
-        return Found(search.binned, choice.reach, choice.outside)
-    return Found.bounds(search.binned) if is_bounded else None
+    moved = _moved(first, seen, around)
+    if moved is not None:
+        return moved
+    around = None if seen.narrow is not None else around  # once is enough
+    enough = _LIKELY if goal.is_from_both_ends else _VERY_LIKELY
+    is_worth_it = seen.gain >= _WORTH_IT and seen.evidence >= enough if is_bounded else seen.is_sure
+    if not is_worth_it:
+        return unchanged
+    second = _Search(binned, goal, total, adjacency, spent, first.rest)
+    seen = second.look(_SECOND_LOOK)
+    moved = _moved(second, seen, around)
+    if moved is not None:
+        return moved
+    return second.found(seen) or unchanged
+
+
+def _moved(search: _Search, seen: _Choice, around: Callable[[float], Binned] | None) -> Found | None:
+    """A range around an anchor among the records, if they are close together far from the old one."""
+    if seen.narrow is None or seen.evidence < _SURE or not search.goal.is_of_distances or around is None:
+        return None
+    anchor = _mean_inside(search, seen.narrow)
+    moved = replace(search, binned=around(anchor), joined=1)
+    closer = moved.look(_SECOND_LOOK)
+    search.rest = moved.rest
+    return moved.found(closer)
 
 
 def _mean_inside(search: _Search, narrow: _Narrow) -> float:

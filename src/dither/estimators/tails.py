@@ -51,7 +51,7 @@ class _Chain:
 
     @classmethod
     @lru_cache(maxsize=16)
-    def of(cls, cells: int, highest: int) -> _Chain:
+    def of(cls, cells: int, highest: int, joined: int) -> _Chain:
         levels, slopes = highest - _LOWEST, len(_SLOPES)
         states = levels * slopes + 1
         going_on = np.zeros((states, states))
@@ -62,7 +62,7 @@ class _Chain:
             after[slope + 1 :] = _STEEPER / max(slopes - 1 - slope, 1)
             for level in range(levels):
                 for to in range(slope, slopes):
-                    place = level + _SLOPES[to]
+                    place = level + joined * _SLOPES[to]
                     for reached, part in ((int(place // 1), 1 - place % 1), (int(place // 1) + 1, place % 1)):
                         state = states - 1 if reached < 0 else to * levels + min(reached, levels - 1)
                         going_on[slope * levels + level, state] += after[to] * part
@@ -92,14 +92,14 @@ class Tail:
     evidence: float
 
     @classmethod
-    def of(cls, looks: Sequence[Seen]) -> Tail:
-        """What one or several looks at the same cells say together."""
+    def of(cls, looks: Sequence[Seen], joined: int = 1) -> Tail:
+        """What one or several looks at the same cells say together; `joined` is how many half-octaves a cell has."""
         scale = min(seen.scale for seen in looks)
         weights = [seen.scale**-2 for seen in looks]
         best = np.average([seen.counts for seen in looks], axis=0, weights=weights)
         cells = len(best)
         highest = int(np.clip(np.ceil(np.log2(max(best.max(initial=1.0) / scale, 1.0))) + 2, 8, _HIGHEST))
-        chain = _Chain.of(cells, highest)
+        chain = _Chain.of(cells, highest, joined)
         # Not below what doubles hold: counts that fit no level tell nothing about them.
         levels = np.maximum(np.prod([_likelihood(seen, scale, chain.octaves) for seen in looks], axis=0), 1e-280)
         levels /= levels.max(axis=1, keepdims=True)
