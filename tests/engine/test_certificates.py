@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ import dither as dp
 from dither.accounting import WideBracket
 from dither.cli import app
 from dither.engine import read_certificate
+from dither.engine.answer_file import written_answer
 from dither.errors import CertificateError
 from dither.ledger import Ledger
 from dither.mechanisms.certificate import digest
@@ -40,6 +42,7 @@ WITHOUT_A_LEDGER = {
     "unit": "the beginning is checked",
     "event": "checked against the guarantee",
     "guarantee": "not below the event",
+    "answer": "a digest",
     "account": "text",
     "ledger_entry": "text",
 }
@@ -153,7 +156,7 @@ def test_with_a_digest_that_fits_the_ledger_tells(released: tuple[list[Certifica
 def test_fields_that_are_added_taken_away_or_renamed(released: tuple[list[Certificate], Ledger]) -> None:
     certificates, ledger = released
     for certificate in certificates[:1]:
-        for key in certificate:
+        for key in certificate.keys() - {"answer"}:  # of an older dither
             less = {name: value for name, value in certificate.items() if name != key}
             with pytest.raises(CertificateError):
                 dp.check_certificate(less if key == "digest" else resealed(less), ledger)
@@ -174,6 +177,7 @@ def test_what_can_be_told_without_a_ledger(released: tuple[list[Certificate], Le
         "version": "0.0.9",
         "question": "n = count()",
         "account": "another",
+        "answer": f"sha256:{'0' * 64}",
         "unit": "add or remove one person (by user), of whom 1 row is used",
         "ledger_entry": {"number": 1, "hash": "0" * 64},
     }.items():
@@ -349,3 +353,36 @@ def test_verify_shows_the_figures(tmp_path: Path) -> None:
     assert all(row["epsilon"] <= shown for row, shown in zip(told, (1.31114, 1), strict=True)), "rounded up for people"
     file.write_text(json.dumps(dp.stats.count([1, 2, 3], epsilon=0.3).certificate()))
     assert "(computed again: epsilon 0.3 at delta 0)" in CliRunner().invoke(app, ["verify", str(file)]).output
+
+
+def test_a_certificate_belongs_to_one_answer(visits: pa.Table, opened: Open, tmp_path: Path) -> None:
+    """Any changed byte of the file is noticed; other line ends, and the same answer in Parquet, are not."""
+    question = (
+        opened(visits).group_by("city", keys=["Lyon", "Paris"]).agg(n=dp.count(), h=dp.histogram("spend", [0, 50, 100]))
+    )
+    release = question.release(epsilon="0.1")
+    certificate, written = release.certificate(), written_answer(release.tidy())
+    assert dp.check_certificate(certificate, answer=written).guarantee == release.guarantee
+    dp.check_certificate(certificate, answer=written.replace(b"\n", b"\r\n"))
+    for at in range(0, len(written), 7):
+        changed_byte = written[:at] + bytes([written[at] ^ 1]) + written[at + 1 :]
+        with pytest.raises(CertificateError, match="answer: the file is not the answer"):
+            dp.check_certificate(certificate, answer=changed_byte)
+    older = resealed({key: value for key, value in certificate.items() if key != "answer"})
+    assert dp.check_certificate(older).guarantee == release.guarantee
+    with pytest.raises(CertificateError, match="names no answer"):
+        dp.check_certificate(older, answer=written)
+    with pytest.raises(CertificateError, match="answer: must be a digest"):
+        dp.check_certificate(resealed({**certificate, "answer": "sha256:0"}))
+    (tmp_path / "c.json").write_text(json.dumps(certificate))
+    (tmp_path / "a.csv").write_bytes(written)
+    pq.write_table(release.tidy(), tmp_path / "a.parquet")
+    (tmp_path / "b.csv").write_bytes(written + b"1\n")
+    codes = {}
+    for name in ("a.csv", "a.parquet", "b.csv", "c.json", "none.csv"):
+        done = CliRunner().invoke(app, ["verify", str(tmp_path / name), str(tmp_path / "c.json")])
+        codes[name] = done.exit_code
+        if name == "a.csv":
+            assert "a.csv is the answer that this certificate was made with, unchanged." in done.output
+            assert "Who is protected: add or remove one person" in done.output
+    assert codes == {"a.csv": 0, "a.parquet": 0, "b.csv": 1, "c.json": 2, "none.csv": 2}

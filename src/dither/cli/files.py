@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 import typer
 
 from dither.cli.description import Description
 from dither.cli.screen import finite
 from dither.engine import Plan, TableRelease
+from dither.engine.answer_file import written_answer
 from dither.engine.distribution_aggregates import Top
 from dither.errors import DitherError, EngineError, ParameterError
 
@@ -121,14 +121,12 @@ def write_table(table: pa.Table, path: Path) -> None:
     elif path.suffix.lower() == ".parquet":
         pa.parquet.write_table(table, path)
     else:
-        path.write_text(as_csv(table), encoding="utf-8")
+        path.write_bytes(written_answer(table))  # the bytes of which the certificate has the digest
 
 
 def as_csv(table: pa.Table) -> str:
     """A table without lists as CSV."""
-    sink = pa.BufferOutputStream()
-    pa.csv.write_csv(table, sink)
-    return bytes(sink.getvalue()).decode()
+    return written_answer(table).decode()
 
 
 def _draw(release: TableRelease, path: Path) -> None:

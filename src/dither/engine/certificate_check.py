@@ -21,6 +21,7 @@ of them may be known by bounds only.
 | `question`, `account` | text | those of the entry |
 | `ledger_entry` | text | number and hash of a charge, in a chain that verifies |
 | `ledger` | absent, or "in memory": then no ledger outlives the process | as in the entry |
+| `answer` | a digest; if the file of the answer is given, that of the file | the same: no entry holds it |
 | `digest` | of all other fields | the same |
 """
 
@@ -38,6 +39,7 @@ from dither.accounting import Composition, compose
 from dither.accounting.covering import is_in_reach, keeps_pair, keeps_rho, summed
 from dither.accounting.filters import pure_cost
 from dither.adjacency import Adjacency, name
+from dither.engine.answer_file import answer_digest, is_digest
 from dither.engine.question_text import question_and_unit
 from dither.errors import CertificateError, DitherError, LedgerError, ParameterError
 from dither.events import Event, GaussianNoise, from_json, to_json
@@ -164,7 +166,9 @@ def read_certificate(text: str) -> dict[str, Any]:
         raise CertificateError("text", str(error)) from None
 
 
-def check_certificate(certificate: Mapping[str, Any], ledger: Ledger | None = None) -> Checked:
+def check_certificate(
+    certificate: Mapping[str, Any], ledger: Ledger | None = None, *, answer: bytes | None = None
+) -> Checked:
     """Check that a certificate is true: its cost is computed again, and the ledger is asked for the charge.
 
     Without a ledger it is certain that the certificate is well formed, that its parts agree, and that what it states
@@ -176,6 +180,9 @@ def check_certificate(certificate: Mapping[str, Any], ledger: Ledger | None = No
         What `release.certificate()` returned, or `read_certificate` read.
     ledger : Ledger, optional
         The ledger that was charged, for a release of a dataset. It is verified as a whole.
+    answer : bytes, optional
+        What the CSV file of the answer holds, as `dither release --out answer.csv` writes it: it must be the one that
+        the certificate was made with.
 
     Returns
     -------
@@ -205,6 +212,8 @@ def check_certificate(certificate: Mapping[str, Any], ledger: Ledger | None = No
     guarantee = _guarantee(content["guarantee"], event)
     if "split" in content:
         _check_split(content["split"], guarantee)
+    if answer is not None:
+        _check_answer(content, answer)
     checked = Checked(event, guarantee)
     if ledger is not None:
         checked = _confirmed(content, checked, ledger)
@@ -236,6 +245,8 @@ def _check_fields(content: dict[str, Any]) -> None:
         raise CertificateError("version", "must be a version such as 1.2.0.")
     if "noise" in content:
         raise CertificateError("noise", "it was removed for a test, so that this release is not private.")
+    if "answer" in content and not is_digest(content["answer"]):
+        raise CertificateError("answer", "must be a digest such as sha256:0123..., of 64 digits.")
     fields = _fields_of(content)
     if wrong := sorted(content.keys() ^ fields):
         verb = "is missing" if wrong[0] in fields else "does not belong to such a certificate"
@@ -246,7 +257,8 @@ def _check_fields(content: dict[str, Any]) -> None:
 
 def _fields_of(content: dict[str, Any]) -> set[str]:
     if content["mechanism"] == "table":
-        return _OF_TABLES | ({"ledger"} if content.get("ledger") == _IN_MEMORY else set())
+        optional = {"answer"} & content.keys()  # older certificates have none
+        return _OF_TABLES | optional | ({"ledger"} if content.get("ledger") == _IN_MEMORY else set())
     return _OF_ESTIMATES if content["mechanism"].startswith("stats.") else _ALWAYS
 
 
@@ -334,6 +346,17 @@ def _check_split(split: Any, guarantee: Promise | None) -> None:
     whole = getattr(guarantee, "stated_epsilon", None)
     if any(part < 0 for part in parts) or sum(parts, Fraction(0)) != whole:
         raise CertificateError("split", f"its parts must add up to the stated epsilon, {whole}.")
+
+
+def _check_answer(content: dict[str, Any], answer: bytes) -> None:
+    if "answer" not in content:
+        raise CertificateError("answer", "this certificate names no answer, so it is not known to which it belongs.")
+    if content["answer"] != answer_digest(answer):
+        raise CertificateError(
+            "answer",
+            "the file is not the answer that this certificate was made with: something in it was changed, or another "
+            "program saved it anew. Ask whoever sent it for the file as dither wrote it.",
+        )
 
 
 def _confirmed(content: dict[str, Any], checked: Checked, ledger: Ledger) -> Checked:

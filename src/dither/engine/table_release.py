@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from dither.engine.answer_file import answer_digest, written_answer
 from dither.engine.empty_groups import about_empty_groups
 from dither.engine.group_sensitivity import Added
 from dither.engine.moment_aggregates import Count
@@ -312,7 +313,10 @@ class TableRelease(Release):
         return about_empty_groups(self.value, self._keys, self.plan)
 
     def _terms(self) -> dict[str, Any]:
-        """What anyone needs to recompute the cost and to find it in the ledger: no data, not even the answer."""
+        """What anyone needs to recompute the cost, to find it in the ledger and to know the answer again by its digest.
+
+        No data, and nothing that the answer does not tell.
+        """
         question, unit = question_and_unit(self.entry.content["question"])
         return {
             "mechanism": "table",
@@ -320,6 +324,7 @@ class TableRelease(Release):
             "unit": unit,
             "event": json.loads(to_json(self.event)),
             "guarantee": stated(self.guarantee),
+            "answer": answer_digest(written_answer(self.tidy())),
             "account": self.entry.account,
             "ledger_entry": {"number": self.entry.number, "hash": self.entry.hash},
             **({} if self.entry.is_durable else {"ledger": "in memory"}),
