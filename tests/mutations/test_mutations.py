@@ -14,6 +14,7 @@ from tests.mutations import (
     adaptive,
     additive,
     claims,
+    closed_holes,
     engine,
     noise,
     sealed_entry,
@@ -31,6 +32,7 @@ LISTS = {
     "claims": claims.MUTATIONS,
     "engine": engine.MUTATIONS,
     "sealed entry": sealed_entry.MUTATIONS,
+    "closed holes": closed_holes.MUTATIONS,
     "workloads": workloads.MUTATIONS,
 }
 every_mutation = pytest.mark.parametrize(
