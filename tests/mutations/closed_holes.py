@@ -119,7 +119,10 @@ MUTATIONS = [
     ),
     # Numbers of a class of their own
     Mutation(
-        "mechanisms/additive.py", "exact = plain(value)", "exact = value", ("tests/mechanisms/test_evil_values.py",)
+        "noise/lattice.py",
+        "return int.__int__(values) + noise.sample()",
+        "return values + noise.sample()",
+        ("tests/mechanisms/test_evil_values.py",),
     ),
     # Leaks of probability one
     *several(

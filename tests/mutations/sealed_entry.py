@@ -78,7 +78,7 @@ MUTATIONS = [
         ("tests/tables/test_files.py",),
         "_decimal",
     ),
-    Mutation(_DUCKDB, "value.try_cast('date')", "value.cast('date')", _rows("DuckDB table", "TIMESTAMP_S"), "_day"),
+    Mutation(_DUCKDB, "value.try_cast('date')", "value.cast('date')", _OWN, "_day"),
     Mutation(_DUCKDB, "identify=_moment", "identify=text", _persons("Arrow frame", "timestamp[us]")),
     Mutation(_DUCKDB, "check_values(self._files)", "pass", _rows("Parquet file", "string"), "DuckDB.files"),
     Mutation(

@@ -129,3 +129,20 @@ def test_e63_a_table_that_was_replaced_is_refused_free_of_charge(change: str, tm
         with pytest.raises(ParameterError, match=r"replaced or altered|only base tables"):
             data.count(epsilon=1)
         assert data.spent["epsilon"] == 2
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_e63_a_time_beyond_the_last_date_in_an_own_table_is_missing(unit: str, tmp_path: Path) -> None:
+    """DuckDB stores it if Arrow brings it, and fails where it is made a day."""
+    far = [1 << 62, -(1 << 62), (1 << 63) - 1, 1 - (1 << 63), -(1 << 63), 10**14, -(10**14)]
+    times = pa.array([0, *far], pa.timestamp(unit))
+    own: Any = ibis.duckdb.connect()
+    own.con.register("brought", pa.table({"who": range(len(times)), "at": times}))
+    own.con.execute("CREATE TABLE visits AS SELECT * FROM brought")
+    budget = dp.ApproxDP(10**9, "1e-3")
+    persons = dp.Person("who", max_groups=1, max_rows_per_group=1)
+    with dp.Dataset(own.table("visits"), unit=persons, budget=budget, ledger=tmp_path / "x", identity="x") as data:
+        assert data.where(dp.col("at").year() == 1970).count(epsilon=10**6).value >= 1
+        assert data.count(epsilon=10**6).value == len(times)
+        data.group_by("at").agg(n=dp.count()).release(epsilon=10**6, delta="1e-6")
+        assert data.failures.failed == 0

@@ -13,6 +13,7 @@ from dither.errors import ParameterError
 from dither.tables import BoundedTable, Column, FloatBins, RowCount, Sum, col
 from dither.tables.engines import Engine
 from dither.tables.engines.duckdb import DuckDB
+from dither.tables.engines.engine import builtin
 from dither.tables.lattice import Lattice
 from dither.unit import Person
 from tests.tables.asking import opened
@@ -70,9 +71,18 @@ def test_what_an_engine_cannot_run_is_told_without_its_words(engine: Engine) -> 
 
 
 def _unknown(rows: Any) -> Any:
-    from dither.tables.engines.engine import builtin
-
     return builtin("no_function_of_this_engine", "int64", rows["secret column"])
+
+
+def test_a_release_that_cannot_run_is_refused_before_its_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DuckDB, "hash", lambda engine, values, salt: builtin("no_function", "uint64", *values))
+    with _data(tmp_path) as data:
+        with pytest.raises(ParameterError, match="DuckDB cannot run this question, not even on a table without rows"):
+            data.group_by("city", keys=["a"]).agg(n=dp.count()).release(epsilon=1)
+        assert data.spent["epsilon"] == 0
+        assert data.failures.asked == 0
 
 
 def test_questions_that_differ_in_the_salt_alone_are_rehearsed_once() -> None:
