@@ -168,10 +168,28 @@ def matrix_mechanism() -> Figure:
     return figure
 
 
+def your_own() -> Figure:
+    """δ(ε) of a truncated walk on ten numbers: of each pair of neighbours, and of the table, which is their maximum."""
+    figure, axes = new_axes("A table of one's own, Pr[y | x] ∝ e^{−|x−y|/2}", "ε", "δ(ε)")
+    grid, pairs = [at / 50 for at in range(40)], [(x, x + 1) for x in range(9)]
+
+    def walk(neighbours: list[tuple[int, int]]) -> dp.FiniteMechanism:
+        ten = range(10)
+        return dp.FiniteMechanism.of(lambda x, y: math.exp(-abs(x - y) / 2), ten, ten, neighbours=neighbours)
+
+    for at, stroke in zip((0, 4), strokes(2), strict=True):
+        axes.plot(
+            grid, [walk([pairs[at]]).guarantee.delta(e) for e in grid], label=f"the inputs {at} and {at + 1}", **stroke
+        )
+    axes.plot(grid, [walk(pairs).guarantee.delta(e) for e in grid], color="0.3", linewidth=0.8, label="all neighbours")
+    axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
 def draw(folder: Path) -> list[Path]:
     """Write the pictures and say where they are."""
     added = (laplace, gaussian, staircase, histogram, smooth_sensitivity, matrix_mechanism)
-    chosen = (exponential, noisy_max, randomized_response, sparse_vector, propose_test_release)
+    chosen = (exponential, noisy_max, randomized_response, sparse_vector, propose_test_release, your_own)
     return [save(picture(), folder / f"{picture.__name__}.svg") for picture in (*added, *chosen)]
 
 

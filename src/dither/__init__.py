@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
     from dither.mechanisms import (
         Exponential,
+        FiniteMechanism,
         Gaussian,
         Histogram,
         Laplace,
@@ -65,6 +66,7 @@ views.provide(
 _HOMES: dict[str, str | None] = {
     "ApproxDP": "guarantees",
     "Exponential": "mechanisms",
+    "FiniteMechanism": "mechanisms",
     "Gaussian": "mechanisms",
     "GaussianDP": "guarantees",
     "Histogram": "mechanisms",
@@ -111,6 +113,7 @@ __all__ = [
     "ApproxDP",
     "Dataset",
     "Exponential",
+    "FiniteMechanism",
     "Gaussian",
     "GaussianDP",
     "Histogram",

@@ -85,6 +85,7 @@ WAYS: dict[str, tuple[Make, oracle.Mechanism]] = {
         lambda a: events.SmoothNoise("gaussian", HALF, 2 * ONE, adjacency=a),
         lambda sample: oracle.in_cells(oracle.normal_cdf, sum(sample), 2 * math.exp(sum(sample) / 2)),
     ),
+    "FiniteAnswer": (lambda a: events.FiniteAnswer(("3/4", "1/4"), ("1/4", "3/4"), a), oracle.tell_tale(math.log(3))),
     "Stated": (lambda a: events.Stated("PureDP", (ONE,), a), oracle.tell_tale(1.0)),
 }
 
@@ -104,6 +105,8 @@ def may_be_said(way: str, adjacency: Adjacency | None) -> bool:
 
 
 def may_be_sampled(way: str, adjacency: Adjacency | None, change: str) -> bool:
+    if kind(way) == "FiniteAnswer" and adjacency is None:
+        return False  # nothing says that data without a person is an input
     sampled = adjacency or Adjacency("record", change)
     is_one = sampled.protects == "record" or (sampled.protects == "person" and sampled.max_records == 1)
     return sampled.change == change and is_one and may_be_said(way, sampled)
@@ -176,7 +179,7 @@ def test_whatever_is_allowed_costs_at_least_what_the_worst_neighbours_lose(way: 
     make, mechanism = WAYS[way]
     event = make(Adjacency("record", change))
     runs = [(event, mechanism)]
-    if kind(way) in ("RandomizedAnswer", "Selection", "Stated") or way == "LaplaceNoise on integers":
+    if kind(way) in ("RandomizedAnswer", "Selection", "Stated", "FiniteAnswer") or way == "LaplaceNoise on integers":
         runs.append((events.Repeated(event, 2), oracle.twice(mechanism)))
     for done, law in runs:
         for whole, sampled in samplings(done, law, change, size):

@@ -29,7 +29,9 @@ def leaves(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
         lambda pair: {"step": pair[0], "sensitivity_squared": (pair[0] * pair[1]) ** 2}
     )
     response = st.builds(events.RandomizedAnswer, share.filter(lambda x: x < 1), st.integers(2, 99), where)
+    table = st.builds(lambda p, q: events.FiniteAnswer((p, 1 - p), (q, 1 - q), adjacency), share, share)
     return st.one_of(
+        table,
         *([response] if adjacency in RESPONDING else []),
         st.builds(events.LaplaceNoise, exact, exact, adjacency=where),
         st.builds(lambda scale, grid: events.LaplaceNoise(scale, **grid, adjacency=adjacency), exact, lattice),
@@ -96,6 +98,11 @@ def test_there_and_back(event: Event) -> None:
 @given(leaves(None), share, st.integers(0, 50), st.integers(50, 99))
 def test_sampled_events_say_their_adjacency(leaf: Event, rate: Fraction, sample: int, population: int) -> None:
     sampled: list[Event] = []
+    if isinstance(leaf, events.FiniteAnswer):
+        for build in (lambda: events.PoissonSampled(leaf, rate), lambda: events.FixedSizeSampled(leaf, 1, 50)):
+            with pytest.raises(ParameterError, match="does not say which datasets"):
+                build()
+        return
     if isinstance(leaf, events.RandomizedAnswer):
         with pytest.raises(ParameterError, match="how many answered"):
             events.PoissonSampled(leaf, rate)

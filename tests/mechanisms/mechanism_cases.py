@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mechanisms import (
     adaptive_cases,
     additive_cases,
+    finite_cases,
     matrix_cases,
     ptr_cases,
     response_cases,
@@ -19,6 +20,7 @@ CASES: list[Case] = [
     *additive_cases.CASES,
     *selection_cases.CASES,
     *response_cases.CASES,
+    *finite_cases.CASES,
     *ptr_cases.CASES,
     *smooth_cases.CASES,
     *matrix_cases.CASES,

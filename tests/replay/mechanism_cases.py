@@ -195,6 +195,20 @@ def responses(draw: Draw) -> Run:
     return Run(lambda x: mechanism.release(x), given, other)
 
 
+@cache
+def table(apart: int) -> dp.FiniteMechanism:
+    rows = {x: [f"{1 + 3 * (x == y)}/9" for y in range(6)] for x in range(6)}
+    return dp.FiniteMechanism(rows, neighbours=[(x, x + apart) for x in range(6 - apart)])
+
+
+@st.composite
+def tables(draw: Draw) -> Run:
+    apart = draw(st.integers(1, 2))
+    place = draw(st.integers(0, 5 - apart))
+    first, second = (place, place + apart) if draw(st.booleans()) else (place + apart, place)
+    return Run(lambda x: table(apart).release(x), first, second)
+
+
 @st.composite
 def questions(draw: Draw) -> Run:
     monotone, sensitivity = draw(st.booleans()), draw(st.integers(1, 3))
@@ -342,6 +356,7 @@ CASES = [
     case("TopK", scores(lambda **options: dp.TopK(count=2, **options), count=2)),
     case("MetricExponential", points()),
     case("RandomizedResponse", responses()),
+    case("FiniteMechanism", tables()),
     case("SparseVector", questions(), "SparseVector", "SparseVector.start"),
     case("ProposeTestRelease", proposals()),
     case("SmoothSensitivity", smooth()),

@@ -89,5 +89,5 @@ def test_a_new_operator_would_be_missed(name: str, monkeypatch: pytest.MonkeyPat
 def test_every_kind_of_call_has_a_rule_that_some_case_uses() -> None:
     assert set(RULES) == {
         "added", "comparison", "discovered", "groups", "keys", "metric", "place", "point", "response", "salt",
-        "selection", "smooth", "test", "tested", "threshold", "told",
+        "selection", "smooth", "table", "test", "tested", "threshold", "told",
     }  # fmt: skip

@@ -122,6 +122,11 @@ def _(event: events.RandomizedAnswer) -> Parts:
 
 
 @parts.register
+def _(event: events.FiniteAnswer) -> Parts:
+    return ((FinitePair(event.p, event.q), 1),)
+
+
+@parts.register
 def _(event: events.Selection) -> Parts:
     width = (1 if event.monotone else 2) * event.sensitivity / event.scale
     return ((BoundedRangePair(width) if event.noise == "gumbel" else pure(width), 1),)

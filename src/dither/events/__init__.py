@@ -29,6 +29,7 @@ from dither.events.composite import (
     walk,
 )
 from dither.events.leaves import (
+    FiniteAnswer,
     GaussianNoise,
     LaplaceNoise,
     Leaf,
@@ -46,6 +47,7 @@ __all__ = [
     "Composite",
     "Either",
     "Event",
+    "FiniteAnswer",
     "FixedSizeSampled",
     "GaussianNoise",
     "LaplaceNoise",

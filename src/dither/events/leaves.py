@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
@@ -14,6 +15,7 @@ from dither.exact import Number, check, in_words, rational, set_fields
 
 __all__ = [
     "EventBase",
+    "FiniteAnswer",
     "GaussianNoise",
     "LaplaceNoise",
     "Leaf",
@@ -29,6 +31,7 @@ __all__ = [
 # The longest exact number: each one written can be read back (`rational` reads at most 400 characters).
 _MAX_BITS = 1_250
 _MAX_COUNT = 10**18
+_MAX_OUTCOMES = 1000
 
 
 class EventBase:
@@ -346,6 +349,59 @@ class RandomizedAnswer(EventBase):
 
 
 @dataclass(frozen=True, slots=True)
+class FiniteAnswer(EventBase):
+    """One answer of a mechanism that is a table of probabilities, by two laws that dominate all of its neighbours.
+
+    Parameters
+    ----------
+    p : tuple of Number
+        The probabilities of the outcomes under the first law; exact, and summing to 1.
+    q : tuple of Number
+        Their probabilities under the second law.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours. By default unstated; then the event cannot be sampled, as it does not say
+        whether data without a person is an input of the table.
+
+    Raises
+    ------
+    ParameterError
+        If the laws have different lengths, more than 1000 outcomes, or do not sum to 1.
+
+    Examples
+    --------
+    >>> print(FiniteAnswer(("3/4", "1/4"), ("1/4", "3/4")))
+    an answer of a table whose worst neighbours have 2 different losses
+    """
+
+    p: tuple[Fraction, ...]
+    q: tuple[Fraction, ...]
+    adjacency: Adjacency | None = None
+
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(self, p: Sequence[Number], q: Sequence[Number], adjacency: Adjacency | None = ...) -> None: ...
+
+    def __post_init__(self) -> None:
+        self._exact()
+        for name in ("p", "q"):
+            set_fields(self, **{name: tuple(_short(value, name) for value in getattr(self, name))})
+        if not 0 < len(self.p) == len(self.q) <= _MAX_OUTCOMES:
+            raise ParameterError(
+                f"p and q must have the same length, 1 to {_MAX_OUTCOMES}; got {len(self.p)} and {len(self.q)}. "
+                "Merge outcomes with the same p/q."
+            )
+        check.nonnegative(smallest_p=min(self.p), smallest_q=min(self.q))
+        for name, law in (("p", self.p), ("q", self.q)):
+            if sum(law) != 1:
+                raise ParameterError(f"the probabilities {name} must sum to 1, got {in_words(sum(law, Fraction(0)))}.")
+
+    def __str__(self) -> str:
+        return (
+            f"an answer of a table whose worst neighbours have {len(self.p)} different losses{_under(self.adjacency)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Selection(EventBase):
     """Selection of the best candidate: each score gets independent noise, and the largest wins.
 
@@ -647,6 +703,7 @@ Leaf: TypeAlias = (
     | SparseVectorRun
     | SmoothNoise
     | Stated
+    | FiniteAnswer
 )
 """An event that is not made of others."""
 

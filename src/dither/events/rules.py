@@ -9,6 +9,7 @@ sample, where a person is there or not, too.
 | Laplace, Gaussian, staircase, smooth noise | any adjacency | yes | add or remove | replace |
 | selection, sparse vector | any; monotone scores: add or remove | yes | add or remove | replace, not monotone |
 | randomized response | replace; a person with one record | no | refused | replace |
+| answer of a table | the one it was stated for | as was stated | add or remove, stated | replace, stated |
 | stated guarantee | the one it was stated for | as was stated | add or remove | replace |
 
 Sampling draws records one by one: the privacy unit must be one record, or a person with one. An event with an unstated
@@ -35,6 +36,8 @@ class LeafRule:
     """Whether data without the person is an input like any other, so that persons may be added and removed."""
     covers_many: bool = True
     """Whether all the records of a person are covered at once, by a sensitivity that counts them all."""
+    is_sampled_unstated: bool = True
+    """Whether an unstated adjacency may become that of a sampling; not if nothing says that absence is an input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ LEAVES: Final = {
     "SparseVectorRun": LeafRule(),
     "SmoothNoise": LeafRule(),
     "Stated": LeafRule(),
+    "FiniteAnswer": LeafRule(is_sampled_unstated=False),
 }
 """By the kind of the event. A new kind of event needs a line here."""
 
@@ -97,6 +101,10 @@ def check_sampled(sampling: str, adjacency: Adjacency | None, leaves: Iterable[s
             "sample persons first and let each be one record."
         )
     for kind in leaves:
+        if adjacency is None and not LEAVES[kind].is_sampled_unstated:
+            raise ParameterError(
+                f"{kind} does not say which datasets are neighbours, and {rule.name} must know. State it: adjacency=..."
+            )
         check_adjacency(kind, adjacency or rule.default)
 
 

@@ -27,6 +27,7 @@ from dither.events.composite import (
 )
 from dither.events.leaves import (
     EventBase,
+    FiniteAnswer,
     GaussianNoise,
     LaplaceNoise,
     RandomizedAnswer,
@@ -55,6 +56,7 @@ _KINDS: dict[str, type[Any]] = {
         SparseVectorRun,
         SmoothNoise,
         Stated,
+        FiniteAnswer,
         TestAndRelease,
         PoissonSampled,
         FixedSizeSampled,

@@ -20,7 +20,7 @@ from typing import Self
 
 from dither.adjacency import Adjacency, checked
 from dither.exact import Ball, Number, ball, check, rational, set_fields
-from dither.exact.certified import above, at_most, below, exactly_below, named
+from dither.exact.certified import above, at_most, below, exactly_below, fraction_above, named
 from dither.guarantees.guarantee import Guarantee
 
 __all__ = ["ApproxDP", "PureDP", "TVStable"]
@@ -145,6 +145,9 @@ class PureDP(_WorstIsKnown):
         largest = other._epsilon(Fraction(0))
         return largest < math.inf and Fraction(largest) <= self.stated_epsilon
 
+    def _group(self, size: int) -> PureDP:
+        return PureDP(size * self.stated_epsilon)
+
     def _under(self, adjacency: Adjacency | None) -> Self:
         return type(self)(self.stated_epsilon, adjacency=adjacency)
 
@@ -214,6 +217,17 @@ class ApproxDP(_WorstIsKnown):
             return other._failure <= self.stated_delta
         return at_most(lambda: other._profile(self.stated_epsilon), self.stated_delta)
 
+    def _group(self, size: int) -> ApproxDP:
+        """P₀(E) ≤ e^ε P₁(E) + δ ≤ e^{2ε} P₂(E) + (1 + e^ε)δ ≤ …: δ times 1 + e^ε + … + e^{(k−1)ε}."""
+        epsilon, failure = self.stated_epsilon, self.stated_delta
+
+        def total() -> Ball:
+            steps = ball(size * epsilon).expm1() / ball(epsilon).expm1() if epsilon else Ball(size)
+            return ball(failure) * steps
+
+        grown = failure if size == 1 or not failure else fraction_above(total)
+        return ApproxDP(size * epsilon, min(grown, Fraction(1)))
+
     def _under(self, adjacency: Adjacency | None) -> Self:
         return type(self)(self.stated_epsilon, self.stated_delta, adjacency=adjacency)
 
@@ -265,6 +279,9 @@ class TVStable(_WorstIsKnown):
         if self.stated_tv == 1 or (isinstance(other, TVStable) and other.stated_tv <= self.stated_tv):
             return True
         return at_most(lambda: other._profile(Fraction(0)), self.stated_tv)
+
+    def _group(self, size: int) -> TVStable:
+        return TVStable(min(Fraction(1), size * self.stated_tv))
 
     def _under(self, adjacency: Adjacency | None) -> Self:
         return type(self)(self.stated_tv, adjacency=adjacency)

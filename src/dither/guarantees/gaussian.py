@@ -162,6 +162,9 @@ class GaussianDP(Guarantee):
             return at_most(half, Fraction(1))
         return False
 
+    def _group(self, size: int) -> GaussianDP:
+        return GaussianDP.from_square(size**2 * self.mu_squared)
+
     def _under(self, adjacency: Adjacency | None) -> Self:
         return self.from_square(self.mu_squared, adjacency=adjacency)
 

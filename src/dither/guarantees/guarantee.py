@@ -191,6 +191,39 @@ class Guarantee(ABC):
             common([self.adjacency, adjacency])
         return self._under(adjacency)
 
+    def group(self, size: int) -> Guarantee:
+        """Compute what is promised to a group: between datasets that are `size` steps apart.
+
+        Parameters
+        ----------
+        size : int
+            How many records, persons, edges or vertices differ; at least 1.
+
+        Returns
+        -------
+        Guarantee
+            A guarantee of the same kind. Its adjacency is unstated, as its neighbours are `size` steps apart.
+
+        Raises
+        ------
+        ParameterError
+            If no rule is known for this kind of guarantee.
+
+        Notes
+        -----
+        With k = `size`: ε becomes kε; (ε, δ) becomes (kε, δ(e^{kε} − 1)/(e^ε − 1)) by adding up k steps (Dwork and Roth
+        2014, Theorem 2.2 and its proof); μ becomes kμ (Dong, Roth and Su 2022, Theorem 2.14); ρ becomes k²ρ (Bun and
+        Steinke 2016, Proposition 1.9); tv becomes k·tv, by the triangle inequality.
+
+        Examples
+        --------
+        >>> from dither.guarantees import ApproxDP, PureDP
+        >>> PureDP("0.1").group(5), ApproxDP("0.1", "1e-6").group(2)
+        (PureDP(epsilon=0.5), ApproxDP(epsilon=0.2, delta=2.10517...e-06))
+        """
+        check.count(size=size)
+        return self._group(int(size))
+
     def plot(self, kind: str = "profile") -> Any:
         """Draw the guarantee.
 
@@ -227,6 +260,12 @@ class Guarantee(ABC):
     @abstractmethod
     def _renyi(self, order: Fraction) -> float:
         """An upper bound on the Rényi divergence."""
+
+    def _group(self, size: int) -> Guarantee:
+        """What holds between datasets that are `size` steps apart."""
+        raise ParameterError(
+            f"no rule for groups is known of a {type(self).__name__}. Convert it first: to_approx(guarantee, delta)."
+        )
 
     @abstractmethod
     def _is_implied_by(self, other: Guarantee) -> bool:

@@ -179,6 +179,9 @@ class ZCDP(_Moments):
             return at_most(lambda: concentrated(other.stated_epsilon), self.rho)
         return False
 
+    def _group(self, size: int) -> ZCDP:
+        return ZCDP(size**2 * self.rho)
+
     def _under(self, adjacency: Adjacency | None) -> Self:
         return type(self)(self.rho, adjacency=adjacency)
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dither.mechanisms.public_names import (
         ErrorDistribution,
         Exponential,
+        FiniteMechanism,
         Frequencies,
         Gaussian,
         Histogram,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ErrorDistribution",
     "Exponential",
+    "FiniteMechanism",
     "Frequencies",
     "Gaussian",
     "Histogram",

@@ -34,6 +34,7 @@ from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
 from dither.pairs.pair import GaussianPair, LaplacePair
 from dither.pairs.tested import TestedPair
 from dither.sensitivity import Statistic, distance_to_sensitivity
+from dither.sensitivity.statistic import check_one_number
 
 __all__ = ["ProposeTestRelease"]
 
@@ -135,6 +136,7 @@ class ProposeTestRelease(Mechanism):
                 "statistic must say its value, its adjacency and its sensitivity within a distance, as Median does; "
                 f"got the type {type(statistic).__name__}."
             )
+        check_one_number(statistic)
         exact = {name: rational(x, name) for name, x in (("limit", limit), ("epsilon", epsilon))}
         check.positive(**exact)
         miss = failure(delta, n, allow_large_delta)

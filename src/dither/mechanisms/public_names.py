@@ -1,5 +1,6 @@
 """The public names of `dither.mechanisms`, which it takes from here when one of them is first used."""
 
+from dither.mechanisms.finite import FiniteMechanism as FiniteMechanism
 from dither.mechanisms.gaussian import Gaussian as Gaussian
 from dither.mechanisms.histogram import Histogram as Histogram
 from dither.mechanisms.laplace import Laplace as Laplace

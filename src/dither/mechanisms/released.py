@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dither.adjacency import name
+from dither.errors import ParameterError
 from dither.events import Event, to_json
 from dither.exact import Number, check, rational
 from dither.guarantees import Guarantee
@@ -18,7 +20,7 @@ from dither.views import views
 if TYPE_CHECKING:
     from dither.mechanisms.mechanism import Mechanism
 
-__all__ = ["Interval", "Release"]
+__all__ = ["Interval", "MappedRelease", "Release"]
 
 Interval: TypeAlias = tuple[Any, Any]
 """Lower and upper bounds: two numbers, or two arrays of the shape of the value."""
@@ -89,6 +91,30 @@ class Release:
         check.between(0, 1, level=exact)
         return self.mechanism._interval(self.value, exact)
 
+    def map(self, f: Callable[[Any], Any]) -> Release:
+        """Post-process the value: whatever is done with it, it costs nothing more (claim C10).
+
+        Parameters
+        ----------
+        f : callable
+            A function of the released value alone. It must not look at the data again.
+
+        Returns
+        -------
+        Release
+            A release of f(value) with the same event, guarantee and certificate. It has no interval.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> rounded = dp.Laplace(sensitivity=1, epsilon=1).release(1234).map(lambda count: max(0, round(count, -1)))
+        >>> rounded.value % 10, rounded.guarantee
+        (0, PureDP(epsilon=1))
+        """
+        return MappedRelease(
+            f(self.value), self.event, self.guarantee, self.mechanism, noise_removed=self.noise_removed
+        )
+
     def certificate(self) -> dict[str, Any]:
         """State everything that somebody else needs to recompute the cost; no data, not even the answer.
 
@@ -144,3 +170,12 @@ class Release:
             "event": json.loads(to_json(self.event)),
             "guarantee": stated(shown(self.guarantee, self.event)),
         }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MappedRelease(Release):
+    """A release whose value was post-processed: it costs what the release cost, and has no interval."""
+
+    def interval(self, level: Number = 0.95) -> Interval:
+        """Refuse: what the mechanism knows of its noise says nothing about a function of the value."""
+        raise ParameterError("a post-processed value has no interval. Map the ends of the release's own interval.")

@@ -22,6 +22,7 @@ from dither.noise import Grid
 from dither.noise.law import SymmetricLaw
 from dither.noise.tape import answered
 from dither.sensitivity import Statistic, smooth_sensitivity
+from dither.sensitivity.statistic import check_one_number
 
 __all__ = ["SmoothSensitivity"]
 
@@ -113,6 +114,7 @@ class SmoothSensitivity(Mechanism):
                 "statistic must know its value and its sensitivities (dither.sensitivity.Statistic), such as "
                 f"Median(bounds=(0, 100)); got the type {type(statistic).__name__}."
             )
+        check_one_number(statistic)
         if noise not in _NOISES:
             raise ParameterError(f"noise must be one of {', '.join(_NOISES)}; got {noise!r}.")
         set_fields(

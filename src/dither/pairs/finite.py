@@ -12,7 +12,7 @@ from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, once, precision, rational, upper
 from dither.pairs.pair import POSITION_ERROR, Atoms, FloatArray, Pair, Tails
 
-__all__ = ["FinitePair", "finite"]
+__all__ = ["FinitePair", "finite", "worst_of"]
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,44 @@ class FinitePair(Pair):
 def finite(p: Sequence[Number], q: Sequence[Number]) -> FinitePair:
     """The pair of two finite distributions, given as exact numbers, decimals or floats (each its shortest decimal)."""
     return FinitePair(tuple(rational(x, "p") for x in p), tuple(rational(x, "q") for x in q))
+
+
+def worst_of(pairs: Sequence[FinitePair]) -> FinitePair:
+    """The finite pair whose δ(ε) is the largest of the pairs' at every ε, so that it dominates each of them.
+
+    An event E of one of the pairs is the point (Q(E), P(E)), and δ(ε) = sup P(E) − e^ε Q(E) looks at the concave hull
+    of these points alone. The hull, from (0, 0) to (1, 1), is that of the pair whose outcomes are its edges: q and p
+    of an outcome are how far its edge goes right and up. Edges come by falling slope, which is p/q.
+    """
+    zero, one = (Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))
+    points = {point for pair in pairs for point in _corners(pair)} | {zero, one}
+    highest: dict[Fraction, Fraction] = {}
+    for q, p in points:
+        highest[q] = max(p, highest.get(q, p))
+    hull: list[tuple[Fraction, Fraction]] = []
+    for point in sorted(highest.items()):
+        while len(hull) > 1 and _turns_left(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    edges = zip([zero, *hull], hull, strict=False)
+    steps = [(end[1] - start[1], end[0] - start[0]) for start, end in edges if start != end]
+    return FinitePair(tuple(p for p, _ in steps), tuple(q for _, q in steps))
+
+
+def _corners(pair: FinitePair) -> list[tuple[Fraction, Fraction]]:
+    """(Q(E), P(E)) of the events {p/q ≥ t}."""
+    both = zip(pair.p, pair.q, strict=True)
+    order = sorted(both, key=lambda masses: (masses[1] != 0, -masses[0] / masses[1] if masses[1] else 0))
+    found, at = [], (Fraction(0), Fraction(0))
+    for p, q in order:
+        at = (at[0] + q, at[1] + p)
+        found.append(at)
+    return found
+
+
+def _turns_left(a: tuple[Fraction, Fraction], b: tuple[Fraction, Fraction], c: tuple[Fraction, Fraction]) -> bool:
+    """Whether b lies on or below the line from a to c."""
+    return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
 
 
 def _log(ratio: Fraction) -> float:

@@ -1,5 +1,6 @@
 """How much a statistic of the data can change: globally, locally and smoothly."""
 
+from dither.sensitivity.enumeration import EnumeratedStatistic, FiniteWorld, world
 from dither.sensitivity.graph import Triangles
 from dither.sensitivity.means import TrimmedMean, WinsorisedMean
 from dither.sensitivity.order_statistics import Maximum, Median, Minimum, Quantile
@@ -9,6 +10,8 @@ from dither.sensitivity.statistic import Profile, Statistic
 
 __all__ = [
     "SMOOTH_EXCESS",
+    "EnumeratedStatistic",
+    "FiniteWorld",
     "Maximum",
     "Median",
     "Minimum",
@@ -21,4 +24,5 @@ __all__ = [
     "distance_to_sensitivity",
     "local_sensitivity",
     "smooth_sensitivity",
+    "world",
 ]

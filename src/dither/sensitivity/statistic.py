@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 from dither.adjacency import Adjacency
+from dither.errors import ParameterError
 from dither.exact import Number
 
-__all__ = ["Profile", "Statistic"]
+__all__ = ["Profile", "Statistic", "check_one_number"]
 
 
 @runtime_checkable
@@ -73,6 +74,15 @@ class Statistic(Protocol):
             The largest local sensitivity within that distance, never below the truth.
         """
         ...
+
+
+def check_one_number(statistic: Statistic) -> None:
+    """Refuse a statistic with several numbers, which says so by its `dimension`."""
+    if getattr(statistic, "dimension", 1) != 1:
+        raise ParameterError(
+            "statistic must be one number, got one with several. Release each by itself, or use dp.Gaussian with its "
+            "global sensitivity."
+        )
 
 
 class Profile(Protocol):

@@ -82,6 +82,7 @@ ANSWERS: Final[dict[str, Callable[[Draw, Any, dict[str, Any]], Any]]] = {
     "salt": _within,
     "selection": lambda _, scores, terms: scores.best_at,
     "smooth": _smooth,
+    "table": lambda _, at, terms: max(range(len(row := terms["mechanism"].rows[at])), key=lambda output: row[output]),
     "test": _test,
     "tested": _within,
     "threshold": lambda _, values, terms: 0,

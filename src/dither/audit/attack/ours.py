@@ -14,6 +14,7 @@ from dither.errors import ParameterError
 from dither.exact import Number, rational
 from dither.mechanisms import (
     Exponential,
+    FiniteMechanism,
     Gaussian,
     Histogram,
     Laplace,
@@ -60,6 +61,7 @@ CONTROLS = (
         lambda e, d: MetricExponential(points=range(5), distance=lambda x, y: abs(x - y), sensitivity=1, epsilon=e),
     ),
     Control("RandomizedResponse", lambda e, d: RandomizedResponse(answers=["a", "b", "c"], epsilon=e)),
+    Control("FiniteMechanism", lambda e, d: _flip(e)),
     Control("SparseVector", lambda e, d: SparseVector(threshold=0, epsilon=e, max_above=2)),
     Control("ProposeTestRelease", lambda e, d: ProposeTestRelease(Median(None), limit=5, epsilon=e, delta=d)),
     Control("SmoothSensitivity", lambda e, d: SmoothSensitivity(Median((0, 100)), epsilon=e)),
@@ -67,6 +69,13 @@ CONTROLS = (
     Control("MatrixMechanism", lambda e, d: MatrixMechanism(Workload.prefix(4), epsilon=e)),
 )
 """One for each mechanism, and more where it has several faces."""
+
+
+def _flip(epsilon: Number) -> Mechanism:
+    """A coin that tells the truth with odds below e^ε."""
+    odds = 1 + rational(epsilon, "epsilon")
+    true, false = odds / (1 + odds), 1 / (1 + odds)
+    return FiniteMechanism({"no": {"no": true, "yes": false}, "yes": {"no": false, "yes": true}})
 
 
 def control(name: str) -> Control:

@@ -18,6 +18,7 @@ from dither.audit.attack.neighbours import Pair
 from dither.errors import ParameterError
 from dither.mechanisms import (
     Exponential,
+    FiniteMechanism,
     Gaussian,
     Histogram,
     Laplace,
@@ -151,6 +152,16 @@ def _(mechanism: MetricExponential) -> list[Pair]:
 @neighbours_of.register
 def _(mechanism: RandomizedResponse) -> list[Pair]:
     return [([mechanism.answers[0]], [other]) for other in (mechanism.answers[1], mechanism.answers[-1])]
+
+
+@neighbours_of.register
+def _(mechanism: FiniteMechanism) -> list[Pair]:
+    def apart(pair: tuple[int, int]) -> Fraction:
+        first, second = (mechanism.rows[at] for at in pair)
+        return max(abs(p - q) for p, q in zip(first, second, strict=True))
+
+    farthest = sorted(mechanism.adjacent_rows, key=apart, reverse=True)[: max(_SCORES)]
+    return [(mechanism.inputs[one], mechanism.inputs[other]) for one, other in farthest]
 
 
 # ------------------------------------------------------------- counts and cells

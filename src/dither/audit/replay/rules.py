@@ -178,6 +178,13 @@ def _response(first: Call, second: Call) -> list[Event]:
     return [] if not changed else [event if changed == 1 else Repeated(event, changed)]
 
 
+def _table(first: Call, second: Call) -> list[Event]:
+    mechanism, moved = first.terms["mechanism"], {first.values, second.values}
+    if len(moved) == 2 and not any(moved == set(pair) for pair in mechanism.adjacent_rows):
+        raise _refuse("the input moved to one that is not its neighbour", first, second)
+    return [] if len(moved) == 1 else [mechanism.event]
+
+
 def _free(first: Call, second: Call) -> list[Event]:
     return []
 
@@ -308,6 +315,7 @@ RULES: dict[str, Callable[[Call, Call], list[Event]]] = {
     "place": _place,
     "point": _point,
     "response": _response,
+    "table": _table,
     "salt": _free,
     "selection": _selection,
     "smooth": _smooth,

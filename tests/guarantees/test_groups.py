@@ -1,0 +1,81 @@
+"""Group privacy: against chains of neighbours that are as bad as each promise allows, and against less."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import dither as dp
+from dither.errors import ParameterError
+from dither.guarantees import hockey_stick
+from dither.pairs import ProfileOf
+from dither.pairs.pair import GaussianPair, LaplacePair
+
+SIZES = (1, 2, 3, 10)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_groups_of_gaussian_and_laplace_noise_are_shifts(size: int) -> None:
+    """A group moves the value by k: what that costs is known exactly, and the promise is that or a little more."""
+    shifted = ProfileOf(GaussianPair(Fraction(size**2, 100)))
+    for epsilon in (0.1, 1, 3):
+        assert dp.GaussianDP("0.1").group(size).delta(epsilon) == pytest.approx(shifted.delta(epsilon), rel=1e-12)
+        assert dp.ZCDP("0.005").group(size).delta(epsilon) >= shifted.delta(epsilon)
+    assert dp.ZCDP("0.005").group(size) == dp.ZCDP(Fraction(size**2, 200))
+    moved = ProfileOf(LaplacePair(Fraction(size, 10)))
+    assert dp.PureDP("0.1").group(size).epsilon(0) == pytest.approx(moved.epsilon(0))
+    assert ProfileOf(LaplacePair(Fraction(1, 10))).group(size).epsilon(0) == pytest.approx(moved.epsilon(0))
+
+
+@pytest.mark.parametrize("epsilon", ["0", "0.5", "1"])
+@pytest.mark.parametrize("size", SIZES[1:])
+def test_a_chain_of_worst_neighbours_reaches_the_promise(epsilon: str, size: int) -> None:
+    """P_j(E) = e^ε P_{j+1}(E) + δ at each step: after k steps it is what `group` promises, so nothing less is true."""
+    delta, start = Fraction(1, 10**6), 1e-7
+    odds, chances = math.exp(float(epsilon)), [start]
+    for _ in range(size):
+        chances.append(odds * chances[-1] + float(delta))
+    promised = dp.ApproxDP(epsilon, delta).group(size)
+    grown = odds**size
+    assert chances[-1] == pytest.approx(grown * start + promised.delta(Fraction(epsilon) * size), rel=1e-9)
+    laws = [[Fraction(p), 1 - Fraction(p)] for p in chances]
+    found = hockey_stick(laws[-1], laws[0], Fraction(epsilon) * size)
+    assert 0.99 * found <= promised.delta(Fraction(epsilon) * size) <= found * (1 + 1e-9) + 1e-15
+
+
+def test_total_variation_adds_up_and_stops_at_one() -> None:
+    assert dp.TVStable("0.3").group(3) == dp.TVStable("0.9")
+    assert dp.TVStable("0.3").group(4) == dp.TVStable(1)
+    assert dp.ApproxDP(5, "0.1").group(9).delta(45) == 1
+
+
+def test_the_adjacency_is_that_of_nothing() -> None:
+    assert dp.PureDP(1, adjacency=dp.adjacency.ADD_REMOVE).group(2).adjacency is None
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, True, "2", math.nan])
+def test_what_is_no_group(size: Any) -> None:
+    with pytest.raises(ParameterError):
+        dp.PureDP(1).group(size)
+
+
+@pytest.mark.parametrize("guarantee", [dp.RenyiDP({2: 1}), ProfileOf(GaussianPair(Fraction(1)))])
+def test_what_has_no_rule_says_so(guarantee: Any) -> None:
+    with pytest.raises(ParameterError, match="no rule for groups"):
+        guarantee.group(2)
+
+
+def test_post_processing_costs_nothing_and_has_no_interval() -> None:
+    release = dp.Laplace(sensitivity=1, epsilon="0.5").release(100)
+    mapped = release.map(lambda value: max(0, value) // 10)
+    assert mapped.value == max(0, release.value) // 10
+    assert (mapped.event, mapped.guarantee) == (release.event, release.guarantee)
+    assert dp.check_certificate(mapped.certificate()).guarantee == dp.PureDP("0.5")
+    assert mapped.certificate() == release.certificate()
+    with pytest.raises(ParameterError, match="post-processed"):
+        mapped.interval()
+    assert mapped.map(str).value == str(mapped.value)
+    assert "value=" in repr(mapped)
