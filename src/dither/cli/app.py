@@ -25,7 +25,20 @@ _NEW_OBJECTS = 300_000
 """After how many new objects garbage is looked for. Loading modules makes many and leaves little behind: with Python's
 700, a tenth of the time of a short command goes into looking."""
 
-COMMANDS = ("demo", "init", "plan", "release", "sql", "ledger", "explain", "solve", "verify", "claims", "audit")
+COMMANDS = (
+    "demo",
+    "init",
+    "suggest",
+    "plan",
+    "release",
+    "sql",
+    "ledger",
+    "explain",
+    "solve",
+    "verify",
+    "claims",
+    "audit",
+)
 """In the order of the help."""
 
 

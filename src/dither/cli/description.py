@@ -184,6 +184,13 @@ class Description:
         with for_plans(self.source, unit=self.unit, **self._named) as data:
             yield data
 
+    def account_for(self, asked: Asked) -> Account | None:
+        """What the ledger says of this dataset; a question that cannot be asked is refused, limits may be missing."""
+        with for_plans(self.source, unit=self.unit, **self._named) as data:
+            asked.of(data)
+            identity = data.origin.door.account
+        return self._account(identity)
+
     def _check_kinds(self, read_as_numbers: Mapping[str, str]) -> None:
         kinds = dict(self.kinds)
         unknown = [column for column in read_as_numbers if column not in kinds]

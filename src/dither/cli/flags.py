@@ -35,6 +35,7 @@ _NOT_OF_THE_QUESTION = (
     "questions",
     "text",
     "plan",
+    "share",
 )
 """Flags that go with a description in a file as well; the others say what the file says."""
 

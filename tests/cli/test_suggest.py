@@ -1,0 +1,55 @@
+"""`dither suggest`: paid for, printed, and written into [unit] of a description."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from dither.cli.toml_file import described
+from dither.cli.toml_limits import with_limits
+from dither.unit import Person
+from tests.cli.world import BUDGET, DESCRIPTION, charges, run
+
+OPEN = DESCRIPTION.replace("max_groups = 2\nmax_rows_per_group = 1\n", "# max_groups = 5\n# max_rows_per_group = 5\n")
+
+
+def test_limits_come_into_the_description(folder: Path) -> None:
+    (folder / "dither.toml").write_text(OPEN, encoding="utf-8")
+    assert run("plan", "dither.toml", "by_city").code == 2, "limits are missing"
+    done = run("suggest", "dither.toml", "by_city")
+    assert done.code == 0, done.err
+    assert "Wrote the limits into [unit] of dither.toml." in done.out
+    text = (folder / "dither.toml").read_text(encoding="utf-8")
+    assert text.count("suggested: entry") == 2
+    unit = described(text, folder).unit
+    assert isinstance(unit, Person)
+    assert unit.max_groups in (1, 2)
+    assert run("plan", "dither.toml", "by_city").code == 0
+    assert charges(folder / "visits.ledger") == 2, "a look at persons and one at values"
+
+
+def test_flags_and_json(folder: Path) -> None:
+    line = f"suggest visits.csv --person user_id --agg visits=count --epsilon 0.5 --share 0.2 {BUDGET} --json"
+    done = run(*shlex.split(line))
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["epsilon_left_for_the_question"] == "2/5"
+    assert found["unit"]["max_groups"] == 1
+    assert found["considered"][0]["errors"]["visits"] > 0
+    assert len(found["ledger_entries"]) == 1
+    refused = run(*shlex.split("suggest visits.csv --person user_id --agg visits=count --ledger visits.ledger"))
+    assert refused.code == 2
+    assert "--epsilon 1" in refused.err
+
+
+@pytest.mark.parametrize("before", ["", "max_groups = 7\n", "# max_rows_per_group = 9  # words\n\n"])
+def test_only_the_limits_change(before: str) -> None:
+    text = f"# max_groups = 1 elsewhere\n[unit]\nperson = 'a'\n{before}[budget]\nepsilon = 1\n"
+    found = with_limits(text, {"max_groups": (3, "x"), "max_rows_per_group": (4, "y")})
+    assert found == (
+        "# max_groups = 1 elsewhere\n[unit]\nperson = 'a'\nmax_groups = 3  # x\nmax_rows_per_group = 4  # y\n\n"
+        "[budget]\nepsilon = 1\n"
+    )
