@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -154,6 +155,20 @@ def test_what_does_not_go_together_is_refused_before_the_charge(said: str, opene
     with pytest.raises(dp.errors.ParameterError, match="Nothing was charged"):
         data.sql(f"SELECT city, COUNT(*) AS n FROM visits GROUP BY city {said}")
     assert data.spent["epsilon"] == 0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1, 2], ["a", "b"], [True, False], [date(2024, 1, 1), None], [datetime(2024, 1, 1, 8), datetime(2024, 1, 2, 9)]],
+    ids=["whole", "text", "truth", "date", "time"],
+)
+def test_keys_of_every_kind_are_tried_and_answered(opened: Opened, values: list[Any]) -> None:
+    data = opened(pa.table({"pid": range(200), "k": values * 100, "spend": [1.0] * 200}), columns={})
+    text = "SELECT k, COUNT(*) / 2 AS n FROM visits GROUP BY k ORDER BY k DESC"
+    found = data.sql(text).release(epsilon=100, delta="1e-6").to_arrow()
+    assert found.num_rows == 2
+    with pytest.raises(dp.errors.ParameterError, match="Nothing was charged"):
+        data.sql(text.replace("ORDER", "HAVING k > DATE '2024-01-01' OR k > 3 OR k > 'a' ORDER"))
 
 
 def test_what_may_be_anything_is_printed_and_drawn(opened: Opened, visits: pa.Table) -> None:

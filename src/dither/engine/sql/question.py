@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlQuestion", "question_of"]
 
-_EXAMPLES: Final = {"whole": 1, "real": 1.0, "text": "a", "truth": True, "date": date(2000, 1, 1)}
+_DAY: Final = date(2000, 1, 1)
+_EXAMPLES: Final = {"whole": 1, "real": 1.0, "text": "a", "truth": True, "date": _DAY, "time": _DAY}
+"""Of keys of each kind; the key of a time is its day."""
 _LIST: Final = object()
 """Stands for several numbers: nothing is added to them, and they have no order."""
 
