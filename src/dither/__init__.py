@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dither.adaptive import Oracle, ReusableHoldout
     from dither.engine import Dataset, bins, check_certificate, col, if_else
     from dither.engine.distribution_aggregates import count_distinct, histogram, max, median, min, quantile, top
-    from dither.engine.moment_aggregates import count, count_people, mean, std, sum, variance
+    from dither.engine.moment_aggregates import count, count_people, mean, share, std, sum, variance
     from dither.estimators import solve, stats
     from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
     from dither.mechanisms import (
@@ -161,6 +161,7 @@ __all__ = [
     "plots",
     "quantile",
     "sensitivity",
+    "share",
     "solve",
     "stats",
     "std",

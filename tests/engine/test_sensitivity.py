@@ -38,6 +38,7 @@ ASKED = {
     "distinct": dp.count_distinct("k"),
     "sum": dp.sum("x", (-10, 90)),
     "mean": dp.mean("x", (0, 100)),
+    "share": dp.share(dp.col("x") > 50),
     "std": dp.std("x", (0, 100)),
     "histogram": dp.histogram("x", [0, 10, 50, 100]),
     "quantile": dp.quantile("x", ["0.25", "0.5"], (0, 100)),

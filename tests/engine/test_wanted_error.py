@@ -131,3 +131,20 @@ def test_the_risk_and_other_prices(data: dp.Dataset) -> None:
         for each in ("0.25", "0.5", "1.0", "2.0", "4.0")
     ]
     assert "but for answers of probability 1e-06" in data.agg(n=dp.count()).plan(rho="0.1").risk
+
+
+def test_a_share_lies_between_0_and_1() -> None:
+    """Where the condition cannot be told it does not hold, and noise that is larger than the table stays inside."""
+    table = pa.table({"x": [1.0, 5.0, None, 7.0] * 25, "b": [True, None, False, True] * 25, "s": ["a"] * 100})
+    with dp.Dataset(table, unit=dp.Rows(), budget=dp.PureDP(10**6), ledger=":memory:", identity="shares") as rows:
+        assert rows.share(dp.col("x") > 2, epsilon=10_000).value == pytest.approx(0.5, abs=1e-3)
+        assert rows.share("b", epsilon=10_000).value == pytest.approx(0.5, abs=1e-3)
+        for _ in range(20):
+            noisy = rows.share(dp.col("x") > 100, epsilon="0.05")
+            low, high = noisy.interval(0.95)
+            assert 0 <= low <= noisy.value <= high <= 1
+        question = rows.agg(high=dp.share(dp.col("x") > 2))
+        assert str(question.aggregates["high"]) == "share((x > 2))"
+        assert question.price(error="0.05", rows=1000) > 0
+        with pytest.raises(ParameterError, match="asks a condition, and the expression gives a text"):
+            rows.share("s", epsilon=1)

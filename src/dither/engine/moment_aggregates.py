@@ -30,9 +30,9 @@ from dither.engine.aggregate import (
 from dither.engine.binning import expression
 from dither.engine.group_sensitivity import BothEnds, Need, SquaresOfEnds, Whole
 from dither.estimators.fieller import ThreeSums, mean_between
-from dither.tables import SQUARE_BITS, Expression, Lattice, People, RowCount, Sum
+from dither.tables import SQUARE_BITS, Expression, Lattice, People, RowCount, Sum, if_else
 
-__all__ = ["count", "count_people", "mean", "std", "sum", "variance"]
+__all__ = ["count", "count_people", "mean", "share", "std", "sum", "variance"]
 
 _DISCRETE = 3.0
 """Steps by which whole numbers as noise, each for one of three sums, are beside the law that has no steps."""
@@ -136,6 +136,47 @@ class Mean(OfColumn):
         width = float(self.lattice.width * self.lattice.step)
         spread = width * np.sqrt(math.log(2 / miss) / (2 * np.maximum(total / self.lattice.width, 1.0)))
         return np.asarray(spread * (1 + 1e-12) + float(self.lattice.step) / 2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Share(Aggregate):
+    """The share of rows for which a condition holds: the mean of 1 where it does and 0 elsewhere."""
+
+    of: Expression
+
+    @property
+    def _mean(self) -> Mean:
+        return Mean(if_else(self.of, 1, 0), (0, 1))
+
+    @property
+    def needs(self) -> Mapping[str, Need]:
+        return self._mean.needs
+
+    def supposed(self, rows: int) -> Mapping[str, Any]:
+        """A half of them."""
+        return self._mean.supposed(rows)
+
+    @property
+    def depends_on_size(self) -> bool:
+        return True
+
+    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
+        """With an interval inside of 0 to 1."""
+        return self._mean.answer(parts)
+
+    @property
+    def is_about_population(self) -> bool:
+        return True
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def sampling_error(self, parts: Mapping[str, Noisy], miss: float) -> Floats:
+        return self._mean.sampling_error(parts, miss)
+
+    def __str__(self) -> str:
+        return f"share({self.of})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -318,6 +359,44 @@ def mean(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     PureDP(epsilon=0.5, adjacency='add or remove one record')
     """
     return with_lattice(Mean(expression(of), known_bounds(bounds)))
+
+
+@aggregate_function
+def share(of: str | Expression) -> Aggregate:
+    """Compute the share of the rows of each group for which a condition holds.
+
+    A row for which it cannot be told, as a value is missing, counts as one for which it does not hold. The answer has a
+    number per group, with `name_low` and `name_high` as the ends of an interval inside of 0 to 1.
+
+    Parameters
+    ----------
+    of : str or Expression
+        A condition such as `dp.col("age") >= 18`; or a column of truth values, by its name.
+
+    Returns
+    -------
+    Aggregate
+        One column of an answer: give it a name in `.agg(name=...)`, then `.plan(epsilon=...)` or
+        `.release(epsilon=...)`.
+
+    Raises
+    ------
+    ParameterError
+        If `of` names no column.
+
+    Examples
+    --------
+    >>> import dither as dp
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500, "spend": [20.0, 50.0] * 500})
+    >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+    >>> cities = data.group_by("city", keys=["Lyon", "Paris"])
+    >>> question = cities.agg(high=dp.share(dp.col("spend") > 30))
+    >>> low, high = question.release(epsilon=0.5).interval(0.95)
+    >>> low["high"][0].as_py() >= 0 and high["high"][1].as_py() <= 1
+    True
+    """
+    return Share(expression(of))
 
 
 @aggregate_function

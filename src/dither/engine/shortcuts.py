@@ -310,6 +310,29 @@ class Shortcuts(ABC):
         )
 
     @_shortcut
+    def share(
+        self,
+        of: str | Expression,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        key: str | None = None,
+    ) -> Single:
+        """Compute the share of rows for which a condition holds.
+
+        >>> release = data.share(dp.col("spend") > 30, epsilon=0.5)
+        >>> low, high = release.interval(0.95)
+        >>> 0 <= low < release.value < high <= 1
+        True
+        """
+        return self._all_rows(moments.share(of), Terms(epsilon, delta, rho, noise, weights, level, population, key))
+
+    @_shortcut
     def variance(
         self,
         of: str | Expression,

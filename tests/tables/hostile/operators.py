@@ -230,6 +230,7 @@ def _aggregates() -> dict[str, Operator]:
         "count_distinct": Operator("all", dp.count_distinct, ("count_distinct",)),
         "histogram of numbers": Operator("all", lambda name: dp.histogram(name, _EDGES["numbers"]), ("histogram",)),
         "histogram of days": Operator("all", lambda name: dp.histogram(name, _EDGES["days"]), ("histogram",)),
+        "share": Operator("all", lambda name: dp.share(dp.col(name) == dp.col(name)), ("share",)),
         "top": Operator("all", lambda name: dp.top(name, 2), ("top",)),
     }
     for kind, values in _PUBLIC.items():

@@ -18,6 +18,7 @@ from dither.engine import Bins, Plan, Query, Question
 from dither.engine.aggregate import Aggregate, OfColumn
 from dither.engine.distribution_aggregates import CountDistinct, Spread, Top
 from dither.engine.groups import public_keys
+from dither.engine.moment_aggregates import Share
 from dither.exact import rational
 from dither.tables import Column, Expression
 from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, TEXTS, TIMES, Literal, Operation
@@ -242,6 +243,8 @@ def _measured(aggregate: Aggregate, made: Mapping[str, Expression]) -> Iterator[
     elif isinstance(aggregate, Top):
         known = [] if aggregate.candidates is None else aggregate.candidates.to_pylist()
         yield from _read(aggregate.of, _kind_of(known[0]) if known else None, known, made)
+    elif isinstance(aggregate, Share):
+        yield from _read(aggregate.of, "truth", _literals(aggregate.of), made)
     elif isinstance(aggregate, CountDistinct):
         yield from _read(aggregate.of, None, _literals(aggregate.of), made)
 
