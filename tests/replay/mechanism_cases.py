@@ -149,6 +149,17 @@ def scores(draw: Draw, make: Callable[..., Any], count: int = 1) -> Run:
 
 
 @st.composite
+def scored(draw: Draw) -> Run:
+    """How many records are each of four values: one record more or less moves one score by 1."""
+    data = draw(st.lists(st.integers(0, 3), min_size=1, max_size=8))
+    noise, weights = draw(st.sampled_from([("exponential", None), ("laplace", None), ("gumbel", [1, 2, 3, 4])]))
+    mine = dp.ScoredSelection(
+        range(4), lambda y, x: x.count(y), 1, epsilon=draw(EPSILONS), noise=noise, weights=weights
+    )
+    return Run(lambda x: mine.release(x), data, [*data, draw(st.integers(0, 3))])
+
+
+@st.composite
 def weighted(draw: Draw) -> Run:
     run = draw(scores(dp.Exponential))
     weights = draw(st.lists(st.integers(1, 99), min_size=len(run.first), max_size=len(run.first)))
@@ -347,6 +358,7 @@ CASES = [
     case("Histogram", known_bins()),
     case("Histogram of found bins", found_bins(), "Histogram"),
     case("Exponential", scores(dp.Exponential)),
+    case("ScoredSelection", scored()),
     case("Exponential with weights", weighted(), "Exponential"),
     case("Exponential on an interval", medians(), "Exponential.release_interval"),
     *(

@@ -28,6 +28,8 @@ __all__ = ["MetricExponential"]
 
 _LARGEST_SPACE = 512
 _BITS = 128
+_ROUNDINGS = 2**40
+"""What a float metric may miss symmetry and triangles by, as a part of its largest distance: one in so many."""
 
 
 @dataclass(frozen=True, init=False)
@@ -42,9 +44,11 @@ class MetricExponential(Mechanism):
         The public set of possible answers: 1 to 512 distinct hashable values.
     distance : callable or table
         The metric d: a function of two points, or a square table of distances in the order of `points`. Symmetry and
-        the triangle inequality are checked.
+        the triangle inequality are checked. Floats mean their shortest decimals; where they miss both by rounding, such
+        as ``abs(x - y)`` on decimals or `math.dist`, distances are widened until they hold.
     sensitivity : Number
-        Δ, the largest distance between the true points of two neighbouring datasets.
+        Δ, the largest distance between the true points of two neighbouring datasets. What distances were widened by is
+        added to it, and so paid for.
     epsilon : Number, optional
         The privacy budget ε > 0.
     scale : Number, optional
@@ -97,8 +101,11 @@ class MetricExponential(Mechanism):
         set_fields(self, points=tuple(points))
         if not 1 <= len(self.points) <= _LARGEST_SPACE or len(set(self.points)) != len(self.points):
             raise ParameterError(f"points must be distinct, from 1 to {_LARGEST_SPACE}; got {len(self.points)} points.")
-        set_fields(self, distances=_matrix(self.points, distance), sensitivity=rational(sensitivity, "sensitivity"))
-        check.positive(sensitivity=self.sensitivity)
+        distances, widened = _matrix(self.points, distance)
+        given = rational(sensitivity, "sensitivity")
+        check.positive(sensitivity=given)
+        # Points at a distance of Δ or less are at Δ + widened or less in the table that is drawn from.
+        set_fields(self, distances=distances, sensitivity=given + widened)
         set_fields(self, scale=calibrated(self.sensitivity, epsilon, scale, factor=self.factor), adjacency=adjacency)
         Race("gumbel", self.scale)
         _ = self.event
@@ -213,12 +220,14 @@ class MetricExponential(Mechanism):
 
 def _matrix(
     points: tuple[Any, ...], distance: Callable[[Any, Any], Number] | Sequence[Sequence[Number]]
-) -> tuple[tuple[Fraction, ...], ...]:
-    """All distances as exact numbers, and a check that they are those of a metric: the proof rests on it."""
+) -> tuple[tuple[tuple[Fraction, ...], ...], Fraction]:
+    """All distances as exact numbers that are a metric, on which the proof rests; and by how much they grew."""
     rows = [[distance(x, y) for y in points] for x in points] if callable(distance) else distance
     exact = tuple(tuple(rational(entry, "distance") for entry in row) for row in rows)
+    is_rounded = any(isinstance(entry, float | np.floating) for row in rows for entry in row)
     if len(exact) != len(points) or any(len(row) != len(points) for row in exact):
         raise ParameterError(f"distance must be a table of {len(points)} rows and columns, one for each point.")
+    exact, asymmetry = _symmetric(exact) if is_rounded else (exact, Fraction(0))
     unit = math.lcm(*(entry.denominator for row in exact for entry in row))
     whole = np.array([[int(entry * unit) for entry in row] for row in exact], dtype=object)
     if (
@@ -228,9 +237,19 @@ def _matrix(
     ):
         raise ParameterError("distance must be symmetric, 0 from a point to itself and positive otherwise.")
     table = whole.astype(np.int64) if whole.max() < 2**62 else whole
-    for k in range(len(points)):
-        if (table > table[:, k, None] + table[None, k, :]).any():
-            raise ParameterError(
-                "distance must keep the triangle inequality: no way may be shorter than the direct one."
-            )
-    return exact
+    missing = max(0, *(int((table - table[:, k, None] - table[None, k, :]).max()) for k in range(len(points))))
+    if missing > (int(whole.max()) // _ROUNDINGS if is_rounded else 0):
+        raise ParameterError("distance must keep the triangle inequality: no way may be shorter than the direct one.")
+    # The same number more between any two points: on a way by a third one it counts twice, so no way stays too short.
+    more = Fraction(missing, unit)
+    wide = tuple(tuple(entry + more * (i != j) for j, entry in enumerate(row)) for i, row in enumerate(exact))
+    return wide, more + asymmetry
+
+
+def _symmetric(table: tuple[tuple[Fraction, ...], ...]) -> tuple[tuple[tuple[Fraction, ...], ...], Fraction]:
+    """The larger of both ways between two points, if they differ by rounding alone; and the largest difference."""
+    pairs = [(i, j) for i in range(len(table)) for j in range(i)]
+    apart = max((abs(table[i][j] - table[j][i]) for i, j in pairs), default=Fraction(0))
+    if not apart or apart * _ROUNDINGS > max(map(max, table)):
+        return table, Fraction(0)
+    return tuple(tuple(max(entry, table[j][i]) for j, entry in enumerate(row)) for i, row in enumerate(table)), apart

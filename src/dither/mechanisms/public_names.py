@@ -13,6 +13,7 @@ from dither.mechanisms.propose_test_release import ProposeTestRelease as Propose
 from dither.mechanisms.randomized_response import Frequencies as Frequencies
 from dither.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
 from dither.mechanisms.released import Release as Release
+from dither.mechanisms.scored import ScoredSelection as ScoredSelection
 from dither.mechanisms.selection import Exponential as Exponential
 from dither.mechanisms.selection import NoisyMax as NoisyMax
 from dither.mechanisms.selection import TopK as TopK
