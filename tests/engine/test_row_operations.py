@@ -179,3 +179,12 @@ def test_wrong_keys_are_refused(keys: Any, rule: str) -> None:
     if keys == []:
         with pytest.raises(ParameterError, match="tuples of 2"):
             public_keys(["a", "b"], ["x"])
+
+
+def test_a_table_about_persons_is_not_public(visits: pa.Table, opened: Open) -> None:
+    """By whatever column it is joined; a file of rows has nobody to tell apart."""
+    ages = pa.table({"user": [1, 2], "city": ["Paris", "Lyon"], "income": [3, 4]})
+    for on in ("user", "city"):
+        with pytest.raises(ParameterError, match="has the column 'user', which tells persons apart"):
+            opened(visits).join(ages, on=on)
+    assert "income" in opened(visits, unit=dp.Rows(), name="rows").join(ages.drop_columns("city"), on="user").columns

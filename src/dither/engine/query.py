@@ -226,7 +226,8 @@ class Query(Shortcuts):
         Raises
         ------
         ParameterError
-            If there are groups already, or `on` is missing or not unique in the public table.
+            If there are groups already, `on` is missing or not unique in the public table, or that table has the column
+            that tells persons apart: then it is about persons, and not public.
 
         Examples
         --------
@@ -241,9 +242,20 @@ class Query(Shortcuts):
         self._rows("join")
         self._mentions(on)
         known = arrow_table(public)
+        self._check_is_public(known)
         table = joined(self.origin._source.engine, self._table, known, on)
         words = f"join the public table {fingerprint(known)} on {in_quotes(on)}"
         return self._with(words, call=f".join(public, on={on!r})", _table=table)
+
+    def _check_is_public(self, table: pa.Table) -> None:
+        """Refuse a table that is seen to be about persons: nothing would protect its rows."""
+        unit = self.origin.unit
+        if isinstance(unit, Person) and unit.column in table.column_names:
+            raise ParameterError(
+                f"the table has the column {unit.column!r}, which tells persons apart: it is about persons, and join "
+                "protects nothing of a table that it is given. Join a private table in the source, as by a view, so "
+                "that its rows are those of the person; leave the column out if the rest is public."
+            )
 
     def per_person(self, **columns: Aggregate) -> Query:
         """Make one row of each person, with aggregates within the person.
