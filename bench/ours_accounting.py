@@ -6,7 +6,7 @@ from bench.accounting_case import AccountingCase, Calibration, Release
 from dither import events
 from dither.accounting import Bracket, compose
 from dither.accounting.calibrate import gaussian_scale
-from dither.accounting.composition import forget
+from dither.accounting.composed_brackets import forget
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.exact import rational
 from dither.mechanisms import Gaussian, Laplace

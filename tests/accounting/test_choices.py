@@ -7,6 +7,7 @@ import pytest
 
 import dither as dp
 from dither.accounting import Bracket, WideBracket, choices, compose, of_pairs
+from dither.accounting.composed_brackets import forget
 from dither.accounting.filters import RenyiFilter, ZCDPFilter, zcdp_cost
 from dither.events import Either, Event, FixedSizeSampled, GaussianNoise, LaplaceNoise, PoissonSampled, Repeated, Stated
 from dither.pairs import ProfileOf
@@ -97,12 +98,12 @@ def test_blocks_that_are_not_halved_still_hold(monkeypatch: pytest.MonkeyPatch) 
     whole = of_pairs([(ChoicePair(GAUSSIAN, RESPONSE), 12)])
     narrow = whole.bracket("1e-5")
     monkeypatch.setattr(choices, "_MOST_STEPS", 0)
-    dp.accounting.composition.forget()
+    forget()
     wide = whole.bracket("1e-5")
     worst = of_pairs([(WorstPair(GAUSSIAN, RESPONSE), 12)]).bracket("1e-5")
     assert wide.lower <= narrow.lower < narrow.upper < wide.upper
     assert worst.lower <= wide.upper <= worst.upper * 1.001
-    dp.accounting.composition.forget()
+    forget()
 
 
 def test_what_is_too_much_to_look_at_is_said() -> None:

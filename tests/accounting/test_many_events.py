@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from dither.accounting import compose, of_pairs, tilted
-from dither.accounting.composition import forget
+from dither.accounting.composed_brackets import forget
 from dither.accounting.loss_law import from_above, from_below
 from dither.accounting.search import Group, plan_for_delta
 from dither.events import Event, LaplaceNoise

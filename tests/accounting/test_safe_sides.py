@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dither import events
-from dither.accounting import compose, composition, of_pairs
+from dither.accounting import compose, composed_brackets, composition, of_pairs
 from dither.accounting.calibrate import epsilon_for_error
 from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter, pure_cost, zcdp_cost
 from dither.accounting.search import Bracket
@@ -46,7 +46,7 @@ def assert_beta_is_below_its_curve(
     monkeypatch: pytest.MonkeyPatch, epsilon: float, delta: float, level: Fraction
 ) -> None:
     """β from a curve of one point against the same differences in 200 bits."""
-    monkeypatch.setattr(composition, "_curve", lambda *_: (np.array([epsilon]), np.array([delta])))
+    monkeypatch.setattr(composition, "composed_curve", lambda *_: (np.array([epsilon]), np.array([delta])))
     found = compose([LAPLACE]).beta(level)
     with precision(200):
         rest, growth = 1 - Ball(delta), Ball(epsilon).exp()
@@ -85,11 +85,11 @@ def test_a_direction_is_left_out_only_if_it_is_certainly_cheaper(
     first = Bracket(1.0, 1.1)
     plans = iter([SimpleNamespace(saddle=SimpleNamespace(epsilon=e)) for e in (1.0, 0.9)])
     answers = iter([first, second])
-    monkeypatch.setattr(composition, "plan_for_delta", lambda *_: next(plans))
-    monkeypatch.setattr(composition, "epsilon_bracket", lambda *_: next(answers))
-    monkeypatch.setattr(composition, "upper_epsilon", lambda *_: second.upper)
+    monkeypatch.setattr(composed_brackets, "plan_for_delta", lambda *_: next(plans))
+    monkeypatch.setattr(composed_brackets, "epsilon_bracket", lambda *_: next(answers))
+    monkeypatch.setattr(composed_brackets, "upper_epsilon", lambda *_: second.upper)
     groups: Any = of_pairs([(poisson(LaplacePair(Fraction(1)), Fraction(1, 2)), 2)]).groups
-    found = composition._worst_direction(groups, Fraction(1, 100), 1e-4)
+    found = composed_brackets._worst_direction(groups, Fraction(1, 100), 1e-4)
     assert found == (max(first.lower, second.lower), max(first.upper, second.upper))
 
 

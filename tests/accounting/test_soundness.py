@@ -181,7 +181,9 @@ def test_a_type_two_error_is_rounded_down(monkeypatch: pytest.MonkeyPatch) -> No
     whole = compose([LaplaceNoise(Fraction(1))])
     for points in stream("type two errors", 400):
         epsilon, delta = float(points.size(-3, 1)), float(points.probability(-6))
-        monkeypatch.setattr(composition, "_curve", lambda *_, e=epsilon, d=delta: (np.array([e]), np.array([d])))
+        monkeypatch.setattr(
+            composition, "composed_curve", lambda *_, e=epsilon, d=delta: (np.array([e]), np.array([d]))
+        )
         level = (1 - Fraction(delta)) / Fraction(math.exp(epsilon)) * (1 - points.size(-15, -12))
         found = whole.beta(level)
         with ctx.workprec(oracle.BITS):

@@ -1,4 +1,4 @@
-"""Every leaf × adjacency × sampling: what the table of events/rules.py allows is sound, and all else is refused."""
+"""Every leaf × adjacency × sampling: what the table of events/event.py allows is sound, and all else is refused."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def wrapped(event: Event) -> Iterator[Event]:
 
 def test_every_kind_of_event_has_its_rule_and_its_case() -> None:
     """By registry: a new event without an entry in the table, or without a case here, fails."""
-    from dither.events.rules import LEAVES, SAMPLINGS
+    from dither.events.event import LEAVES, SAMPLINGS
     from dither.events.wire import _KINDS
 
     leaves = {leaf.__name__ for leaf in typing.get_args(events.Leaf)}

@@ -13,7 +13,7 @@ MUTATIONS = (
         for file, before, after in [
             ("unit.py", _WITHIN, "max_groups=max(1, min(self.max_groups, groups - 1))"),
             ("unit.py", _WITHIN, "max_groups=self.max_groups"),
-            ("engine/question.py", "self._unit, query.keys", "query.origin.unit, query.keys"),
+            ("engine/question.py", "self._table_of(self._unit)", "self._table_of(self.query.origin.unit)"),
         ]
     ]
     + [

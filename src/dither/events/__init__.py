@@ -17,29 +17,21 @@ Every event has an `adjacency`; None means that it is unstated (see `dither.adja
 has the adjacency that its parts share, and refuses parts that differ.
 """
 
+from dither.events.added_noise import GaussianNoise, LaplaceNoise, SmoothNoise, StaircaseNoise
 from dither.events.composite import (
     Composed,
     Composite,
     Either,
     Event,
     FixedSizeSampled,
+    Leaf,
     PoissonSampled,
     Repeated,
     TestAndRelease,
     walk,
 )
-from dither.events.leaves import (
-    FiniteAnswer,
-    GaussianNoise,
-    LaplaceNoise,
-    Leaf,
-    RandomizedAnswer,
-    Selection,
-    SmoothNoise,
-    SparseVectorRun,
-    StaircaseNoise,
-    Stated,
-)
+from dither.events.noisy_choices import FiniteAnswer, RandomizedAnswer, Selection, SparseVectorRun
+from dither.events.stated import Stated
 from dither.events.wire import from_json, to_json
 
 __all__ = [

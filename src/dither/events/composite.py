@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, check_monotone, common
 from dither.errors import ParameterError
-from dither.events.leaves import EventBase, GaussianNoise, LaplaceNoise, Leaf, check_count
-from dither.events.rules import check_sampled
+from dither.events.added_noise import GaussianNoise, LaplaceNoise, SmoothNoise, StaircaseNoise
+from dither.events.event import EventBase, check_count, check_sampled
+from dither.events.noisy_choices import FiniteAnswer, RandomizedAnswer, Selection, SparseVectorRun
+from dither.events.stated import Stated
 from dither.exact import Number, check, in_words, set_fields
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Either",
     "Event",
     "FixedSizeSampled",
+    "Leaf",
     "PoissonSampled",
     "Repeated",
     "TestAndRelease",
@@ -357,6 +360,19 @@ class Either(Composite):
     def __str__(self) -> str:
         return f"either [{self.first}] or [{self.second}]"
 
+
+Leaf: TypeAlias = (
+    LaplaceNoise
+    | GaussianNoise
+    | StaircaseNoise
+    | RandomizedAnswer
+    | Selection
+    | SparseVectorRun
+    | SmoothNoise
+    | Stated
+    | FiniteAnswer
+)
+"""An event that is not made of others."""
 
 Event: TypeAlias = Leaf | TestAndRelease | PoissonSampled | FixedSizeSampled | Composed | Repeated | Either
 """Any event."""

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
+from dither.events.added_noise import GaussianNoise, LaplaceNoise, SmoothNoise, StaircaseNoise
 from dither.events.composite import (
     MAX_DEPTH,
     Composed,
@@ -25,18 +26,9 @@ from dither.events.composite import (
     Repeated,
     TestAndRelease,
 )
-from dither.events.leaves import (
-    EventBase,
-    FiniteAnswer,
-    GaussianNoise,
-    LaplaceNoise,
-    RandomizedAnswer,
-    Selection,
-    SmoothNoise,
-    SparseVectorRun,
-    StaircaseNoise,
-    Stated,
-)
+from dither.events.event import EventBase
+from dither.events.noisy_choices import FiniteAnswer, RandomizedAnswer, Selection, SparseVectorRun
+from dither.events.stated import Stated
 from dither.exact import rational
 
 __all__ = ["VERSION", "from_json", "strict_object", "to_json"]

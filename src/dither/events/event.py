@@ -1,4 +1,4 @@
-"""Under which adjacency each event can hold, and what sampling does with it: one table, used by every constructor.
+"""What all events share: exact numbers, and an adjacency under which they can hold, by one table for all constructors.
 
 Some events cannot hold for some neighbours: randomized response gives one answer for each person, so data without the
 person has one answer less, and no probability hides that. Under 'add or remove' its loss is infinite, and on a Poisson
@@ -20,12 +20,68 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, checked
 from dither.errors import AdjacencyMismatch, ParameterError
+from dither.exact import check, rational, set_fields
 
-__all__ = ["LEAVES", "SAMPLINGS", "LeafRule", "SamplingRule", "check_adjacency", "check_sampled"]
+__all__ = [
+    "LEAVES",
+    "SAMPLINGS",
+    "EventBase",
+    "LeafRule",
+    "SamplingRule",
+    "check_adjacency",
+    "check_count",
+    "check_sampled",
+    "exact_number",
+    "under",
+]
+
+# The longest exact number: each one written can be read back (`rational` reads at most 400 characters).
+_MAX_BITS = 1_250
+_MAX_COUNT = 10**18
+
+
+class EventBase:
+    """What all events share: their numbers are made exact and checked when they are built."""
+
+    __slots__ = ()
+
+    def _exact(self, *names: str) -> None:
+        if type(self).__name__ in LEAVES:
+            check_adjacency(type(self).__name__, getattr(self, "adjacency", None))
+        for name in names:
+            value = getattr(self, name)
+            if value is not None:
+                set_fields(self, **{name: exact_number(value, name)})
+
+    def _one_of(self, name: str, *allowed: str) -> None:
+        if getattr(self, name) not in allowed:
+            raise ParameterError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
+
+
+def exact_number(value: object, name: str) -> Fraction:
+    """A number as a fraction of a length that can be written and read back."""
+    number = rational(value, name)
+    if number.numerator.bit_length() + number.denominator.bit_length() > _MAX_BITS:
+        raise ParameterError(f"{name} has more than {_MAX_BITS} bits. Give a shorter number.")
+    return number
+
+
+def check_count(least: int, **named: int) -> None:
+    """Check that each value is a whole number of at least `least`, and at most 10^18."""
+    check.count(least, **named)
+    for name, value in named.items():
+        if not value <= _MAX_COUNT:
+            raise ParameterError(f"{name} must be at most {_MAX_COUNT}, got {name} of {value.bit_length()} bits.")
+
+
+def under(adjacency: Adjacency | None) -> str:
+    """How the words for an event end: the adjacency, if it is stated."""
+    return "" if adjacency is None else f", under '{adjacency}'"
 
 
 @dataclass(frozen=True, slots=True)
