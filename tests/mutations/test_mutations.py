@@ -16,6 +16,7 @@ from tests.mutations import (
     claims,
     closed_holes,
     engine,
+    lectures,
     noise,
     sealed_entry,
     selection,
@@ -34,6 +35,7 @@ LISTS = {
     "sealed entry": sealed_entry.MUTATIONS,
     "closed holes": closed_holes.MUTATIONS,
     "workloads": workloads.MUTATIONS,
+    "lectures": lectures.MUTATIONS,
 }
 every_mutation = pytest.mark.parametrize(
     "mutation", [pytest.param(each, id=f"{name}: {each}") for name, listed in LISTS.items() for each in listed]
