@@ -96,7 +96,17 @@ def whole(data: list[Any]) -> Any:
     return np.array([int(x) if isinstance(x, int | float) and abs(x) < 1e6 else 7 for x in data], dtype=np.int64)
 
 
+def budgeted(data: Any, **options: Any) -> Any:
+    """Charged first; the rehearsal draws from the same tape, about a public record."""
+    budget = dp.PureDP(1000, adjacency=options["adjacency"])
+    paid = dp.stats.BudgetedArray(
+        data, identity="x", ledger=":memory:", budget=budget, adjacency=options["adjacency"]
+    )  # fmt: skip
+    return paid.release(dp.stats.mean, **options)
+
+
 CASES = [
+    case("a mean that is charged", budgeted, "BudgetedArray"),
     case("count", unbounded(stats.count), "count"),
     case("sum", stats.sum, "sum"),
     case("mean", stats.mean, "mean"),

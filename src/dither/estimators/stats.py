@@ -2,7 +2,7 @@
 
 Each function takes an array of records (a list, NumPy array, or a series of pandas, Polars or Arrow), one record per
 person, and returns an `Estimate`: a release with its cost, its interval, and how the budget was split. They do not
-charge a ledger; `dp.Dataset` does.
+charge a ledger: `BudgetedArray` does, and asks them after that.
 
 >>> import dither as dp
 >>> incomes = [18_000, 25_500, 31_000, 42_000, 96_000] * 400
@@ -11,6 +11,7 @@ charge a ledger; `dp.Dataset` does.
 True
 """
 
+from dither.estimators.budgeted import BudgetedArray
 from dither.estimators.compare import compare
 from dither.estimators.counts import count, histogram, mode, top
 from dither.estimators.extremes import max, min
@@ -19,6 +20,7 @@ from dither.estimators.quantiles import median, quantile
 from dither.estimators.unbounded import unbounded_mean, unbounded_median
 
 __all__ = [
+    "BudgetedArray",
     "compare",
     "count",
     "covariance",
