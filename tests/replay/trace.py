@@ -38,7 +38,7 @@ def deeds(kind: type) -> set[str]:
 def _functions() -> dict[CodeType, str]:
     """The public functions and verbs, by the code that runs when they are called."""
     found = {name: getattr(dp.stats, name) for name in dp.stats.__all__}
-    named = {f"stats.{name}": value for name, value in found.items()}
+    named = {f"stats.{name}": getattr(value, "release", value) for name, value in found.items()}
     named |= {name: getattr(dp, name) for name, home in dp._HOMES.items() if home == "engine"}
     for owner, has in ((Query, Query), (Shortcuts, Shortcuts), (Expression, RowFunctions), (Expression, Expression)):
         named |= {f"{owner.__name__}.{name}": value for name, value in vars(has).items() if inspect.isfunction(value)}
