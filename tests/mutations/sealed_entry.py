@@ -99,7 +99,7 @@ MUTATIONS = [
         _DUCKDB,
         "builtin('try', 'string', builtin('decode', 'string', builtin('encode', 'binary', text)))",
         "text",
-        _rows("DuckDB table", "VARCHAR beyond ASCII"),
+        _OWN,
         "_bare",
     ),
     Mutation("tables/source.py", "_check_utf8(name, table.column(name))", "pass", _NOT_UTF8, "_decoded"),

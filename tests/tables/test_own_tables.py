@@ -146,3 +146,17 @@ def test_e63_a_time_beyond_the_last_date_in_an_own_table_is_missing(unit: str, t
         assert data.count(epsilon=10**6).value == len(times)
         data.group_by("at").agg(n=dp.count()).release(epsilon=10**6, delta="1e-6")
         assert data.failures.failed == 0
+
+
+def test_e62_spellings_are_groups_of_their_own_whatever_the_collation_of_a_column_is(tmp_path: Path) -> None:
+    """Under NOCASE the group of all spellings shows that of its first row, and a row has two partners in a join."""
+    own: Any = ibis.duckdb.connect()
+    own.raw_sql("CREATE TABLE visits (who INTEGER, city VARCHAR COLLATE NOCASE)")
+    own.raw_sql("INSERT INTO visits VALUES (0, 'PARIS'), (1, 'Paris'), (2, 'Paris'), (3, 'paris')")
+    budget = dp.PureDP(10**9)
+    with dp.Dataset(own.table("visits"), unit=dp.Rows(), budget=budget, ledger=tmp_path / "x", identity="x") as data:
+        asked = data.group_by("city", keys=["Paris", "PARIS"]).agg(n=dp.count())
+        assert asked.release(epsilon=10**6).to_arrow()["n"].to_pylist() == [2, 1]
+        assert data.where(dp.col("city") == "Paris").count(epsilon=10**6).value == 2
+        joined = data.join(pa.table({"city": ["Paris", "PARIS"], "one": [1, 1]}), on="city")
+        assert joined.sum("one", bounds=(0, 1), epsilon=10**6).value == pytest.approx(3, abs=0.01)
