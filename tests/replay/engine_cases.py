@@ -122,7 +122,16 @@ def _in_sql(query: Any, worlds: int) -> Any:
         WITH some AS (SELECT world, city, x FROM data WHERE k IS NOT NULL OR NOT x BETWEEN 3 AND 5)
         SELECT world, city, COUNT(*) FROM some WHERE x < 90 GROUP BY world, city HAVING COUNT(*) > 1 LIMIT 3
     """
-    return query._with(domains=keys).sql(text).query
+    return query._with(call="", domains=keys).sql(text).query
+
+
+def _with_their_own(query: Any, worlds: int) -> Any:
+    """Rows beside what is known of their person, and beside two rows of a public table for each city."""
+    rows = query.table(query.origin.table_name)
+    each = rows.per_person(visits=dp.count(), spend=dp.sum("x", (0, 100)))
+    sides = pa.table({"city": CITIES * 2, "side": [0, 0, 0, 1, 1, 1]})
+    both = query.join(each, on="user", how="inner").join(sides, on="city")
+    return _known(both.where((dp.col("visits") < 9) | (dp.col("side") == 1)), worlds)
 
 
 def _operators(*names: str) -> frozenset[str]:
@@ -211,6 +220,10 @@ CASES = [
     ),
     EngineCase("sql", frozenset({"Query.sql"}), _in_sql, WHOLES),
     EngineCase("join", frozenset({"Query.join"}), _joined, WHOLES),
+    EngineCase(
+        "join by person", frozenset({"Query.join", "Query.table"}), _with_their_own,
+        {**WHOLES, "spend": dp.sum("spend", (0, 50))}, units=("persons",),
+    ),
     EACH_NEED,
     EngineCase(
         "per_person", frozenset({"Query.per_person"}), _per_person,

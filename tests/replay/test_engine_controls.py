@@ -94,10 +94,10 @@ def no_threshold_of_values(patch: Patch) -> None:
 def several_partners(patch: Patch) -> None:
     """A public table in which a row finds two rows."""
     joined = row_operations.joined
-    patch.setattr(row_operations, "_check_public", lambda known, on: None)
+    twice = pa.concat_tables([PLACES, PLACES])
     patch.setattr(
-        "dither.engine.query.joined",
-        lambda engine, table, public, on: joined(engine, table, pa.concat_tables([PLACES, PLACES]), on),
+        "dither.engine.joins.joined",
+        lambda engine, table, public, on, names, how: joined(engine, table, twice, on, names, how=how),
     )
 
 

@@ -101,7 +101,10 @@ def test_texts_of_an_ibis_table_are_equal_by_their_bytes_alone() -> None:
     connection.raw_sql("INSERT INTO visits VALUES ('a', 's'), ('A', 'S'), (NULL, NULL)")
     source = open_source(connection.table("visits"), identity="visits")
     known = pa.table({"city": ["a", "A"], "number": [1, 2]})
-    for rows in (source.table, joined(source.engine, source.table, known, "city")):
+    for rows in (
+        source.table,
+        joined(source.engine, source.table, known, {"city": "city"}, {"number": "number"}, how="left"),
+    ):
         for key in ("city", "size"):
             bounded = BoundedTable(source.engine, rows, Rows(), {key: Column(key)})
             assert [int(row["n"]) for row in opened(bounded.totals({"n": RowCount()}, 7))] == [1, 1, 1]

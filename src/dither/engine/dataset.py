@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dither.engine.domains import domains_of
+from dither.engine.private_tables import PrivateTable, foreign_keys_of, private_tables
 from dither.engine.query import Origin, Query
 from dither.engine.question import Question
 from dither.engine.suggestion import Suggestion, suggested
-from dither.errors import LedgerError, ParameterError
+from dither.errors import LedgerConflict, LedgerError, ParameterError
 from dither.exact import Number, in_words, set_fields
 from dither.ledger import Account, Failures, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.ledger.ledger import NoLedger, check_account
 from dither.release import Door
-from dither.tables import Source, kinds_of, open_source
+from dither.tables import Source, arrow_table, open_source, open_sources
 from dither.unit import Person, Rows, TableUnit
 
 __all__ = ["Dataset", "for_plans"]
@@ -56,6 +56,14 @@ class Dataset(Query):
         that several machines share; or ":memory:" for tests and notebooks, which is gone with the process.
     table : str, optional
         The name of the table, for a database URL or a Spark session.
+    tables : mapping of str, optional
+        Several tables that belong to the same people, by name, with one budget: files and frames, or Ibis tables; with
+        a database URL or a Spark session as source, the names of tables there. Methods of the dataset itself are about
+        the first; `data.table("people")` is about another, and SQL names them.
+    foreign_keys : mapping of str to str, optional
+        How a table without the column of the privacy unit belongs to people: {"orders.customer": "customers.id"}.
+    public : mapping of str, optional
+        Public tables that SQL may name: frames that are not protected.
     identity : str, optional
         The name under which the ledger keeps the budget. Frames in memory and Ibis tables need one; files and tables
         have one of their own.
@@ -110,13 +118,16 @@ class Dataset(Query):
 
     def __init__(
         self,
-        source: Any,
+        source: Any = None,
         *,
         unit: TableUnit,
         budget: Budget | None = None,
         failures_allowed: int | None = None,
         ledger: str | os.PathLike[str] | Ledger,
         table: str | None = None,
+        tables: Mapping[str, Any] | None = None,
+        foreign_keys: Mapping[str, str] | None = None,
+        public: Mapping[str, Any] | None = None,
         identity: str | None = None,
         columns: Mapping[str, Any] | None = None,
     ) -> None:
@@ -125,7 +136,9 @@ class Dataset(Query):
         if budget is not None:
             amounts(budget)
         with ExitStack() as ours:  # what is opened here is closed, now if the dataset is refused
-            opened = _opened(source, unit, table, identity, ours)
+            members = _opened(source, table, tables, identity, ours)
+            known = _tables(members, unit, foreign_keys, columns)
+            opened = next(iter(members.values()))
             book = ledger if isinstance(ledger, Ledger) else _book(ledger, create=budget is not None)
             if book is not ledger:
                 ours.callback(book.close)
@@ -133,9 +146,11 @@ class Dataset(Query):
             # The budget that the ledger has is for its own unit: under another one it is refused, as any other is.
             stated = (book.account(account).budget if budget is None else budget)._under(unit.adjacency)
             allowed, state = failures_allowed, opened.state
+            _no_account_of_its_own(book, account, opened.parts)
             book.open_account(account, stated, parts=opened.parts, failures_allowed=allowed, state=state)
-            origin = Origin(opened, unit, Door(book, account), _table_name(source, table, identity))
-            super().__init__(origin, opened.table, domains=domains_of(columns, kinds_of(opened.table)))
+            origin = _origin(known, unit, foreign_keys, public, Door(book, account))
+            first = known[origin.table_name]
+            super().__init__(origin, first._rows, domains=first.domains, lineage=first.lineage)
             set_fields(self, _ours=ours.pop_all())
 
     def close(self) -> None:
@@ -247,19 +262,70 @@ def for_plans(
 ) -> Iterator[Query]:
     """The dataset without a ledger: its questions have plans, and none can be released."""
     with ExitStack() as ours:
-        opened = _opened(source, unit, table, identity, ours)
+        members = _opened(source, table, None, identity, ours)
+        known = _tables(members, unit, None, columns)
+        opened = next(iter(members.values()))
         check_account(opened.identity, opened.parts, failures_allowed)
-        origin = Origin(opened, unit, Door(NoLedger(), opened.identity), _table_name(source, table, identity))
-        yield Query(origin, opened.table, domains=domains_of(columns, kinds_of(opened.table)))
+        origin = _origin(known, unit, None, None, Door(NoLedger(), opened.identity))
+        first = known[origin.table_name]
+        yield Query(origin, first._rows, domains=first.domains, lineage=first.lineage)
 
 
-def _opened(source: Any, unit: TableUnit, table: str | None, identity: str | None, ours: ExitStack) -> Source:
-    opened = open_source(source, table, identity)
-    _log.debug("opened a source in %s", opened.engine.name)
-    ours.callback(opened.engine.close)  # sessions and tables of others stay open
-    if isinstance(unit, Person):
-        opened.check(unit.column)
-    return opened
+def _opened(
+    source: Any, table: str | None, tables: Mapping[str, Any] | None, identity: str | None, ours: ExitStack
+) -> dict[str, Source]:
+    """The tables by name; all are in one engine."""
+    if tables is None:
+        if source is None:
+            raise ParameterError("a dataset needs a source, or tables={'visits': ..., 'people': ...}.")
+        found = {_table_name(source, table, identity): open_source(source, table, identity)}
+    elif table is not None:
+        raise ParameterError("tables=... names the tables: leave table=... out.")
+    else:
+        found = open_sources(source, tables, identity)
+    engine = next(iter(found.values())).engine
+    _log.debug("opened %d sources in %s", len(found), engine.name)
+    ours.callback(engine.close)  # sessions and tables of others stay open
+    return found
+
+
+def _tables(
+    members: Mapping[str, Source],
+    unit: TableUnit,
+    foreign_keys: Mapping[str, str] | None,
+    columns: Mapping[str, Any] | None,
+) -> dict[str, PrivateTable]:
+    if len(members) == 1 and isinstance(unit, Person) and not foreign_keys:
+        next(iter(members.values())).check(unit.column)
+    return private_tables(members, unit, foreign_keys_of(foreign_keys, members), columns)
+
+
+def _origin(
+    known: Mapping[str, PrivateTable],
+    unit: TableUnit,
+    foreign_keys: Mapping[str, str] | None,
+    public: Mapping[str, Any] | None,
+    door: Door,
+) -> Origin:
+    """Where the rows of the first table come from, which methods of the dataset itself are about."""
+    name = next(iter(known))
+    keys = foreign_keys_of(foreign_keys, {each: table.source for each, table in known.items()})
+    brought = {each: arrow_table(frame) for each, frame in (public or {}).items()}
+    for each in brought:
+        if each in known:
+            raise ParameterError(f"the table {each!r} is private and public at once. Choose another name.")
+    return Origin(known[name].source, unit, door, name, known, keys, brought)
+
+
+def _no_account_of_its_own(book: Ledger, account: str, parts: Collection[str]) -> None:
+    """Refuse a table that has a budget under its own name: earlier ledgers name no parts of Spark tables."""
+    for part in parts:
+        try:
+            has_one = part != account and bool(book.account(part))
+        except LedgerError:
+            has_one = False
+        if has_one:
+            raise LedgerConflict(f"a table of this dataset has a budget already, as {part!r}. Go on with that one.")
 
 
 def _table_name(source: Any, table: str | None, identity: str | None) -> str:

@@ -18,7 +18,7 @@ from dither.exact import rational
 from dither.tables import Column, Expression
 from dither.tables.expression import Literal, Operation
 
-__all__ = ["Domain", "Domains", "domains_of", "range_of", "values_of"]
+__all__ = ["Domain", "Domains", "domain_of", "domains_of", "range_of", "values_of"]
 
 Range: TypeAlias = tuple[Any, Any]
 """The smallest and the largest value: two numbers, or two days."""
@@ -191,6 +191,12 @@ def values_of(expression: Expression, domains: Domains) -> tuple[Any, ...] | Non
         if limits is not None and limits[1] - limits[0] < _MOST_VALUES:
             return tuple(range(limits[0], limits[1] + 1))
     return None
+
+
+def domain_of(expression: Expression, domains: Domains) -> Domain:
+    """What is known of an expression, as of a column: its keys if they are few, else its range."""
+    keys = values_of(expression, domains)
+    return Domain(bounds=range_of(expression, domains)) if keys is None else Domain(keys=keys)
 
 
 def _joined(sets: list[tuple[Any, ...] | None]) -> tuple[Any, ...] | None:

@@ -13,8 +13,10 @@ from dither.engine.binning import Bins
 from dither.engine.distribution_aggregates import Edge
 from dither.engine.domains import Domains
 from dither.engine.groups import check_values, crossed, fingerprint, public_keys
+from dither.engine.joins import with_private, with_public
 from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.price import Terms
+from dither.engine.private_tables import ForeignKey, Lineage, PrivateTable
 from dither.engine.question import Question
 from dither.engine.question_code import expression_code, keys_code, named_code
 from dither.engine.question_text import aggregates_text, in_quotes
@@ -26,12 +28,10 @@ from dither.tables import (
     Expression,
     Lattice,
     Source,
-    arrow_table,
     columns_of,
     different,
     few_steps,
     filtered,
-    joined,
     kinds_of,
     missing_column,
     no_text_is_read,
@@ -58,6 +58,19 @@ class Origin:
     door: Door
     table_name: str = "data"
     """What SQL may call the rows, beside `data`."""
+    tables: Mapping[str, PrivateTable] = field(default_factory=dict)
+    """All tables of the dataset, by name."""
+    keys: tuple[ForeignKey, ...] = ()
+    """The foreign keys between them."""
+    public: Mapping[str, pa.Table] = field(default_factory=dict)
+    """Public tables that SQL may name."""
+    whole_unit: TableUnit | None = None
+    """The privacy unit of the dataset, where that of these rows is another: of one row per person."""
+
+    @property
+    def unit_of_rows(self) -> TableUnit:
+        """The privacy unit with the limits of the dataset."""
+        return self.whole_unit or self.unit
 
 
 @dataclass(frozen=True)
@@ -80,6 +93,8 @@ class Query(Shortcuts):
         What is publicly known of columns: their ranges or keys.
     calls : tuple of str
         What was asked so far, as calls of Python.
+    lineage : Lineage
+        The tables and columns of the dataset that it is made of.
     """
 
     origin: Origin = field(repr=False)
@@ -92,6 +107,7 @@ class Query(Shortcuts):
     words: tuple[str, ...] = ()
     domains: Domains = field(default_factory=dict, repr=False)
     calls: tuple[str, ...] = field(default=(), repr=False)
+    lineage: Lineage = field(default_factory=Lineage, repr=False)
 
     def __repr__(self) -> str:
         """What was asked so far. Of the source its name alone."""
@@ -120,7 +136,7 @@ class Query(Shortcuts):
             if self.origin._source.has_types:
                 no_text_is_read(changes["_table"])
         kept = ("origin", "_table", "keys", "public_keys", "_key_table", "domains")
-        fields = {name: getattr(self, name) for name in kept}
+        fields = {name: getattr(self, name) for name in kept} | {"lineage": self.lineage.touched()}
         return Query(**{**fields, **changes}, words=(*self.words, *words), calls=(*self.calls, call))
 
     def _rows(self, verb: str) -> None:
@@ -205,29 +221,80 @@ class Query(Shortcuts):
         words = (f"with {in_quotes(name)} = {expression}" for name, expression in columns.items())
         domains = {name: each for name, each in self.domains.items() if name not in columns}
         call = f".with_columns({named_code(columns)})"
-        return self._with(*words, call=call, _table=with_values(self._table, columns), domains=domains)
+        lineage, table = self.lineage.touched(*columns), with_values(self._table, columns)
+        return self._with(*words, call=call, _table=table, domains=domains, lineage=lineage)
 
-    def join(self, public: Any, on: str) -> Query:
-        """Add the columns of a public table, found by one column.
+    def table(self, name: str) -> Query:
+        """All rows of one table of the dataset, by its name.
 
         Parameters
         ----------
-        public : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            A table in which every value of `on` stands once, so that a row stays one row. It must be public: it is not
-            protected.
-        on : str
-            The column that both have. Rows whose value is not in the public table get NULL.
+        name : str
+            One of the names in `Dataset(tables=...)`.
 
         Returns
         -------
         Query
-            The rows with these columns.
+            The rows of that table, with the column of the privacy unit.
 
         Raises
         ------
         ParameterError
-            If there are groups already, `on` is missing or not unique in the public table, or that table has the column
-            that tells persons apart: then it is about persons, and not public.
+            If there is no such table.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> data = dp.Dataset(
+        ...     tables={
+        ...         "visits": pa.table({"pid": [1, 1, 2], "spend": [5, 9, 2]}),
+        ...         "people": pa.table({"pid": [1, 2], "age": [30, 50]}),
+        ...     },
+        ...     unit=dp.Person("pid"),
+        ...     budget=dp.PureDP(1),
+        ...     ledger="clinic.ledger",
+        ...     identity="clinic",
+        ... )
+        >>> data.table("people").columns
+        {'pid': 'whole', 'age': 'whole'}
+        """
+        found = self.origin.tables.get(name)
+        if found is None:
+            raise ParameterError(f"there is no table {name!r}. There are: {', '.join(self.origin.tables)}.")
+        origin = replace(self.origin, _source=found.source, unit=self.origin.unit_of_rows, table_name=name)
+        words, calls = (f"of {in_quotes(name)}",), (f".table({name!r})",)
+        return Query(origin, found._rows, domains=found.domains, words=words, calls=calls, lineage=found.lineage)
+
+    def join(self, other: Any, on: Any, how: str = "left") -> Query:
+        """Add the columns of a public table, or of another table of the dataset.
+
+        Parameters
+        ----------
+        other : pandas.DataFrame, polars.DataFrame, pyarrow.Table or Query
+            A public table, which is not protected; or a query about another table of this dataset, as
+            `data.table("people")` is. Under `dp.Rows()` every value of `on` stands once in a public table, so that a
+            row stays one row.
+        on : str, list of str or dict
+            The column that both have, several, or pairs such as {"mine": "theirs"}. Two private tables are joined on
+            the column of the privacy unit, or along a foreign key of the dataset: a row belongs to one person.
+        how : {"left", "inner"}, default "left"
+            Rows that find nothing stay, with NULL, or are left out.
+
+        Returns
+        -------
+        Query
+            The rows with these columns. One that both tables have is called "people.age" then, if both are private.
+
+        Raises
+        ------
+        ParameterError
+            If there are groups already, a column is missing, the join would mix people, or a public table has the
+            column that tells persons apart: then it is about persons, and not public.
+
+        Notes
+        -----
+        Where tables are joined by person alone, each person brings at most 100 rows of the other table.
 
         Examples
         --------
@@ -240,12 +307,7 @@ class Query(Shortcuts):
         {'city': 'text', 'river': 'text'}
         """
         self._rows("join")
-        self._mentions(on)
-        known = arrow_table(public)
-        self._check_is_public(known)
-        table = joined(self.origin._source.engine, self._table, known, on)
-        words = f"join the public table {fingerprint(known)} on {in_quotes(on)}"
-        return self._with(words, call=f".join(public, on={on!r})", _table=table)
+        return with_private(self, other, on, how) if isinstance(other, Query) else with_public(self, other, on, how)
 
     def _check_is_public(self, table: pa.Table) -> None:
         """Refuse a table that is seen to be about persons: nothing would protect its rows."""
@@ -298,10 +360,12 @@ class Query(Shortcuts):
             raise ParameterError("per_person takes one or more aggregates, such as visits=dp.count().")
         asked = {name: _within_person(name, aggregate) for name, aggregate in columns.items()}
         self._mentions(*(of for _, of, _ in asked.values()))
-        origin = replace(self.origin, unit=Person(unit.column, 1, 1), _source=replace(self.origin._source, refused={}))
+        source, whole = replace(self.origin._source, refused={}), self.origin.unit_of_rows
+        origin = replace(self.origin, unit=Person(unit.column, 1, 1), whole_unit=whole, _source=source)
         table = one_row_each(self._table, unit.column, asked)
         call, words = f".per_person({named_code(columns)})", f"per person {aggregates_text(columns)}"
-        return self._with(words, call=call, origin=origin, _table=table, domains={})
+        lineage = self.lineage.per_person()
+        return self._with(words, call=call, origin=origin, _table=table, domains={}, lineage=lineage)
 
     def group_by(self, *columns: str | Bins | Sequence[str | Bins], keys: Any = None) -> Query:
         """Group the rows by the values of columns.

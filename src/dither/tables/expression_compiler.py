@@ -87,15 +87,24 @@ def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Ta
 
 def few_steps(table: ir.Table) -> None:
     """Refuse a table that takes more steps than engines can be asked for: each is a SELECT inside of the next one."""
-    count, below = 0, table.op()
-    while below is not None:
-        count += 1
-        below = getattr(below, "parent", None) or getattr(below, "first", None)  # of a join
+    count = _steps(table.op())
     if count > _MOST_STEPS:
         raise ParameterError(
             f"a question takes at most {_MOST_STEPS} steps, and this one would take {count}. A filter takes some, and "
             "each operation on the result of another. Say more in one with_columns, or compute columns in the source."
         )
+
+
+def _steps(relation: Any) -> int:
+    """The longest way down; of a join, on either side."""
+    count = 0
+    while relation is not None:
+        count += 1
+        others = [_steps(link.table) for link in getattr(relation, "rest", ())]  # of a join
+        if others:
+            return count + max(_steps(relation.first), *others)
+        relation = getattr(relation, "parent", None)
+    return count
 
 
 def kind_of(value: ir.Value) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ibis.expr.types as ir
@@ -13,21 +13,13 @@ from dither.errors import ParameterError
 from dither.tables.engines import Engine
 from dither.tables.engines.sealed_entry import LONGEST_BYTES, has_word, identity_of, refused_column, tame
 from dither.tables.expression import LONGEST_TEXT, Expression
-from dither.tables.expression_compiler import (
-    different,
-    kind_of,
-    missing_column,
-    not_reserved,
-    number,
-    of_kind,
-    shown,
-    with_values,
-)
+from dither.tables.expression_compiler import different, missing_column, not_reserved, number, shown, with_values
+from dither.tables.joins import equi_joined
 from dither.tables.lattice import Lattice
 
-__all__ = ["filtered", "joined", "one_row_each"]
+__all__ = ["filtered", "joined", "most_partners", "one_row_each"]
 
-_WHERE, _KEY = "dither where", "dither key"
+_WHERE = "dither where"
 
 
 def filtered(table: ir.Table, condition: Expression) -> ir.Table:
@@ -38,29 +30,34 @@ def filtered(table: ir.Table, condition: Expression) -> ir.Table:
     return asked.filter(asked[_WHERE].fill_null(False)).drop(_WHERE)
 
 
-def joined(engine: Engine, table: ir.Table, public: pa.Table, on: str) -> ir.Table:
-    """The rows with the columns of a public table, NULL where it has no row for them.
+def joined(
+    engine: Engine, table: ir.Table, public: pa.Table, on: Mapping[str, str], names: Mapping[str, str], *, how: str
+) -> ir.Table:
+    """The rows with the columns `names` of a public table; a row that finds several rows there becomes several.
 
-    The column `on` of the public table must hold different values: a row stays one row, with the person it had.
+    Each is that of the person whose row it was made of. With "left", columns are NULL where nothing is found.
     """
-    _check_public(public, on)
-    if on not in table.columns:
-        raise missing_column(on, shown(table))
-    others = [name for name in public.column_names if name != on]
-    for name in others:
+    for mine, theirs in on.items():
+        _check_key(public, theirs)
+        if mine not in table.columns:
+            raise missing_column(mine, shown(table))
+    for name in public.column_names:
+        _check_lengths(name, public.column(name))
+    for name in names.values():
         not_reserved(name)
         if name in table.columns:
             raise ParameterError(f"both tables have a column {name!r}. Rename it in the public one.")
-    different(table.columns, others)
-    uploaded = engine.upload(public.rename_columns([_KEY if name == on else name for name in public.column_names]))
-    key = of_kind(table[on], kind_of(uploaded[_KEY]))
-    if kind_of(key) == "real":
-        raise ParameterError(f"tables are joined by values that repeat, and {on!r} holds real numbers.")
-    rows = table.mutate(**{_WHERE: key})
-    return rows.left_join(uploaded, [rows[_WHERE] == uploaded[_KEY]]).select(*table.columns, *others)
+    different(table.columns, names.values())
+    return equi_joined(table, engine.upload(public), on, names, how=how)
 
 
-def _check_public(known: pa.Table, on: str) -> None:
+def most_partners(public: pa.Table, on: Sequence[str]) -> int:
+    """How many rows of a public table have the same values of these columns, at most."""
+    counted = public.select(list(on)).group_by(list(on)).aggregate([([], "count_all")])
+    return pc.max(counted.column("count_all")).as_py() or 0
+
+
+def _check_key(known: pa.Table, on: str) -> None:
     if on not in known.column_names:
         raise ParameterError(f"the public table has no column {on!r}. It has {', '.join(known.column_names)}.")
     column = known.column(on)
@@ -68,14 +65,8 @@ def _check_public(known: pa.Table, on: str) -> None:
         raise ParameterError(f"the column {on!r} of the public table must hold days, not times. Cast it to dates.")
     if pa.types.is_nested(column.type) or not has_word(column.type):
         raise refused_column(on, str(column.type))
-    if column.null_count or len(column.unique()) != len(column):
-        raise ParameterError(
-            f"the column {on!r} of the public table must hold different values and no NULL: each row finds one partner."
-        )
-    if len(known.column_names) < 2:
-        raise ParameterError(f"the public table has no column besides {on!r}.")
-    for name in known.column_names:
-        _check_lengths(name, known.column(name))
+    if column.null_count:
+        raise ParameterError(f"the column {on!r} of the public table must hold no NULL: it would find no row.")
 
 
 def _check_lengths(name: str, column: Any) -> None:

@@ -27,7 +27,10 @@ from dither.tables.engines.sealed_entry import none_left, refused_column
 from dither.tables.expression_compiler import different, missing_column, not_reserved, shown
 from dither.tables.plain_columns import is_frame, library_of
 
-__all__ = ["Source", "arrow_table", "named_files", "open_source"]
+__all__ = [
+    "Source", "arrow_table", "digest", "engine_of", "found_files", "named", "named_files", "of_others", "open_source",
+    "opened", "parts_of", "patterns_of", "spark_table", "state_of", "without_shapes",
+]  # fmt: skip
 
 _Opened = TypeVar("_Opened")
 
@@ -92,18 +95,15 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
 
     Frames in memory have no name of their own, so they need `identity`: a name under which their budget is kept.
     """
-    if _is_path(source):
+    if (patterns := patterns_of(source)) is not None:
         _not_needed(table)
-        return _files([os.fspath(source)], identity)
-    if isinstance(source, list | tuple) and source and all(map(_is_path, source)):
-        _not_needed(table)
-        return _files([os.fspath(each) for each in source], identity)
+        return _files(patterns, identity)
     if isinstance(source, str):
         return _database(source, table, identity)
     if isinstance(source, ir.Table):
         _not_needed(table)
-        return _opened(
-            lambda: _of_others(_engine_of(source), _without_shapes(source), _named(identity)),
+        return opened(
+            lambda: of_others(engine_of(source), without_shapes(source), named(identity)),
             "the Ibis table cannot be opened",
             "Check that its connection is open and that its tables are there.",
         )
@@ -115,21 +115,23 @@ def open_source(source: Any, table: str | None = None, identity: str | None = No
             "a source is a path or a list of paths, a database URL, or a table of pandas, Polars, Arrow, Ibis or "
             f"Spark; got the type {type(source).__name__}."
         )
-    named, frame, own = _named(identity), arrow_table(source), DuckDB()
-    return _opened(
-        lambda: Source.of(own, (taken := own.frame(frame))[0], named, outside=taken[1]),
+    called, frame, own = named(identity), arrow_table(source), DuckDB()
+    return opened(
+        lambda: Source.of(own, (taken := own.frame(frame))[0], called, outside=taken[1]),
         "the frame cannot be read",
         "Check that DuckDB knows the types of its columns, and that its texts are UTF-8.",
     )
 
 
-def _of_others(engine: Engine, opened: tuple[ir.Table, Mapping[str, str]], identity: str) -> Source:
+def of_others(
+    engine: Engine, found: tuple[ir.Table, Mapping[str, str]], identity: str, parts: frozenset[str] = frozenset()
+) -> Source:
     """A table of somebody else's connection, and the columns that are outside of it."""
-    table, outside = opened
-    return Source.of(engine, engine.plain(table), identity, outside=outside)
+    table, outside = found
+    return Source.of(engine, engine.plain(table), identity, parts, outside=outside)
 
 
-def _without_shapes(table: ir.Table) -> tuple[ir.Table, dict[str, str]]:
+def without_shapes(table: ir.Table) -> tuple[ir.Table, dict[str, str]]:
     """Without its columns of points, lines and areas, for which Ibis would ask functions that may not be there."""
     outside = {name: str(of) for name, of in table.schema().items() if of.is_geospatial()}
     none_left(table.columns, outside)
@@ -145,13 +147,19 @@ def arrow_table(frame: Any) -> pa.Table:
     if isinstance(frame, pa.RecordBatch):
         return _decoded(pa.Table.from_batches([frame]))
     if library_of(frame) == "polars":
-        found = _opened(
+        found = opened(
             lambda: frame.collect() if hasattr(frame, "collect") else frame,
             "the lazy frame cannot be computed",
             "Check it with collect().",
         )
         return _decoded(found.to_arrow())
     return _decoded(_of_pandas(frame))
+
+
+def patterns_of(source: Any) -> list[str] | None:
+    """The patterns of files, if the source is a path or a list of paths."""
+    listed = source if isinstance(source, list | tuple) else [source]
+    return [os.fspath(each) for each in listed] if listed and all(map(_is_path, listed)) else None
 
 
 def _is_path(source: Any) -> bool:
@@ -221,6 +229,21 @@ def _in_microseconds(times: Any) -> Any:
 
 def _files(patterns: list[str], identity: str | None) -> Source:
     """All files of all patterns, each once: in whatever order they are given, they are one source with one name."""
+    paths, said = found_files(patterns, identity)
+    engine = DuckDB()
+    name = identity or named_files(paths)
+    has_types = paths[0].suffix.lower() not in SEPARATED
+    return opened(
+        lambda: replace(
+            Source.of(engine, engine.files(paths), name, parts_of(paths), has_types=has_types), state=state_of(paths)
+        ),
+        f"the files at {said} cannot be read as a table",
+        "Check that they are CSV files in UTF-8 with a header line, or Parquet files, and that none is empty.",
+    )
+
+
+def found_files(patterns: list[str], identity: str | None) -> tuple[list[Path], str]:
+    """All files of all patterns, each once, and how messages call them."""
     paths = sorted({path for pattern in patterns for path in _found(pattern)})
     said = repr(patterns[0]) if len(patterns) == 1 else f"{patterns[0]!r} and {len(patterns) - 1} more"
     if identity is None and any(path.stat().st_nlink > 1 for path in paths):
@@ -228,22 +251,22 @@ def _files(patterns: list[str], identity: str | None) -> Source:
             f"a file at {said} has several names (hard links), which would have a budget each. "
             "Give the data one name that stays the same: identity='visits 2024'."
         )
-    engine = DuckDB()
-    parts = frozenset(f"file:{_digest([str(path)])}" for path in paths)
-    name = identity or named_files(paths)
-    has_types = paths[0].suffix.lower() not in SEPARATED
-    # Lengths and times of writing: to the nanosecond, so that nobody guesses lengths from the digest in a ledger.
-    state = _digest(f"{found.st_size} {found.st_mtime_ns}" for found in map(Path.stat, paths))
-    return _opened(
-        lambda: replace(Source.of(engine, engine.files(paths), name, parts, has_types=has_types), state=state),
-        f"the files at {said} cannot be read as a table",
-        "Check that they are CSV files in UTF-8 with a header line, or Parquet files, and that none is empty.",
-    )
+    return paths, said
+
+
+def parts_of(paths: Sequence[Path]) -> frozenset[str]:
+    """The names of files in a ledger."""
+    return frozenset(f"file:{digest([str(path)])}" for path in paths)
+
+
+def state_of(paths: Sequence[Path]) -> str:
+    """A digest of lengths and times of writing: to the nanosecond, so that nobody guesses lengths from it."""
+    return digest(f"{found.st_size} {found.st_mtime_ns}" for found in map(Path.stat, paths))
 
 
 def named_files(paths: Sequence[Path]) -> str:
     """The identity of files, by their resolved paths in order."""
-    return f"files:{_digest(map(str, paths))}:{paths[0].name}"
+    return f"files:{digest(map(str, paths))}:{paths[0].name}"
 
 
 def _found(pattern: str) -> list[Path]:
@@ -278,7 +301,7 @@ def _database(url: str, table: str | None, identity: str | None) -> Source:
             engine.close()
             raise
 
-    return _opened(
+    return opened(
         connected,
         f"the table {table!r} of the database cannot be opened",
         "Check the URL, that the server runs, and the name of the table.",
@@ -293,24 +316,24 @@ def _other_database(kind: str, url: str, table: str, identity: str | None) -> So
             f"databases are PostgreSQL, and those of engines in other packages; got a URL of the kind {kind!r}. "
             f"Install a package with an entry point of that name in the group {GROUP!r}."
         )
-    named = _named(identity)
+    called = named(identity)
 
     def connected() -> Source:
         engine = found.at(url)
         try:
-            return _of_others(engine, _without_shapes(engine.backend.table(table)), named)
+            return of_others(engine, without_shapes(engine.backend.table(table)), called)
         except BaseException:
             engine.backend.disconnect()
             raise
 
-    return _opened(
+    return opened(
         connected,
         f"the table {table!r} of the database cannot be opened",
         "Check the URL, that the server runs, and the name of the table.",
     )
 
 
-def _opened(open_it: Callable[[], _Opened], failure: str, advice: str) -> _Opened:
+def opened(open_it: Callable[[], _Opened], failure: str, advice: str) -> _Opened:
     """What is opened, or an error without the words of the engine, which may be data or a password."""
     try:
         return open_it()
@@ -327,23 +350,29 @@ def _spark(source: Any, table: str | None, identity: str | None) -> Source:
     if hasattr(source, "sparkSession"):
         _not_needed(table)
         engine = Spark(source.sparkSession)
-        named = _named(identity)
-        return _opened(
-            lambda: _of_others(engine, engine.frame(source), named),
+        called = named(identity)
+        return opened(
+            lambda: of_others(engine, engine.frame(source), called),
             "the Spark frame cannot be opened",
             "Check that it can be shown.",
         )
     if table is None:
         raise ParameterError("a Spark session needs table=..., the name of a table or view of the session.")
     engine = Spark(source)
-    return _opened(
-        lambda: _of_others(engine, engine.table(table), identity or f"spark:{engine.place(table)}"),
+    return opened(
+        lambda: spark_table(engine, table, identity),
         f"the table {table!r} of the Spark session cannot be opened",
         "Check that it is a table or a view of this session.",
     )
 
 
-def _engine_of(table: ir.Table) -> Engine:
+def spark_table(engine: Any, table: str, identity: str | None) -> Source:
+    """A table or view of a Spark session. It is a part by its own name, so that no other dataset has it as well."""
+    place = f"spark:{engine.place(table)}"
+    return of_others(engine, engine.table(table), identity or place, frozenset({place}))
+
+
+def engine_of(table: ir.Table) -> Engine:
     backend: Any = table.get_backend()
     kind = engine_class(backend.name)
     if kind is None:
@@ -357,7 +386,7 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _named(identity: str | None) -> str:
+def named(identity: str | None) -> str:
     if not identity:
         raise ParameterError(
             "a table in memory has no name under which its budget could be kept. "
@@ -371,5 +400,5 @@ def _not_needed(table: str | None) -> None:
         raise ParameterError("table=... goes with a database URL or a Spark session only.")
 
 
-def _digest(names: Any) -> str:
+def digest(names: Any) -> str:
     return hashlib.sha256("\x00".join(names).encode(errors="surrogateescape")).hexdigest()[:16]

@@ -19,7 +19,7 @@ from tests.engine.sql.conftest import EXACTLY
 Opened = Callable[..., dp.Dataset]
 
 
-def test_rows_are_kept_ordered_and_cut_after_the_noise(opened: Opened, visits: pa.Table) -> None:
+def test_f71_rows_are_kept_ordered_and_cut_after_the_noise(opened: Opened, visits: pa.Table) -> None:
     data = opened(visits)
     text = "SELECT city AS town, COUNT(*) AS n FROM visits GROUP BY city"
     whole = data.sql(f"{text} ORDER BY 2 DESC").release(epsilon=EXACTLY).to_arrow()

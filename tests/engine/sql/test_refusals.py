@@ -25,7 +25,7 @@ REFUSED = {
     "SELECT COUNT(*) FROM users": "there is no table 'users'. There are: data, visits",
     "SELECT COUNT(*) FROM a.visits": "bare name",
     "SELECT COUNT(*) FROM visits TABLESAMPLE (10 PERCENT)": "bare name|FROM takes",
-    "SELECT COUNT(*) FROM visits, visits AS v": "join",
+    "SELECT COUNT(*) FROM visits, visits AS v": "mix people",
     "SELECT COUNT(*) FROM read_csv('/etc/passwd')": "FROM takes",
     "SELECT COUNT(*) FROM visits LIMIT age": r"LIMIT \(line 1, column 35\)",
     "SELECT COUNT(*) FROM visits WHERE citi = 'x'": "there is no column 'citi'",
@@ -65,7 +65,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_it_is_refused_in_a_sentence_and_costs_nothing(text: str, opened: Opened, visits: pa.Table) -> None:
+def test_f68_it_is_refused_in_a_sentence_and_costs_nothing(text: str, opened: Opened, visits: pa.Table) -> None:
     data = opened(visits)
     with pytest.raises(ParameterError, match=REFUSED[text]) as refusal:
         data.sql(text)
@@ -81,7 +81,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_looks_like_injection_is_a_value_or_a_comment(name: str, opened: Opened, visits: pa.Table) -> None:
+def test_f69_what_looks_like_injection_is_a_value_or_a_comment(name: str, opened: Opened, visits: pa.Table) -> None:
     data = opened(visits)
     assert data.sql(HOSTILE[name]).release(epsilon=10**6).to_arrow()["count"][0].as_py() in (0, 400)
     assert data.count(epsilon=10**6).value == 400
@@ -96,7 +96,7 @@ def test_what_looks_like_injection_is_a_value_or_a_comment(name: str, opened: Op
         f"SELECT COUNT(*) FROM visits WHERE {'a' * 10_000} = 1",
     ],
 )
-def test_names_that_look_like_others_are_not_they(text: str, opened: Opened, visits: pa.Table) -> None:
+def test_f69_names_that_look_like_others_are_not_they(text: str, opened: Opened, visits: pa.Table) -> None:
     with pytest.raises(ParameterError, match="there is no column") as refusal:
         opened(visits).sql(text)
     assert len(str(refusal.value)) < 400
@@ -115,9 +115,30 @@ def test_names_that_look_like_others_are_not_they(text: str, opened: Opened, vis
         "x" * 100_000,
     ],
 )
-def test_texts_without_end_are_refused_at_once(text: str, opened: Opened, visits: pa.Table) -> None:
+def test_f69_texts_without_end_are_refused_at_once(text: str, opened: Opened, visits: pa.Table) -> None:
     with pytest.raises(ParameterError):
         opened(visits).sql(text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["spend / (age - age)", "age / 0", "CAST(spend AS DOUBLE) / NULLIF(age, age)", "1 / (spend - spend) * 1e99 * 1e99"],
+)
+def test_f72_no_row_decides_whether_a_question_fails(value: str, opened: Opened, visits: pa.Table) -> None:
+    """What has no value is NULL, and counts as nothing; casts that could fail are refused before the charge."""
+    data = opened(visits)
+    text = f"SELECT COUNT({value}) AS n, SUM(LEAST(GREATEST({value}, 0), 9)) AS s FROM visits"
+    found = data.sql(text).release(epsilon=10**6).to_arrow().to_pylist()[0]
+    assert (found["n"], round(found["s"])) == (0, 0)
+    with pytest.raises(ParameterError, match="CAST to DOUBLE"):
+        data.sql("SELECT COUNT(*) FROM visits WHERE CAST('x' AS INT) = 1")
+
+
+@pytest.mark.parametrize("text", ["SELECT pid, COUNT(*) FROM visits GROUP BY pid"])
+def test_f70_groups_of_one_person_are_not_shown(text: str, opened: Opened, visits: pa.Table) -> None:
+    """Partition selection decides, as for any column: a group of one person is shown with probability δ at most."""
+    found = opened(visits).sql(text).release(epsilon=1, delta="1e-9").to_arrow()
+    assert found.num_rows == 0
 
 
 WORDS = [

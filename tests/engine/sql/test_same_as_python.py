@@ -100,7 +100,7 @@ SAME: dict[str, tuple[str, Callable[[dp.Dataset], Any]]] = {
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_the_text_is_the_question(name: str, opened: Opened, visits: pa.Table) -> None:
+def test_f74_the_text_is_the_question(name: str, opened: Opened, visits: pa.Table) -> None:
     text, python = SAME[name]
     data = opened(visits)
     sql, same = data.sql(text), python(data)
@@ -135,7 +135,7 @@ def test_the_price_may_stand_in_the_text(opened: Opened, visits: pa.Table) -> No
         ("epsilon=1, epsilon=2", "each option once"),
     ],
 )
-def test_options_that_contradict_are_refused(opened: Opened, visits: pa.Table, options: str, message: str) -> None:
+def test_f73_options_that_contradict_are_refused(opened: Opened, visits: pa.Table, options: str, message: str) -> None:
     data = opened(visits, unit=dp.Person("pid", max_groups=3, max_rows_per_group=1))
     with pytest.raises(dp.errors.ParameterError, match=message):
         data.sql(f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({options}) COUNT(*) FROM visits")

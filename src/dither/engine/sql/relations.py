@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sqlglot import exp
 
 from dither.engine.aggregate import Aggregate
 from dither.engine.distribution_aggregates import Edge
 from dither.engine.domains import Domain, Domains
-from dither.engine.moment_aggregates import Count, Mean
+from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.sql.aggregates import SqlAggregates, is_aggregate
+from dither.engine.sql.joins import Joined, JoinedRows, PublicTable, SqlTable, conjuncts
 from dither.engine.sql.refusal import refused
 from dither.engine.sql.row_values import Scope, value_of
 from dither.tables import Column, Expression
@@ -22,23 +23,13 @@ from dither.unit import Person
 if TYPE_CHECKING:
     from dither.engine.query import Query
 
-__all__ = ["SqlTable", "from_clause", "output_name"]
+__all__ = ["Named", "from_clause", "output_name"]
 
-_ROWS_ONLY: Final = {"expressions", "from_", "where", "with_"}
+Named: TypeAlias = Mapping[str, SqlTable | PublicTable]
+"""The tables that a text may name, in small letters."""
+
+_ROWS_ONLY: Final = {"expressions", "from_", "joins", "where", "with_"}
 _GROUPED: Final = _ROWS_ONLY | {"group", "having"}
-
-
-@dataclass(frozen=True)
-class SqlTable:
-    """Rows with the columns that a text may name. Each is an expression of the rows below: nothing is computed yet."""
-
-    query: Query
-    columns: Mapping[str, Expression]
-
-    @classmethod
-    def of(cls, query: Query) -> SqlTable:
-        """All rows of a query, by the names of its columns."""
-        return cls(query, {name: Column(name) for name in query.columns})
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class SelectedRows:
         return SqlAggregates(self.scope, self.query.domains, self.query.origin.unit)
 
 
-def from_clause(select: exp.Select, named: Mapping[str, SqlTable], allowed: set[str]) -> SelectedRows:
+def from_clause(select: exp.Select, named: Named, allowed: set[str]) -> SelectedRows:
     """The rows that a SELECT speaks of. Clauses that are not among those allowed are refused."""
     for clause, said in select.args.items():
         if said and clause not in allowed:
@@ -64,16 +55,34 @@ def from_clause(select: exp.Select, named: Mapping[str, SqlTable], allowed: set[
     if found is None:
         raise refused(select, "a question is about the rows of a table: SELECT ... FROM data.")
     relation, alias = _table(found.this, named)
-    rows = SelectedRows(relation.query, Scope({alias: relation.columns}))
     where = select.args.get("where")
+    if select.args.get("joins"):
+        return _joined(select, Joined(alias, relation, found.this), named)
+    if isinstance(relation, PublicTable):
+        raise refused(found.this, "a public table has no people. Ask it as it is, without dither.", alias)
+    rows = SelectedRows(relation.query, Scope({alias: relation.columns}))
     if where is None:
         return rows
     return replace(rows, query=rows.query.where(value_of(where.this, rows.scope)))
 
 
+def _joined(select: exp.Select, first: Joined, named: Named) -> SelectedRows:
+    """The rows of several tables, joined, of which WHERE keeps some."""
+    members = [first]
+    for join in select.args["joins"]:
+        relation, alias = _table(join.this, named)
+        if any(alias.lower() == each.alias.lower() for each in members):
+            raise refused(join, f"two tables are called {alias!r}. Give one another name: {alias} AS other.", "JOIN")
+        members.append(Joined.by(join, relation, alias))
+    where = select.args.get("where")
+    joining = JoinedRows(tuple(members), list(conjuncts(where.this)) if where is not None else [])
+    query, scope = joining.all_joined()
+    kept = [value_of(each, scope) for each in joining.conditions]
+    return SelectedRows(query.where(*kept) if kept else query, scope)
+
+
 _CLAUSES: Final = {
     "distinct": "SELECT DISTINCT shows rows. Group by these columns and count: GROUP BY city.",
-    "joins": "this join is not answered. Join in Python: data.join(public, on='city').sql(...).",
     "qualify": "windows look at other rows.",
     "windows": "windows look at other rows.",
     "order": "rows inside of FROM have no order that shows. Order the answer instead.",
@@ -88,7 +97,7 @@ def _first(said: Any, select: exp.Select) -> exp.Expr:
     return first if isinstance(first, exp.Expr) else select
 
 
-def _with(select: exp.Select, named: Mapping[str, SqlTable]) -> dict[str, SqlTable]:
+def _with(select: exp.Select, named: Named) -> dict[str, SqlTable]:
     clause = select.args.get("with_")
     found: dict[str, SqlTable] = {}
     if clause is None:
@@ -102,7 +111,7 @@ def _with(select: exp.Select, named: Mapping[str, SqlTable]) -> dict[str, SqlTab
     return found
 
 
-def _table(node: exp.Expr, named: Mapping[str, SqlTable]) -> tuple[SqlTable, str]:
+def _table(node: exp.Expr, named: Named) -> tuple[SqlTable | PublicTable, str]:
     """A table of FROM, and the name by which its columns may be called."""
     if isinstance(node, exp.Subquery):
         return _rows(node.this, named), node.alias or "subquery"
@@ -117,7 +126,7 @@ def _table(node: exp.Expr, named: Mapping[str, SqlTable]) -> tuple[SqlTable, str
     return relation, node.alias or node.name
 
 
-def _rows(node: exp.Expr, named: Mapping[str, SqlTable]) -> SqlTable:
+def _rows(node: exp.Expr, named: Named) -> SqlTable:
     """A SELECT inside of FROM: rows with other columns, or one row of each person."""
     if isinstance(node, exp.Subquery):
         return _rows(node.this, named)
@@ -139,7 +148,7 @@ def _rows(node: exp.Expr, named: Mapping[str, SqlTable]) -> SqlTable:
     return SqlTable(rows.query, columns)
 
 
-def _per_person(select: exp.Select, named: Mapping[str, SqlTable]) -> SqlTable:
+def _per_person(select: exp.Select, named: Named) -> SqlTable:
     """`SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid`: one row of each person, with nothing released."""
     rows = from_clause(select, named, _GROUPED)
     unit = rows.query.origin.unit
@@ -168,8 +177,14 @@ def _per_person(select: exp.Select, named: Mapping[str, SqlTable]) -> SqlTable:
 def _within_person(made: Mapping[str, Aggregate]) -> Domains:
     """A mean, a least and a largest value of a person lie within the bounds of the values; a count has no upper end."""
     known = {name: Domain(bounds=(0, math.inf)) for name, each in made.items() if isinstance(each, Count)}
+    known |= {name: Domain(bounds=_of_sum(*each.bounds)) for name, each in made.items() if isinstance(each, Total)}
     inside = {name: each.bounds for name, each in made.items() if isinstance(each, Mean | Edge)}
     return {**known, **{name: Domain(bounds=each) for name, each in inside.items() if each is not None}}
+
+
+def _of_sum(low: Any, high: Any) -> tuple[Any, Any]:
+    """What a sum of any number of values, or of none, can be."""
+    return (0 if low >= 0 else -math.inf), (0 if high <= 0 else math.inf)
 
 
 def _having(select: exp.Select, relation: SqlTable) -> SqlTable:

@@ -45,6 +45,15 @@ class Scope:
         known = ", ".join(each for columns in self.tables.values() for each in columns)
         raise refused(node, f"there is no column {_short(node)!r}. There are: {known}.")
 
+    def has(self, node: exp.Column) -> bool:
+        """Whether a name means one of these columns."""
+        name = node.this
+        return isinstance(name, exp.Identifier) and any(
+            _matching(columns, name)
+            for table, columns in self.tables.items()
+            if not node.table or _same(table, node.args["table"])
+        )
+
     def all(self) -> dict[str, Expression]:
         """All columns, as `*` means them."""
         return {name: each for columns in self.tables.values() for name, each in columns.items()}

@@ -13,8 +13,9 @@ from dither.engine.aggregate import Aggregate
 from dither.engine.domains import values_of
 from dither.engine.sql.after_noise import Combined, End, Known, Made, NoisyColumn, OfKey, Ordering, Presentation
 from dither.engine.sql.aggregates import is_aggregate
+from dither.engine.sql.joins import PublicTable, SqlTable
 from dither.engine.sql.refusal import INSTEAD, refused
-from dither.engine.sql.relations import SelectedRows, SqlTable, from_clause, output_name
+from dither.engine.sql.relations import Named, SelectedRows, from_clause, output_name
 from dither.engine.sql.row_values import said, value_of
 from dither.tables import Column, Expression
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Selected", "selected"]
 
-_CLAUSES: Final = {"expressions", "from_", "where", "with_", "group", "having", "order", "limit", "offset"}
+_CLAUSES: Final = {"expressions", "from_", "joins", "where", "with_", "group", "having", "order", "limit", "offset"}
 _ENDS: Final = {"DP_INTERVAL_LOW": False, "DP_INTERVAL_HIGH": True}
 _VERBS: Final[dict[type[exp.Expr], str]] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Neg: "negative", exp.Abs: "abs", exp.Sqrt: "sqrt",
@@ -50,9 +51,18 @@ def selected(tree: exp.Expr, query: Query) -> Selected:
         tree = tree.this
     if not isinstance(tree, exp.Select):
         raise refused(tree, "one SELECT is answered. UNION ALL and the like are not.")
-    named = {name.lower(): SqlTable.of(query) for name in ("data", query.origin.table_name)}
+    named = _named(query)
     rows = from_clause(tree, named, _CLAUSES)
     return _Select(tree, rows).compiled()
+
+
+def _named(query: Query) -> Named:
+    """The tables of the dataset and its public ones; `data` and the table's own name are the rows of the query."""
+    origin = query.origin
+    others = {name.lower(): SqlTable.of(query.table(name)) for name in origin.tables if name != origin.table_name}
+    public = {name.lower(): PublicTable(rows) for name, rows in origin.public.items()}
+    own = SqlTable.of(query)
+    return {**public, **others, "data": own, origin.table_name.lower(): own}
 
 
 @dataclass

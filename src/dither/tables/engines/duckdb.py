@@ -142,20 +142,40 @@ class DuckDB(Engine):
 
     def files(self, paths: Sequence[Path]) -> ir.Table:
         """A view on CSV or Parquet files, and from then on no other file can be opened."""
+        table, _ = self.several({"files": paths})["files"]
+        return table
+
+    def several(self, sources: Mapping[str, Sequence[Path] | pa.Table]) -> dict[str, tuple[ir.Table, dict[str, str]]]:
+        """Views on files and tables in memory, each with its columns that stay outside; then the connection is sealed.
+
+        DuckDB asks for the pattern of a file, and then for the file that it found.
+        """
+        opened = {name: self._taken(each) for name, each in sources.items()}
+        paths = [path for each in sources.values() if not isinstance(each, pa.Table) for path in each]
+        self._seal([*map(exact, paths), *map(str, paths)])
+        self.ready()
+        return opened
+
+    def _taken(self, source: Sequence[Path] | pa.Table) -> tuple[ir.Table, dict[str, str]]:
+        if not isinstance(source, pa.Table):
+            return self._viewed(source), {}
+        outside = self._outside(source.schema)
+        none_left(source.column_names, outside)
+        uploaded = self._brought.keep(self._uploaded(source.drop_columns(list(outside))).op())
+        return uploaded.to_expr(), outside
+
+    def _viewed(self, paths: Sequence[Path]) -> ir.Table:
         kind = {path.suffix.lower() for path in paths}
         names = [exact(path) for path in paths]
-        self._files = tuple(map(Fingerprint.of, paths))
+        found = tuple(map(Fingerprint.of, paths))
+        self._files = (*self._files, *found)
         if kind <= {".parquet", ".pq"}:
             self._check_types(names)
-            check_values(self._files)
-            table = self.backend.read_parquet(names, **AS_STORED)
-        elif kind <= SEPARATED:
-            table = self._texts(paths, names)
-        else:
-            raise ParameterError("a source is CSV or Parquet files of one kind, by their endings .csv and .parquet.")
-        self._seal([*names, *map(str, paths)])  # DuckDB asks for the pattern, and then for the file that it found
-        self.ready()
-        return table
+            check_values(found)
+            return self.backend.read_parquet(names, **AS_STORED)
+        if kind <= SEPARATED:
+            return self._texts(paths, names)
+        raise ParameterError("a source is CSV or Parquet files of one kind, by their endings .csv and .parquet.")
 
     def take_files_as_they_are(self) -> None:
         """For the audit, which writes one made-up table after the other into the file that it opened."""
@@ -231,11 +251,7 @@ class DuckDB(Engine):
 
     def frame(self, table: pa.Table) -> tuple[ir.Table, dict[str, str]]:
         """A table that lies in memory already, and its columns of types that cannot be taken, which stay outside."""
-        outside = self._outside(table.schema)
-        none_left(table.column_names, outside)
-        uploaded = self._brought.keep(self._uploaded(table.drop_columns(list(outside))).op())
-        self._seal([])
-        return uploaded.to_expr(), outside
+        return self.several({"frame": table})["frame"]
 
     def _outside(self, schema: pa.Schema) -> dict[str, str]:
         """Tried on columns without rows: types decide alone."""

@@ -86,7 +86,7 @@ class PostgreSQL(Engine):
         self.backend = backend
         self._first = backend.con
         super().__init__(is_ours=is_ours)  # then it may be opened again
-        self._opened: Relation | None = None
+        self._opened: tuple[Relation, ...] = ()
         self._described: dict[str, dict[str, str]] = {}
         self._public: dict[str, pa.Table] = {}
         if is_ours:
@@ -118,7 +118,7 @@ class PostgreSQL(Engine):
         if found is None:
             raise LookupError("no table or view has this name")
         check_collations(self.backend.con, found.oid)
-        self._opened = found
+        self._opened = (*self._opened, found)
         columns = described(self.backend.con, f"SELECT * FROM {found.quoted}")
         schema = ibis.schema(dict.fromkeys(columns, dt.unknown))  # the entry casts, and what Ibis believes is not asked
         place = ops.Namespace(database=found.schema)
@@ -174,7 +174,7 @@ class PostgreSQL(Engine):
     def _looked_up(self) -> bool:
         connection = self.backend.con
         connection.execute("SELECT 1")
-        if self._opened is not None and relation(connection, self._opened.quoted) != self._opened:
+        if any(relation(connection, opened.quoted) != opened for opened in self._opened):
             return False
         now = {query: described(connection, query) for query in self._described}
         return all(now[query].items() >= before.items() for query, before in self._described.items())

@@ -40,6 +40,7 @@ __all__ = [
     "as_type",
     "day",
     "has_word",
+    "identity_name",
     "identity_of",
     "none_left",
     "refused_column",
@@ -98,7 +99,7 @@ def seal(table: ir.Table, catalogue: Mapping[str, str], known: Mapping[str, Colu
             continue
         entered[name] = of.enter(table[name])
         if of.identify is not None:
-            entered[_identity(name)] = of.identify(table[name])
+            entered[identity_name(name)] = of.identify(table[name])
     none_left(table.columns, refused)
     return Sealed(table.select(**entered), refused)
 
@@ -128,15 +129,16 @@ def refused_column(name: str, of: str) -> ParameterError:
 
 def identity_of(table: ir.Table, column: str) -> Any:
     """The values by which a column tells persons apart; refused where it holds floating-point numbers."""
-    if _identity(column) in table.columns:
-        return table[_identity(column)]
+    if identity_name(column) in table.columns:
+        return table[identity_name(column)]
     if table[column].type().is_floating():
         raise ParameterError(f"the column {column!r} holds floating-point numbers, which cannot tell persons apart.")
     return table[column]
 
 
-def _identity(column: str) -> str:
-    """A name of fixed length: engines cut off long ones, and two of them could become one."""
+def identity_name(column: str) -> str:
+    """Name the column that tells persons apart beside this one; of fixed length, as engines cut off long names, and two
+    of them could become one."""
     return _IDENTITY + hashlib.sha256(column.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

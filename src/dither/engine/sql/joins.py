@@ -1,0 +1,245 @@
+"""FROM with several tables: which equalities join them, in which order, and that people stay apart.
+
+Inner joins and tables behind commas may come in any order: they are joined where an equality of the text allows it, and
+what is left of ON and WHERE is a condition on the joined rows. Private tables are joined by person or along a foreign
+key (`dither.engine.joins`), public ones on anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dither.engine.domains import domain_of
+from dither.engine.joins import MIXED, foreign_key, with_private, with_public
+from dither.engine.sql.refusal import refused
+from dither.engine.sql.row_values import Scope
+from dither.tables import Column, Expression, shown
+from dither.unit import Person
+
+if TYPE_CHECKING:
+    from dither.engine.query import Query
+
+__all__ = ["Joined", "JoinedRows", "PublicTable", "SqlTable", "conjuncts"]
+
+_MARK: Final = "\0"
+_HOW: Final = "JOIN ... ON, LEFT JOIN ... ON and tables behind commas are answered."
+
+
+@dataclass(frozen=True)
+class SqlTable:
+    """Rows with the columns that a text may name. Each is an expression of the rows below: nothing is computed yet."""
+
+    query: Query
+    columns: Mapping[str, Expression]
+
+    @classmethod
+    def of(cls, query: Query) -> SqlTable:
+        """All rows of a query, by the names of its columns."""
+        return cls(query, {name: Column(name) for name in query.columns})
+
+
+@dataclass(frozen=True)
+class PublicTable:
+    """A table that is not protected."""
+
+    rows: pa.Table
+
+    @property
+    def columns(self) -> Mapping[str, Expression]:
+        """By name."""
+        return {name: Column(name) for name in self.rows.column_names}
+
+
+@dataclass(frozen=True)
+class Joined:
+    """One table of FROM: the name it has there, how it is joined, and on what."""
+
+    alias: str
+    relation: SqlTable | PublicTable
+    node: exp.Expr
+    is_left: bool = False
+    on: tuple[exp.Expr, ...] = ()
+
+    @classmethod
+    def by(cls, join: exp.Join, relation: SqlTable | PublicTable, alias: str) -> Joined:
+        """What a JOIN says."""
+        kind, side = str(join.args.get("kind") or ""), str(join.args.get("side") or "")
+        extra = [name for name in ("method", "using", "global", "hint", "match_condition") if join.args.get(name)]
+        if extra or kind not in ("", "INNER", "OUTER") or side not in ("", "LEFT") or (kind == "OUTER" and not side):
+            raise refused(
+                join, f"{_HOW} For USING (x) write ON a.x = b.x; a RIGHT JOIN is a LEFT JOIN turned round.", "JOIN"
+            )
+        on = tuple(conjuncts(join.args.get("on")))
+        if side and not on:
+            raise refused(join, "a LEFT JOIN needs ON.", "JOIN")
+        return cls(alias, relation, join, bool(side), on)
+
+
+def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
+    """The conditions that all must hold."""
+    if isinstance(node, exp.Paren) and isinstance(node.this, exp.And | exp.Paren):
+        yield from conjuncts(node.this)
+    elif isinstance(node, exp.And):
+        yield from conjuncts(node.this)
+        yield from conjuncts(node.expression)
+    elif node is not None:
+        yield node
+
+
+@dataclass
+class JoinedRows:
+    """Tables while they are joined: the rows so far, and what the columns of each table are called there."""
+
+    members: tuple[Joined, ...]
+    conditions: list[exp.Expr]
+    """Of ON and WHERE, as long as they are not met by a join."""
+    query: Any = None
+    tables: dict[str, dict[str, Expression]] = field(default_factory=dict)
+
+    def all_joined(self) -> tuple[Query, Scope]:
+        """Join all of them, and leave in `conditions` what the joined rows have to meet still."""
+        first_left = next((at for at, each in enumerate(self.members) if each.is_left), len(self.members))
+        inner = [*self.members[:first_left]]
+        start = next((each for each in inner if isinstance(each.relation, SqlTable)), None)
+        if start is None:
+            raise refused(self.members[0].node, "public tables alone have no people: begin FROM with a private table.")
+        self.conditions += [each for member in inner for each in member.on]
+        self._begin(start)
+        inner.remove(start)
+        while inner:
+            inner.remove(self._next(inner))
+        for member in self.members[first_left:]:
+            if member.is_left:
+                self._left(member)
+            else:
+                self.conditions += member.on
+                self._next([member])
+        return self.query, Scope(self.tables)
+
+    def _begin(self, first: Joined) -> None:
+        assert isinstance(first.relation, SqlTable)
+        self.query = first.relation.query
+        self.tables = {first.alias: dict(first.relation.columns)}
+
+    def _next(self, waiting: list[Joined]) -> Joined:
+        """Join the first table that an equality leads to; private ones before public ones."""
+        ordered = sorted(waiting, key=lambda each: isinstance(each.relation, PublicTable))
+        for member in ordered:
+            pairs, used = self._pairs(member, self.conditions)
+            if self._may_join(member, pairs):
+                self._join(member, pairs, "inner")
+                self.conditions = [each for each in self.conditions if not any(each is met for met in used)]
+                return member
+        if any(isinstance(each.relation, SqlTable) for each in waiting):
+            raise refused(ordered[0].node, MIXED, ordered[0].alias)
+        raise refused(
+            ordered[0].node, "a join needs an equality of columns, as in ON a.city = b.city.", ordered[0].alias
+        )
+
+    def _left(self, member: Joined) -> None:
+        pairs, used = self._pairs(member, list(member.on))
+        if not self._may_join(member, pairs):
+            raise refused(member.node, MIXED if isinstance(member.relation, SqlTable) else _HOW, member.alias)
+        if len(used) < len(member.on):
+            raise refused(
+                member.node, "ON of a LEFT JOIN takes equalities of columns of both tables. Put other conditions on "
+                "the joined table into a subquery: LEFT JOIN (SELECT ... WHERE ...) AS t ON ...", member.alias
+            )  # fmt: skip
+        self._join(member, pairs, "left")
+
+    def _pairs(self, member: Joined, conditions: Iterable[exp.Expr]) -> tuple[dict[str, str], list[exp.Expr]]:
+        """Equalities between plain columns of the rows so far and of another table, and where they stand."""
+        everything = {name: _marked(name, columns) for name, columns in self.tables.items()}
+        scope = Scope({**everything, member.alias: _marked(member.alias, member.relation.columns)})
+        pairs: dict[str, str] = {}
+        used: list[exp.Expr] = []
+        for each in conditions:
+            if not isinstance(each, exp.EQ) or not all(
+                isinstance(side, exp.Column) and scope.has(side) for side in (each.this, each.expression)
+            ):
+                continue
+            ends = [str(scope.column(side).name).split(_MARK) for side in (each.this, each.expression)]  # type: ignore[attr-defined]
+            ends.sort(key=lambda end: end[0] == member.alias)
+            (table, mine), (other, theirs) = ends
+            found = self.tables[table][mine] if table in self.tables else None
+            right = member.relation.columns.get(theirs)
+            is_pair = other == member.alias and table != other and isinstance(right, Column)
+            if is_pair and isinstance(found, Column) and found.name not in pairs:
+                pairs[found.name] = theirs
+                used.append(each)
+        return pairs, used
+
+    def _may_join(self, member: Joined, pairs: Mapping[str, str]) -> bool:
+        """Whether people stay apart; `with_private` asks the same once more."""
+        if isinstance(member.relation, PublicTable):
+            return bool(pairs)
+        unit, other = self.query.origin.unit, member.relation
+        if not isinstance(unit, Person):
+            return bool(pairs)  # refused there
+        below = {mine: _below(other.columns[theirs]) for mine, theirs in pairs.items()}
+        return any(
+            mine == theirs == unit.column
+            or foreign_key(
+                self.query.origin.keys, self.query.lineage.own.get(mine), other.query.lineage.own.get(theirs)
+            )
+            for mine, theirs in below.items()
+        )
+
+    def _join(self, member: Joined, pairs: Mapping[str, str], how: str) -> None:
+        if isinstance(member.relation, PublicTable):
+            self._join_public(member.alias, member.relation.rows, pairs, how)
+        else:
+            self._join_private(member.alias, member.relation, pairs, how)
+
+    def _join_public(self, alias: str, rows: pa.Table, pairs: Mapping[str, str], how: str) -> None:
+        taken = shown(self.query._table)
+        found: dict[str, Expression] = {}
+        for mine, theirs in pairs.items():
+            found[theirs] = Column(mine)
+            if how == "left":  # NULL where nothing is found, which the column of the rows is not
+                found[theirs] = Column(f"{alias}.{theirs}")
+                rows = rows.append_column(f"{alias}.{theirs}", rows.column(theirs))
+        self.query = with_public(self.query, rows, pairs, how, alias)
+        for name in rows.column_names:
+            if name not in pairs.values() and not name.startswith(f"{alias}."):
+                found[name] = Column(f"{alias}.{name}" if name in taken else name)
+        self.tables[alias] = found
+
+    def _join_private(self, alias: str, table: SqlTable, pairs: Mapping[str, str], how: str) -> None:
+        """Computed columns are made before, so that they are NULL where nothing is found."""
+        person = self.query.origin.unit.column
+        query, columns = table.query, dict(table.columns)
+        made = {
+            f"{alias}.{name}": of
+            for name, of in columns.items()
+            if not isinstance(of, Column) or (how == "left" and of.name == person)
+        }
+        if made:
+            known = {name: domain_of(of, query.domains) for name, of in made.items()}
+            query = query.with_columns(**made)
+            query = replace(query, domains={**query.domains, **known})
+            columns |= {name: Column(f"{alias}.{name}") for name in columns if f"{alias}.{name}" in made}
+        taken = shown(self.query._table)
+        on = {mine: _below(table.columns[theirs]) for mine, theirs in pairs.items()}
+        self.query = with_private(self.query, query, on, how, alias)
+
+        def called(of: Expression) -> Expression:
+            name = _below(of)
+            return Column(name if name == person or name not in taken else f"{alias}.{name}")
+
+        self.tables[alias] = {name: called(of) for name, of in columns.items()}
+
+
+def _below(column: Expression) -> str:
+    assert isinstance(column, Column)
+    return column.name
+
+
+def _marked(alias: str, columns: Mapping[str, Expression]) -> dict[str, Expression]:
+    """Columns by which the scope tells the table and the name that were meant."""
+    return {name: Column(f"{alias}{_MARK}{name}") for name in columns}
