@@ -108,7 +108,7 @@ def test_a_join_that_could_multiply_rows_is_refused(
     visits: pa.Table, opened: Open, public: dict[str, Any], rule: str
 ) -> None:
     with pytest.raises(ParameterError, match=rule):
-        opened(visits).join(pa.table(public), on="city")
+        opened(visits, dp.Rows()).join(pa.table(public), on="city")
 
 
 def test_one_row_per_person(visits: pa.Table, opened: Open) -> None:

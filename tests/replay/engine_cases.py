@@ -52,7 +52,7 @@ VERBS = (
     *("month", "round", "sqrt", "starts_with", "strip", "weekday", "where", "year"),
 )
 ARITHMETIC = ("abs", "add", "and", "invert", "mul", "ne", "neg", "or", "rtruediv", "sub", "truediv")
-COMPARISONS = ("eq", "ge", "gt", "le", "lt", "radd", "rmul", "rsub")
+COMPARISONS = ("eq", "ge", "gt", "le", "lt", "radd", "rand", "rmul", "ror", "rsub")
 """Of expressions: verbs have names, operators are methods of Python."""
 PLACES = pa.table({"city": CITIES, "country": ["FR", "CH", "JP"]})
 
@@ -112,7 +112,8 @@ def _compared(query: Any, worlds: int) -> Any:
     numbers = (x < k) | (x >= 50) | (k == 1) | (100 <= x) | (0 * x == -0.0)
     others = (day > date(1970, 1, 1)) & (day <= date(2024, 2, 29)) | (city == "") | k.between(1, x)
     chosen = dp.if_else(numbers, 1 - k, dp.if_else(others, 3 * x, 1 + x))
-    return _known(query.where((x <= 110) | (k > 0) | others).with_columns(chosen=chosen), worlds)
+    said = True & (False | ((x <= 110) | (k > 0) | others))
+    return _known(query.where(said).with_columns(chosen=chosen), worlds)
 
 
 def _in_sql(query: Any, worlds: int) -> Any:

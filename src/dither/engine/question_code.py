@@ -24,7 +24,7 @@ def expression_code(expression: Expression) -> str:
 
     >>> from dither.tables import col
     >>> expression_code((col("age") >= 18) & ~col("city").is_in(["Lyon"]))
-    "((dp.col('age') >= 18) & ~dp.col('city').is_in(['Lyon']))"
+    "((dp.col('age') >= 18) & (~dp.col('city').is_in(['Lyon'])))"
     """
     if isinstance(expression, Column):
         return f"dp.col({expression.name!r})"
@@ -35,7 +35,7 @@ def expression_code(expression: Expression) -> str:
     if verb in _OPERATORS:
         return f"({parts[0]} {_BETWEEN.get(verb, verb)} {parts[1]})"
     if verb in _BEFORE:
-        return f"{_BEFORE[verb]}{parts[0]}"
+        return f"({_BEFORE[verb]}{parts[0]})"
     if verb in ("abs", "if_else"):
         return f"{'dp.' if verb == 'if_else' else ''}{verb}({', '.join(parts)})"
     if verb == "is_in":

@@ -124,8 +124,14 @@ class Expression(RowFunctions):
     def __and__(self, other: Any) -> Operation:
         return Operation("and", (self, literal(other)))
 
+    def __rand__(self, other: Any) -> Operation:
+        return Operation("and", (literal(other), self))
+
     def __or__(self, other: Any) -> Operation:
         return Operation("or", (self, literal(other)))
+
+    def __ror__(self, other: Any) -> Operation:
+        return Operation("or", (literal(other), self))
 
     def __invert__(self) -> Operation:
         return Operation("not", (self,))
@@ -363,7 +369,7 @@ def if_else(condition: Expression, then: Any, otherwise: Any) -> Operation:
     >>> print(dp.if_else(dp.col("age") >= 18, "adult", "minor"))
     if_else((age >= 18), 'adult', 'minor')
     """
-    return Operation("if_else", (condition, literal(then), literal(otherwise)))
+    return Operation("if_else", (literal(condition), literal(then), literal(otherwise)))
 
 
 def literal(value: Any) -> Expression:

@@ -61,6 +61,8 @@ class SqlAggregates:
 
     def aggregate(self, node: exp.Expr) -> Aggregate:
         """The aggregate of dither that a node means."""
+        if isinstance(node, exp.Filter) and said(node.expression.this) is True:
+            return self._of(node.this, None)
         if isinstance(node, exp.Filter):
             return self._of(node.this, value_of(node.expression.this, self.scope))
         return self._of(node, None)

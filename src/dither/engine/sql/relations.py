@@ -16,7 +16,7 @@ from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.sql.aggregates import SqlAggregates, is_aggregate
 from dither.engine.sql.joins import Joined, JoinedRows, PublicTable, SqlTable, conjuncts
 from dither.engine.sql.refusal import refused
-from dither.engine.sql.row_values import Scope, value_of
+from dither.engine.sql.row_values import Scope, said, value_of
 from dither.tables import Column, Expression
 from dither.unit import Person
 
@@ -47,9 +47,9 @@ class SelectedRows:
 
 def from_clause(select: exp.Select, named: Named, allowed: set[str]) -> SelectedRows:
     """The rows that a SELECT speaks of. Clauses that are not among those allowed are refused."""
-    for clause, said in select.args.items():
-        if said and clause not in allowed:
-            raise refused(_first(said, select), _CLAUSES.get(clause, "this clause is not answered."), clause.upper())
+    for clause, written in select.args.items():
+        if written and clause not in allowed:
+            raise refused(_first(written, select), _CLAUSES.get(clause, "this clause is not answered."), clause.upper())
     named = {**named, **_with(select, named)}
     found = select.args.get("from_")
     if found is None:
@@ -61,7 +61,7 @@ def from_clause(select: exp.Select, named: Named, allowed: set[str]) -> Selected
     if isinstance(relation, PublicTable):
         raise refused(found.this, "a public table has no people. Ask it as it is, without dither.", alias)
     rows = SelectedRows(relation.query, Scope({alias: relation.columns}))
-    if where is None:
+    if where is None or said(where.this) is True:
         return rows
     return replace(rows, query=rows.query.where(value_of(where.this, rows.scope)))
 
