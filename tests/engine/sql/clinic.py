@@ -69,7 +69,8 @@ def plainly(text: str, tables: dict[str, pa.Table]) -> list[dict[str, Any]]:
     with duckdb.connect() as connection:
         for name, table in {**tables, **PUBLIC}.items():
             connection.register(name, table)
-        return connection.sql(text).to_arrow_table().to_pylist()
+        found: list[dict[str, Any]] = connection.sql(text).to_arrow_table().to_pylist()
+        return found
 
 
 def same(mine: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> bool:

@@ -1,6 +1,8 @@
 """Several private tables: joins keep people apart, answer as DuckDB does, and have one budget."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -126,7 +128,7 @@ def without(tables: dict[str, pa.Table], person: int) -> dict[str, pa.Table]:
     """The tables without a person: the rows that name them, and those that belong to them by their key."""
     orders = [row for row in tables["orders"].to_pylist() if row["buyer"] == person]
     gone = {row["oid"] for row in orders}
-    keep = {
+    keep: dict[str, Callable[[dict[str, Any]], bool]] = {
         "visits": lambda row: row["pid"] != person,
         "people": lambda row: row["pid"] != person,
         "orders": lambda row: row["buyer"] != person,
