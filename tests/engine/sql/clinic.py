@@ -53,7 +53,7 @@ def opened(tables: dict[str, Any] | None = None, source: Any = None, **more: Any
     """A dataset of all four, of whose people everything counts."""
     given: dict[str, Any] = {
         "tables": clinic() if tables is None else tables,
-        "unit": dp.Person("pid", max_groups=100, max_rows_per_group=1000),
+        "unit": dp.Person("pid", max_groups=10, max_rows_per_group=200),
         "budget": dp.ApproxDP(10**12, "1e-2"),
         "ledger": ":memory:",
         "identity": "clinic",
