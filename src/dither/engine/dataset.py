@@ -284,7 +284,7 @@ def _opened(
     else:
         found = open_sources(source, tables, identity)
     engine = next(iter(found.values())).engine
-    _log.debug("opened %d sources in %s", len(found), engine.name)
+    _log.debug("opened a source in %s", engine.name)
     ours.callback(engine.close)  # sessions and tables of others stay open
     return found
 
