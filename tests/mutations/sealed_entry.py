@@ -80,7 +80,7 @@ MUTATIONS = [
     ),
     Mutation(_DUCKDB, "value.try_cast('date')", "value.cast('date')", _OWN, "_day"),
     Mutation(_DUCKDB, "identify=_moment", "identify=text", _persons("Arrow frame", "timestamp[us]")),
-    Mutation(_DUCKDB, "check_values(self._files)", "pass", _rows("Parquet file", "string"), "DuckDB.files"),
+    Mutation(_DUCKDB, "check_values(found)", "pass", _rows("Parquet file", "string"), "DuckDB._viewed"),
     Mutation(
         "tables/engines/engine.py",
         "types[name] = pa.large_string()",
@@ -111,7 +111,7 @@ MUTATIONS = [
         "pa.types.is_nested(column.type) or not has_word(column.type)",
         "False",
         _NOT_UTF8,
-        "_check_public",
+        "_check_key",
     ),
     # Which tables are taken
     *several(
