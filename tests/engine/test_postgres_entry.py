@@ -298,7 +298,7 @@ def test_every_type_of_the_server_is_listed_or_refused_by_name(database: Databas
     with _asked(database, tmp_path, f"who int4, {listed}") as data:
         for at, (_, name, is_own, kind) in enumerate(kinds):
             known = kind == "e" or (is_own and name in COLUMN_TYPES)
-            assert (data.columns[f"c{at}"] in ("whole", "real", "text", "truth", "date")) == known, name
+            assert (data.columns[f"c{at}"] in ("whole", "real", "text", "truth", "date", "time")) == known, name
             if not known:
                 with pytest.raises(ParameterError, match=f"column 'c{at}' has the type"):
                     data.where(dp.col(f"c{at}").is_null())
