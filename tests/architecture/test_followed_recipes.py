@@ -116,7 +116,7 @@ TOYS: Mapping[str, Mapping[str, Edit]] = {
     },
     "A command": {
         "cli/greet.py": lambda _: _COMMAND,
-        "cli/app.py": lambda text: text.replace('COMMANDS = ("demo", ', 'COMMANDS = ("demo", "greet", '),
+        "cli/app.py": lambda text: text.replace("COMMANDS = (\n", 'COMMANDS = (\n    "greet",\n'),
     },
 }
 MOST = {"A law of noise": 3, "A mechanism": 4, "A claim": 1, "An aggregate": 3, "An engine": 1, "A command": 2}

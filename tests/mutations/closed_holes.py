@@ -69,7 +69,7 @@ MUTATIONS = [
     ),
     # Events that no mechanism gives
     Mutation(
-        "events/rules.py",
+        "events/event.py",
         "'RandomizedAnswer': LeafRule(knows_absence=False, covers_many=False)",
         "'RandomizedAnswer': LeafRule(covers_many=False)",
         ("tests/events/test_rules.py",),

@@ -87,7 +87,7 @@ MUTATIONS = [
     ),
     Mutation(
         "mechanisms/metric.py",
-        "if (table > table[:, k, None] + table[None, k, :]).any():",
+        "if missing > (int(whole.max()) // _ROUNDINGS if is_rounded else 0):",
         "if False:",
         _REFUSED,
     ),
