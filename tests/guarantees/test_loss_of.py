@@ -18,6 +18,7 @@ from scipy import stats
 import dither as dp
 from dither.errors import ParameterError
 from dither.guarantees import hockey_stick, loss_of, normalised, privacy_loss
+from dither.guarantees.finite_loss import FiniteLoss
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
 from dither.plots.curves import loss_masses
@@ -96,6 +97,14 @@ def test_laws_of_dither_are_certified(law: Any, pair: Any) -> None:
         assert low <= pair.delta_bracket(epsilon)[1]
         assert pair.delta_bracket(epsilon)[0] <= high <= low + 1e-15
     assert loss.loss(-4) == pytest.approx(-loss.loss(7))
+
+
+def test_the_errors_of_laws_widen_the_bracket() -> None:
+    """δ may be off by the error of P and e^ε times that of Q, on both sides."""
+    p, q = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))
+    low, high = FiniteLoss(("a", "b"), p, q, Fraction(1, 50), Fraction(1, 100)).delta_bracket("0.5")
+    middle, reach = 0.75 - math.exp(0.5) / 4, 0.02 + math.exp(0.5) / 100
+    assert (low, high) == (pytest.approx(middle - reach), pytest.approx(middle + reach))
 
 
 def laplace(at: float) -> Any:

@@ -50,6 +50,18 @@ def test_a_table_is_randomized_response_if_it_is_the_same_table() -> None:
     assert composed[0] == pytest.approx(composed[1], rel=1e-6)
 
 
+def test_the_event_covers_both_orders_of_each_neighbour() -> None:
+    """Two tables whose worst orders are opposite cost as much together as twice the worse order of one."""
+    table = {"a": ["9/10", "1/10"], "b": ["99/100", "1/100"]}
+    there, back = dp.FiniteMechanism(table), dp.FiniteMechanism(dict(reversed(table.items())))
+    for epsilon in (0, 0.1, 1, 2):
+        level = ball(Fraction(epsilon))
+        assert float(there._pair.profile(level)) == pytest.approx(
+            float(there._pair.swapped().profile(level)), abs=1e-14
+        )
+    assert dp.compose([there, back]).epsilon(0) == pytest.approx(2 * math.log(10))
+
+
 def test_from_a_table_to_the_ledger(tmp_path: Path) -> None:
     """Event, composition, charge, certificate and audit of a mechanism that only its author knows."""
     mine = dp.FiniteMechanism(RESPONSE, adjacency=ADD_REMOVE)

@@ -83,6 +83,7 @@ def test_vectors_have_a_norm() -> None:
     assert [bars.sensitivity(histogram, norm) for norm in ("l1", "linf")] == [2, 1]
     assert bars.sensitivity(histogram, "l2") == pytest.approx(math.sqrt(2), rel=1e-15)
     assert bars.sensitivity(histogram, "l2") ** 2 >= 2
+    assert bars.sensitivity(lambda x: [3 * count for count in histogram(x)], "l2") == pytest.approx(math.sqrt(18))
     assert bars.sensitivity(histogram, lambda a, b: sum(x != y for x, y in zip(a, b, strict=True))) == 2
     vertex, edge = world(4, adjacency=VERTEX), world(4, adjacency=EDGE)
     assert vertex.sensitivity(degrees) == 7
