@@ -15,7 +15,7 @@ import pytest
 
 import dither as dp
 from dither.errors import ParameterError
-from dither.tables import open_source
+from dither.tables import kinds_of, open_source
 from dither.tables.engines.postgres_types import COLUMN_TYPES
 from dither.tables.engines.sealed_entry import LONGEST_BYTES
 from dither.tables.expression import LONGEST_TEXT
@@ -298,7 +298,8 @@ def test_every_type_of_the_server_is_listed_or_refused_by_name(database: Databas
     with _asked(database, tmp_path, f"who int4, {listed}") as data:
         for at, (_, name, is_own, kind) in enumerate(kinds):
             known = kind == "e" or (is_own and name in COLUMN_TYPES)
-            assert (data.columns[f"c{at}"] in ("whole", "real", "text", "truth", "date", "time")) == known, name
+            entered = kinds_of(data._table)  # what stays outside is named by its type, and one is called time
+            assert (entered.get(f"c{at}") in ("whole", "real", "text", "truth", "date", "time")) == known, name
             if not known:
                 with pytest.raises(ParameterError, match=f"column 'c{at}' has the type"):
                     data.where(dp.col(f"c{at}").is_null())
