@@ -262,6 +262,7 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
+        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -280,7 +281,7 @@ class Shortcuts(ABC):
         True
         """
         return self._all_rows(
-            moments.sum(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.sum(of, bounds, clip), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
     @_shortcut
@@ -288,6 +289,7 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
+        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -306,7 +308,7 @@ class Shortcuts(ABC):
         True
         """
         return self._all_rows(
-            moments.mean(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.mean(of, bounds, clip), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
     @_shortcut
@@ -337,6 +339,7 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
+        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -353,7 +356,7 @@ class Shortcuts(ABC):
         True
         """
         return self._all_rows(
-            moments.variance(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.variance(of, bounds, clip), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
     @_shortcut
@@ -361,6 +364,7 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
+        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -377,7 +381,7 @@ class Shortcuts(ABC):
         True
         """
         return self._all_rows(
-            moments.std(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.std(of, bounds, clip), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
     @_shortcut
