@@ -181,10 +181,10 @@ REFUSED = {
         2,
         "the public table has no column 'age'",
     ),
-    "a public table by a column that repeats": (
+    "a public table by a column that the data has not": (
         f"release visits.csv {FLAGS} --join country=cities.csv --epsilon 0.1",
         2,
-        "must hold different values",
+        "Column 'country' is not found",
     ),
     "two public tables by one column": (
         f"release visits.csv {FLAGS} --join city=cities.csv --join city=cities.csv --epsilon 0.1",

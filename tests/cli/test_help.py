@@ -30,7 +30,7 @@ def examples(name: str) -> list[str]:
 @pytest.fixture
 def prepared(folder: Path) -> Path:
     """The folder with what the examples speak of: a ledger, a certificate, a module, moved data."""
-    done = run("release", "dither.toml", "middle", "--certificate", "certificate.json")
+    done = run("release", "dither.toml", "middle", "--certificate", "certificate.json", "--out", "answer.csv")
     assert done.code == 0, done.err
     (folder / "mymodule.py").write_text(MODULE, encoding="utf-8")
     (folder / "data").mkdir()

@@ -30,10 +30,10 @@ TEXTS = st.lists(WORDS, max_size=12).map(" ".join)
 def test_seven_aggregates_fit_any_width(columns: int | None, folder: Path) -> None:
     wide = run(*shlex.split(SEVEN), columns=10_000)
     assert wide.code == 0, wide.err
-    table = wide.out.partition("\n\nSpent")[0].splitlines()
+    table = wide.out.partition("\n\nAt most")[0].splitlines()
     cells = [cell for line in table for cell in re.split("  +", line)]
     assert len(cells) == 3 * (1 + 7 + 6), "a key, seven values, and six intervals"
-    shown = run(*shlex.split(SEVEN), columns=columns).out.partition("\n\nThis answer")[0].splitlines()
+    shown = run(*shlex.split(SEVEN), columns=columns).out.partition("\n\nAt most")[0].splitlines()
     for cell in cells:
         assert any(re.search(rf"(^|  ){re.escape(cell)}($|  )", line) for line in shown), cell
     assert columns is None or max(map(len, shown)) <= columns
@@ -123,6 +123,6 @@ def test_keys_are_names(folder: Path) -> None:
     done = run(*shlex.split(f"release odd.csv --rows add-remove {question} {top} --epsilon 1 {BUDGET}"))
     assert done.code == 0, done.err
     assert re.search(r"^2020  69001  [78],\d\d\d ", done.out, re.MULTILINE)
-    assert re.search(r"\[20\d\d, 20\d\d\]", done.out)
+    assert re.search(r"^2020  69001 .*  2  +20\d\d$", done.out, re.MULTILINE), "the second of the most common years"
     assert "69,00" not in done.out
     assert "2,020" not in done.out

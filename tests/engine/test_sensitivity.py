@@ -87,7 +87,7 @@ def numbers(kind: str, other: bool, grouped: bool) -> dict[str, Any]:
 
 
 def unit(kind: str, grouped: bool) -> Any:
-    return UNITS[kind] if grouped or kind != "persons" else dp.Person("user", max_rows_per_group=2)
+    return UNITS[kind] if grouped or kind != "persons" else dp.Person("user", max_groups=1, max_rows_per_group=2)
 
 
 @pytest.mark.parametrize("grouped", [True, False], ids=["grouped", "all rows"])

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from dither.cli import options
-from dither.cli.screen import print_json, printable
-from dither.cli.table import print_table
+from dither.cli.screen import print_json
+from dither.cli.table import print_sentence, print_table
 
 __all__ = ["command", "plan_as_dict", "print_account", "print_plan"]
 
@@ -77,7 +77,7 @@ def print_plan(name: str, plan: Any) -> None:
     columns = ("column", "noise", "share", f"error ({in_words(100 * plan.level)} %)")
     print_table(columns, plan.lines(), right=("share",), prose=(columns[1], columns[3]))
     if plan.left_out is not None:
-        typer.echo(printable(plan.left_out))
+        print_sentence(plan.left_out)
     typer.echo()
 
 

@@ -8,7 +8,7 @@ import typer
 
 from dither.cli import options
 from dither.cli.screen import print_json, printable, working
-from dither.cli.table import print_markdown, print_table
+from dither.cli.table import print_markdown, print_sentence, print_table
 from dither.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ def _print(release: TableRelease, account: Account, is_repeated: bool, *, markdo
     if (empty := release._about_empty_groups()) is not None:
         typer.echo(f"\n{printable(empty)}")
     if plan.left_out is not None:
-        typer.echo(f"\n{printable(plan.left_out)}")
+        typer.echo()
+        print_sentence(plan.left_out)
     cost, left = figures(plan.cost), f"left {figures(account.remaining)} of {figures(account.budget)}"
     if is_repeated:
         typer.echo(f"\nThis answer was charged before, {cost} in entry {number} of the ledger, and is repeated.")

@@ -60,7 +60,7 @@ def command(
     \b
     Example:
       dither solve --queries 100 --accuracy 0.01 --n 100000 --delta 1e-7
-      dither solve dither.toml people --error 100
+      dither solve dither.toml by_city --error visits=100
       dither solve dither.toml by_city --relative visits=0.05 --rows 2000
     """
     if source is not None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Collection, Iterator, Sequence
 
 import typer
 
 from dither.cli.screen import printable
 
-__all__ = ["fitted", "print_markdown", "print_table", "width"]
+__all__ = ["fitted", "print_markdown", "print_sentence", "print_table", "width"]
 
 _GAP = "  "
 _LEAST = 16
@@ -39,6 +40,13 @@ def print_markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], *, rig
     lines = [columns, [("---:" if name in right else "---") for name in columns], *rows]
     for line in lines:
         typer.echo(f"| {' | '.join(printable(cell).replace('|', chr(92) + '|') for cell in line)} |")
+
+
+def print_sentence(text: str) -> None:
+    """Print words as wide as the terminal at most."""
+    limit = width()
+    for line in [printable(text)] if limit is None else textwrap.wrap(printable(text), limit):
+        typer.echo(line)
 
 
 def fitted(

@@ -378,7 +378,8 @@ def literal(value: Any) -> Expression:
         return value
     value = plain(value)  # so that ledger and engine get the same value
     if isinstance(value, Decimal):
-        value = int(value) if value == value.to_integral_value() else float(value)
+        is_whole = value == value.to_integral_value() and abs(value) < 2**63
+        value = int(value) if is_whole else float(value)
     if not isinstance(value, bool | int | float | str | date):
         raise ParameterError(
             f"an expression holds numbers, texts, dates, times and truth values, got the type {type(value).__name__}."
