@@ -23,7 +23,7 @@ from dither.noise import entropy
 from dither.noise.tape import answered, noise_is_removed
 from dither.tables import ExactAggregate
 
-__all__ = ["Door", "Then", "fresh_salt"]
+__all__ = ["Door", "fresh_salt"]
 
 _log = logging.getLogger(__name__)
 """Entries, costs and the names of engines: nothing that was computed from data."""
@@ -31,14 +31,6 @@ _log = logging.getLogger(__name__)
 Batches = Iterator[pa.RecordBatch]
 
 _SALT_BITS: Final = 62
-
-
-@dataclass(frozen=True, slots=True)
-class Then:
-    """More to ask before there is an answer: questions that depend on the data through noisy numbers alone."""
-
-    exact: Sequence[ExactAggregate]
-    draw: Callable[[Sequence[Batches]], pa.Table]
 
 
 def fresh_salt() -> int:
@@ -59,9 +51,8 @@ class Door:
         cost: Budget,
         question: str,
         exact: Sequence[ExactAggregate],
-        draw: Callable[[Sequence[Batches]], pa.Table | Then],
+        draw: Callable[[Sequence[Batches]], pa.Table],
         *,
-        alike: Sequence[ExactAggregate] = (),
         key: str | None = None,
         by: str = "",
     ) -> tuple[pa.Table, Entry]:
@@ -71,11 +62,8 @@ class Door:
         happened, as what happened may depend on the data. That it failed is written down, and counts: after
         `failures_allowed` of them no question is taken until the owner resumes. With a `key`, the answer is kept before
         it is given, and the same question under the same key gives the same bytes at no further cost.
-
-        `draw` may have more to ask (`Then`), in the same way; `alike` are questions that differ from these in public
-        numbers alone, to be rehearsed in their place.
         """
-        for each in (*exact, *alike):
+        for each in exact:
             each._rehearse()
         charge = self.ledger.charge(self.account, event, cost, question, key=key, by=by, awaits_outcome=True)
         if charge.answer is not None:
@@ -84,8 +72,6 @@ class Door:
         _log.info("charged %s as entry %d", cost, charge.entry.number)
         try:
             answer = _drawn(exact, draw)
-            while isinstance(answer, Then):
-                answer = _drawn(answer.exact, answer.draw)
             # A test that takes the noise away meanwhile, in another thread, must not get an answer that looks private.
             if answer is not None and noise_is_removed() == charge.entry.noise_removed:
                 shown = self._answered(charge, answer, key)
@@ -119,9 +105,7 @@ class Door:
             self.ledger.failed(charge)
 
 
-def _drawn(
-    exact: Sequence[ExactAggregate], draw: Callable[[Sequence[Batches]], pa.Table | Then]
-) -> pa.Table | Then | None:
+def _drawn(exact: Sequence[ExactAggregate], draw: Callable[[Sequence[Batches]], pa.Table]) -> pa.Table | None:
     """The answer, or None if there is none. What went wrong is forgotten here: it would travel with an error.
 
     Where NumPy would warn, as of a NaN that becomes a whole number, there is no answer: a warning would tell of the

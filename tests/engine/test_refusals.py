@@ -63,7 +63,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "bounds NaN": (lambda data: data.sum("spend", (0, float("nan")), epsilon=1), "bounds"),
     "bounds next to zero": (lambda data: data.median("spend", (0, 1e-300), epsilon=1), "between 1e-100 and 1e100"),
     "persons counted as persons": (lambda data: data.per_person(user=dp.count()), "identifies persons"),
-    "no bounds of a person's sum": (lambda data: data.per_person(all=dp.sum("spend")), "bounds are needed"),
+    "no bounds": (lambda data: data.mean("spend", epsilon=1), r"bounds are needed: .* such as bounds=\(0, 200\)"),
     "no bounds of a person's extreme": (
         lambda data: data.per_person(most=dp.max("spend")),
         "bounds are needed",

@@ -36,18 +36,13 @@ class Caught:
     """A question that was released, and what the engine says of each world."""
 
     released: Any
-    draw: Callable[[Sequence[Any]], Any]
+    draw: Callable[[Sequence[Any]], pa.Table]
     answers: list[tuple[pa.RecordBatch, ...]]
     """Of each world, one batch for each query."""
 
-    table: str
-
     def of_world(self, world: int) -> pa.Table:
-        """What would be said if this world were the whole table. What is asked then is asked of this world alone."""
-        answer = self.draw([iter([batch]) for batch in self.answers[world]])
-        while isinstance(answer, door.Then):
-            answer = answer.draw([iter(_answers(each, self.table, range(world, world + 1))) for each in answer.exact])
-        return answer
+        """What would be said if this world were the whole table."""
+        return self.draw([iter([batch]) for batch in self.answers[world]])
 
 
 def caught(data: Any, ask: Callable[[Any], Any], worlds: int, seed: int) -> Caught:
@@ -56,9 +51,8 @@ def caught(data: Any, ask: Callable[[Any], Any], worlds: int, seed: int) -> Caug
     found: list[Any] = []
     drawn = door._drawn
 
-    def catching(exact: Sequence[ExactAggregate], draw: Callable[[Sequence[Any]], Any]) -> Any:
-        if not found:
-            found.extend((draw, [_answers(each, table, range(worlds)) for each in exact]))
+    def catching(exact: Sequence[ExactAggregate], draw: Callable[[Sequence[Any]], pa.Table]) -> pa.Table | None:
+        found.extend((draw, [_answers(each, table, worlds) for each in exact]))
         return drawn(exact, draw)
 
     stream = Stream(seed)
@@ -66,7 +60,7 @@ def caught(data: Any, ask: Callable[[Any], Any], worlds: int, seed: int) -> Caug
         patch.setattr(door, "_drawn", catching)
         released = ask(data)
     draw, answers = found
-    return Caught(released, draw, list(zip(*answers, strict=True)), table)
+    return Caught(released, draw, list(zip(*answers, strict=True)))
 
 
 def replayed(first: Caught, second: Caught, world: int, charged: Guarantee) -> Replayed:
@@ -82,17 +76,16 @@ def _name(data: Any) -> str:
     return str(name)
 
 
-def _answers(exact: ExactAggregate, table: str, worlds: range) -> list[pa.RecordBatch]:
+def _answers(exact: ExactAggregate, table: str, worlds: int) -> list[pa.RecordBatch]:
     """What the engine says of each world."""
     engine, query, schema = exact._engine, exact._engine._compiled(exact._expression), leaving(exact._expression)
     assert table in query
     own = query.replace(table, f'(SELECT * FROM {table} WHERE "world" = "its"."world")')
-    series = f'generate_series({worlds[0]}, {worlds[-1]}) AS "its"("world")'
-    asked = f'SELECT "its"."world" AS "{_WORLD}", "answer".* FROM {series}'
+    asked = f'SELECT "its"."world" AS "{_WORLD}", "answer".* FROM generate_series(0, {worlds - 1}) AS "its"("world")'
     types = schema.insert(0, pa.field(_WORLD, pa.int64()))
     batches = engine._batches(f'{asked}, LATERAL ({own}) AS "answer"', types)
     whole = pa.Table.from_batches([batch.cast(types) for batch in batches], types).sort_by(_WORLD).combine_chunks()
     (rows,) = whole.to_batches() or pa.RecordBatch.from_pylist([], schema=types)
-    cuts = np.searchsorted(rows.column(_WORLD).to_numpy(), np.arange(worlds[0], worlds[-1] + 2))
+    cuts = np.searchsorted(rows.column(_WORLD).to_numpy(), np.arange(worlds + 1))
     answer = rows.select(schema.names)
     return [answer.slice(start, end - start) for start, end in pairwise(cuts.tolist())]

@@ -24,7 +24,7 @@ def opened(tmp_path: Path) -> Callable[..., dp.Dataset]:
     numbers = count()
 
     def opened(source: Any, unit: Any, price: Mapping[str, Any]) -> dp.Dataset:
-        budget = dp.ZCDP(5) if "rho" in price else dp.ApproxDP(1025, "0.2")
+        budget = dp.ZCDP(5) if "rho" in price else dp.ApproxDP(25, "0.2")
         ledger = tmp_path / f"{next(numbers)}.ledger"
         return dp.Dataset(source, unit=unit, budget=budget, ledger=ledger, identity="data")
 

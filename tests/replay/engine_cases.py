@@ -180,8 +180,6 @@ def _aggregate(name: str) -> EngineCase:
 WHOLES = {name: AGGREGATES[name] for name in ("count", "sum", "mean")}
 FOUND = {"epsilon": 20, "delta": "0.1"}
 """So much that some of what is in a small world is shown, and some is not."""
-SEEN = {"epsilon": 1000}
-"""So much that a few rows are seen by a look, and a range is found among them."""
 EACH_NEED = EngineCase(
     "each need", frozenset({"Query.agg"}),
     _of_world,
@@ -230,8 +228,7 @@ CASES = [
     EACH_NEED,
     EngineCase(
         "per_person", frozenset({"Query.per_person"}), _per_person,
-        {"visits": dp.sum("visits", (0, 10)), "spend": dp.mean("spend", (0, 50))},
-        groups=1, units=("persons",),
+        {"visits": dp.sum("visits", (0, 10)), "spend": dp.mean("spend", (0, 50))}, groups=1, units=("persons",),
     ),
     EngineCase("found groups", frozenset({"Query.group_by"}), _found, WHOLES, FOUND),
     EngineCase("found values", frozenset({"top"}), _known, {"top": dp.top("k", 2)}, FOUND),
@@ -269,15 +266,6 @@ def _suggested(data: Any, epsilon: int) -> Any:
     return look
 
 
-def _clipped(query: Any) -> Any:
-    return query.agg(n=dp.count(), m=dp.mean(X, BOUNDS, clip=True), s=dp.sum(X, (-10, 10**6), clip=True))
-
-
-def _in_groups(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Groups share the range that is found."""
-    return lambda data, **price: data.group_by("city", keys=CITIES).agg(n=dp.count(), x=function(X)).release(**price)
-
-
 def _shortcut(name: str) -> ApartCase:
     # How many rows there are is public where one is replaced, so no pair of these would differ on a commit.
     units = ("rows", "persons", "replaced rows") if name == "count_people" else tuple(UNITS)
@@ -292,16 +280,5 @@ APART = [
         lambda data, **price: data.median(X, BOUNDS, "0.9", **price), {"rho": 1},
     ),
     ApartCase("suggest", frozenset({"Dataset.suggest"}), _suggested, units=("persons",)),
-    ApartCase("sum of groups without bounds", frozenset({"sum"}), _in_groups(dp.sum), SEEN, ("persons",)),
-    ApartCase("std of groups without bounds", frozenset({"std"}), _in_groups(dp.std), SEEN, ("replaced rows",)),
-    ApartCase(
-        "found ranges by rho", frozenset({"mean"}),
-        lambda data, **price: _clipped(data).release(**price), {"rho": 1},
-    ),
-    ApartCase(
-        "found ranges in found groups", frozenset({"sum"}),
-        lambda data, **price: _clipped(data.group_by("city")).release(**price),
-        FOUND,
-    ),
     ApartCase("per_person in bins", frozenset({"Query.per_person"}), _person_by_person, units=("persons",)),
 ]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from fractions import Fraction
 from typing import Any
 
@@ -88,14 +87,13 @@ def compare_apart(
 ) -> None:
     """Each world of two tables is a pair: the case is asked of each by itself, and none may differ too much."""
     sides = []
-    with ExitStack() as stack:  # what is asked then is asked of a table that is still there
-        for source in map(place, neighbours(kind, worlds, f"{case.name} {round_}")):
-            data = stack.enter_context(opened(source, UNITS[kind], case.price))
+    for source in map(place, neighbours(kind, worlds, f"{case.name} {round_}")):
+        with opened(source, UNITS[kind], case.price) as data:
             side = caught(data, lambda rows: case.ask(rows, **case.price), worlds, round_)
             check_paid(data, side.released, case.price)
             sides.append(side)
-        first, second = sides
-        for world in range(worlds):
-            verdict = replayed(first, second, world, first.released.guarantee)
-            assert verdict.passed, f"world {world}: {verdict.difference}"
-            assert not isinstance(verdict.result, Exception), verdict.result
+    first, second = sides
+    for world in range(worlds):
+        verdict = replayed(first, second, world, first.released.guarantee)
+        assert verdict.passed, f"world {world}: {verdict.difference}"
+        assert not isinstance(verdict.result, Exception), verdict.result

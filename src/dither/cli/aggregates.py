@@ -115,7 +115,7 @@ class _Aggregates:
     def bounds(self, of: Expression) -> tuple[Number, Number]:
         """`, low, high`, or those that are known of the column."""
         reader = self._reader
-        if reader.sees(",") and not reader.sees(",", "interval") and not reader.sees(",", "clip"):
+        if reader.sees(",") and not reader.sees(",", "interval"):
             reader.take()
             return _two(reader)
         if not isinstance(of, Column) or of.name not in self._known:
@@ -126,33 +126,18 @@ class _Aggregates:
 
     def interval_level(self, of: Expression) -> Fraction | None:
         """`, interval=0.95`, or nothing."""
-        return self._reader.number() if self._named("interval") else None
-
-    def clip(self, of: Expression) -> bool:
-        """`, clip=true`, or nothing."""
         reader = self._reader
-        if not self._named("clip"):
-            return False
-        said = reader.accept("true", "false")
-        if said is None:
-            reader.refuse("true or false is expected here")
-        return said == "true"
-
-    def _named(self, name: str) -> bool:
-        """Whether `, name=` comes next; it is read."""
-        reader = self._reader
-        if not reader.sees(",", name):
-            return False
+        if not reader.sees(",", "interval"):
+            return None
         reader.take()
         reader.take()
         reader.expect("=")
-        return True
+        return reader.number()
 
 
 _PARAMETERS: Final[Mapping[str, Callable[[_Aggregates, Expression], Any]]] = {
     "bounds": _Aggregates.bounds,
     "candidates": _Aggregates.candidates,
-    "clip": _Aggregates.clip,
     "edges": _Aggregates.edges,
     "interval_level": _Aggregates.interval_level,
     "number": _Aggregates.number,

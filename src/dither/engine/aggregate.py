@@ -18,7 +18,6 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.engine.found_ranges import FoundRange
 from dither.engine.group_sensitivity import Need
 from dither.errors import ParameterError
 from dither.estimators.noise_tails import NoiseLaw
@@ -27,7 +26,7 @@ from dither.tables import Expression, Lattice
 
 __all__ = [
     "AGGREGATES", "PEOPLE", "Aggregate", "Answer", "Bounds", "Counting", "Floats", "Noisy", "OfColumn",
-    "aggregate_function", "known_bounds",
+    "aggregate_function", "known_bounds", "with_lattice",
 ]  # fmt: skip
 
 PEOPLE: Final = "people"
@@ -98,10 +97,6 @@ class Aggregate(ABC):
 
     def typed(self, is_whole: Callable[[Expression], bool]) -> Aggregate:
         """The same, knowing which expressions give whole numbers by the types of their columns."""
-        return self
-
-    def narrowed(self, found: Mapping[str, FoundRange]) -> Aggregate:
-        """The same in the ranges that were found, by the keys of the needs."""
         return self
 
     @property
@@ -182,3 +177,12 @@ def known_bounds(bounds: Bounds | None) -> Bounds:
             "such as bounds=(0, 200)."
         )
     return bounds
+
+
+_Kept = TypeVar("_Kept", bound=OfColumn)
+
+
+def with_lattice(aggregate: _Kept) -> _Kept:
+    """With bounds that can be kept: refused here rather than when it is asked."""
+    _ = aggregate.lattice
+    return aggregate

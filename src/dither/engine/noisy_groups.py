@@ -8,37 +8,30 @@ groups with enough people are kept; what else is asked is asked of these.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from dither.engine.aggregate import PEOPLE
-from dither.engine.found_ranges import Ranged, RangeNoise, written_ranges
 from dither.engine.group_sensitivity import Measured, Need
 from dither.engine.groups import Groups, Wholes, counted, with_plain_texts
 from dither.engine.plan import Plan, noisy_columns
 from dither.errors import ParameterError
 from dither.exact import once
 from dither.noise.tape import answered, at_once
-from dither.release import Then
 from dither.tables import BoundedTable, ExactAggregate, Measure
 from dither.tables.plain_columns import column_of_numbers, numbers_of
 
-__all__ = ["Drawing", "Looking", "questions"]
+__all__ = ["Drawing", "questions"]
 
 
 def questions(needs: Mapping[str, Need], table: BoundedTable, fresh_salt: Callable[[], int]) -> list[ExactAggregate]:
-    """One for all measures, if there are any, and one for each other need; each has a salt of its own.
-
-    Where a range is to be found, that is the other need, and the measures are those of the bounds.
-    """
+    """One for all measures, if there are any, and one for each other need; each has a salt of its own."""
     measures: dict[str, Measure] = {}
     for key, column in noisy_columns(needs).items():
         need = needs[key]
-        sums = need.in_bounds if isinstance(need, Ranged) else need
-        measures |= sums.measures(column) if isinstance(sums, Measured) else {}
+        measures |= need.measures(column) if isinstance(need, Measured) else {}
     pooled = [table.totals(measures, fresh_salt())] if measures else []
     return pooled + [need.ask(table, fresh_salt()) for need in needs.values() if not isinstance(need, Measured)]
 
@@ -146,48 +139,6 @@ class Drawing:
         for key, need in self._measured.items():
             found[columns[key]] = self.plan.parts[key].noise.draw(need.exact(answers, columns[key]))
         return found
-
-
-@dataclass(frozen=True)
-class Looking:
-    """What is asked first where ranges are to be found, and what is asked then."""
-
-    whole: Drawing
-    table: BoundedTable
-    fresh_salt: Callable[[], int]
-
-    @property
-    def _looks(self) -> dict[str, RangeNoise]:
-        return self.whole.plan.looks
-
-    @once
-    def in_bounds(self) -> list[ExactAggregate]:
-        """What would be asked then if bounds were kept: other ranges change numbers in it, and nothing else."""
-        drawing = replace(self.whole, plan=self.whole.plan.in_bounds)
-        exact = self._asked_by(drawing)
-        drawing.rehearse(exact)
-        return exact
-
-    def _asked_by(self, drawing: Drawing) -> list[ExactAggregate]:
-        return questions({key: part.need for key, part in drawing.plan.parts.items()}, self.table, self.fresh_salt)
-
-    @once
-    def _different(self) -> dict[tuple[Any, ...], Ranged]:
-        """Looks at the same cells of the same column are at the same counts, each with noise of its own."""
-        return {noise.need.look: noise.need for noise in self._looks.values()}
-
-    def questions(self) -> list[ExactAggregate]:
-        """What is asked of the engine first."""
-        return [need.ask(self.table, self.fresh_salt()) for need in self._different.values()]
-
-    def draw(self, answers: Sequence[Iterator[pa.RecordBatch]]) -> Then:
-        """Look, choose, and ask for the sums."""
-        everyone = Groups(pa.table({}))
-        known = zip(self._different.items(), answers, strict=True)
-        counts = {look: need.collect(batches, everyone) for (look, need), batches in known}
-        found = {key: noise.found(counts[noise.need.look]) for key, noise in self._looks.items()}
-        drawing = replace(self.whole, plan=self.whole.plan.narrowed(found))
-        return Then(self._asked_by(drawing), lambda batches: written_ranges(drawing.draw(batches), found))
 
 
 def _listed(rows: Wholes) -> pa.Array:

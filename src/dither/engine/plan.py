@@ -17,8 +17,7 @@ import numpy as np
 
 from dither.accounting import compose
 from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Noisy
-from dither.engine.found_ranges import FoundRange, RangeNoise
-from dither.engine.group_sensitivity import Measured, Need, Noise, Whole
+from dither.engine.group_sensitivity import Need, Noise, Whole
 from dither.engine.limits_in_words import limits_in_words
 from dither.engine.price import Price, Terms
 from dither.errors import ParameterError
@@ -64,12 +63,6 @@ class Part:
     need: Need
     noise: Noise
     share: Fraction
-
-    def narrowed(self, need: Need, left: Fraction) -> Part:
-        """The sums in a range that was found, with the noise that what is left pays."""
-        assert isinstance(self.noise, RangeNoise)
-        assert isinstance(need, Measured)
-        return Part(need, self.noise.of_answer(need, left), self.share)
 
 
 @dataclass(frozen=True)
@@ -144,39 +137,6 @@ class Plan:
         if self.discovery is not None:
             events.append(self.discovery.event)
         return events[0] if len(events) == 1 else Composed(tuple(events))
-
-    @property
-    def looks(self) -> dict[str, RangeNoise]:
-        """The parts whose range is found first, by their keys."""
-        return {key: part.noise for key, part in self.parts.items() if isinstance(part.noise, RangeNoise)}
-
-    @property
-    def in_bounds(self) -> Plan:
-        """The same if all bounds were kept, and no look cost anything."""
-        return self.narrowed({key: noise.bounds_kept for key, noise in self.looks.items()})
-
-    def narrowed(self, found: Mapping[str, FoundRange]) -> Plan:
-        """State what is left to do when ranges are found.
-
-        Parameters
-        ----------
-        found : mapping of str to FoundRange
-            The ranges, by the keys of their parts, and what is left of the price of each.
-
-        Returns
-        -------
-        Plan
-            The plan with sums in these ranges. Its cost is still that of the whole.
-        """
-        if not found:
-            return self
-        aggregates = {name: aggregate.narrowed(found) for name, aggregate in self.aggregates.items()}
-        needs = {key: need for aggregate in aggregates.values() for key, need in aggregate.needs.items()}
-        parts = {
-            key: part.narrowed(needs[key], found[key].left) if key in found else part
-            for key, part in self.parts.items()
-        }
-        return replace(self, aggregates=aggregates, parts=parts)
 
     def answer(self, aggregate: Aggregate, values: Mapping[str, Any], level: Fraction) -> Answer:
         """Compute a column of the answer from its noisy parts.

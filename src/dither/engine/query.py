@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from dither.engine.aggregate import Aggregate, known_bounds
+from dither.engine.aggregate import Aggregate
 from dither.engine.binning import Bins
 from dither.engine.distribution_aggregates import Edge
 from dither.engine.domains import Domains
@@ -546,7 +546,6 @@ def _within_person(name: str, aggregate: Any) -> tuple[str, Expression | None, L
     if isinstance(aggregate, Count) and not aggregate.people:
         return "count", None, None
     if isinstance(aggregate, Total | Mean | Edge):
-        known_bounds(aggregate.bounds)  # nothing is found privately within one person
         return aggregate.verb, aggregate.of, aggregate.lattice
     raise ParameterError(f"per_person knows count, sum, mean, min and max; {name!r} is none of these.")
 

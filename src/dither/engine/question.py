@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dither.engine.aggregate import Aggregate
 from dither.engine.group_sensitivity import Need, Whole
-from dither.engine.noisy_groups import Drawing, Looking, questions
+from dither.engine.noisy_groups import Drawing, questions
 from dither.engine.plan import Plan, planned
 from dither.engine.price import NoiseKind, Terms, with_price
 from dither.engine.question_code import calls
@@ -239,19 +239,12 @@ class Question:
         if terms.key is not None:
             self._check_storable()
         drawing = Drawing(plan, list(query.keys), query.public_keys)
-        if plan.looks:
-            looking = Looking(drawing, self._bounded, fresh_salt)
-            exact, draw, alike = looking.questions(), looking.draw, looking.in_bounds
-        else:
-            exact = questions({key: part.need for key, part in plan.parts.items()}, self._bounded, fresh_salt)
-            draw, alike = drawing.draw, []
-            drawing.rehearse(exact)
+        exact = questions({key: part.need for key, part in plan.parts.items()}, self._bounded, fresh_salt)
+        drawing.rehearse(exact)
         door = query.origin.door
         by = current_user()
         with query.origin._source.engine.asking():
-            parts, entry = door.release(
-                plan.event, plan.cost, self.words, exact, draw, alike=alike, key=terms.key, by=by
-            )
+            parts, entry = door.release(plan.event, plan.cost, self.words, exact, drawing.draw, key=terms.key, by=by)
         return TableRelease.of(parts, plan, entry)
 
     def _check_storable(self) -> None:

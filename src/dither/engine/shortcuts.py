@@ -262,7 +262,6 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
-        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -281,7 +280,7 @@ class Shortcuts(ABC):
         True
         """
         return self._all_rows(
-            moments.sum(of, bounds, clip), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.sum(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
     @_shortcut
@@ -289,7 +288,6 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
-        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -308,7 +306,7 @@ class Shortcuts(ABC):
         True
         """
         return self._all_rows(
-            moments.mean(of, bounds, clip), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.mean(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
     @_shortcut
@@ -339,7 +337,6 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
-        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -356,7 +353,7 @@ class Shortcuts(ABC):
         True
         """
         return self._all_rows(
-            moments.variance(of, bounds, clip), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.variance(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
     @_shortcut
@@ -364,7 +361,6 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
-        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -381,7 +377,7 @@ class Shortcuts(ABC):
         True
         """
         return self._all_rows(
-            moments.std(of, bounds, clip), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.std(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
         )
 
     @_shortcut

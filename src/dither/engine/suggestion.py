@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dither.engine.aggregate import Aggregate, known_bounds
+from dither.engine.aggregate import Aggregate
 from dither.engine.binning import bins
 from dither.engine.distribution_aggregates import histogram
 from dither.engine.limit_choice import Shapes, ValueSpread, Weighed, looked_at, weighed, with_tail
@@ -184,7 +184,7 @@ def _middles(edges: Sequence[int]) -> Any:
 
 def _spread(query: Query, unit: Person, aggregate: Total | Mean, epsilon: Fraction) -> tuple[ValueSpread, TableRelease]:
     """How the values of one row of each person are spread over bins that are as wide as they are large."""
-    low, high = (float(rational(end, "bounds")) for end in known_bounds(aggregate.bounds))
+    low, high = (float(rational(end, "bounds")) for end in aggregate.bounds)
     edges = _value_edges(low, high)
     of: Expression = if_else(aggregate.of >= high, high, if_else(aggregate.of <= low, low, aggregate.of))
     one = _of_one_row(query, unit, _key_table=None)

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from dither.engine.answer_file import answer_digest, written_answer
 from dither.engine.empty_groups import about_empty_groups
-from dither.engine.found_ranges import about_ranges, read_ranges
 from dither.engine.group_sensitivity import Added
 from dither.engine.moment_aggregates import Count
 from dither.engine.plan import Plan
@@ -102,26 +101,11 @@ class TableRelease(Release):
         made = cls(None, plan.event, plan.cost, noise, parts, plan, entry, noise_removed=entry.noise_removed)
         return replace(made, value=made._table(plan.level))
 
-    @property
-    def found(self) -> dict[str, dict[str, Any]]:
-        """What was found before the answers, by column: the range `clip`, and how many values seem to lie `outside`.
-
-        `clip` is the range to which values were clamped before they were added up, None if none was found; there is no
-        `outside` where the bounds were kept.
-        """
-        ranges, found = read_ranges(self.parts), {}
-        for name, aggregate in self.plan.aggregates.items():
-            for each in (ranges[key] for key in aggregate.needs if key in ranges):
-                outside = {} if each.outside is None else {"outside": round(each.outside, 1)}
-                found[name] = {"clip": each.limits, **outside}
-        return found
-
     def _table(self, level: Fraction) -> pa.Table:
         columns = {name: self.parts.column(name) for name in self._keys}
         values = {key: _numbers(self.parts.column(column)) for key, column in self.plan.columns.items()}
-        plan = self.plan.narrowed(read_ranges(self.parts))
-        for name, aggregate in plan.aggregates.items():
-            answer = plan.answer(aggregate, values, level)
+        for name, aggregate in self.plan.aggregates.items():
+            answer = self.plan.answer(aggregate, values, level)
             columns[name] = _column(answer.value)
             if answer.low is not None:
                 columns |= {f"{name}_low": _column(answer.low), f"{name}_high": _column(answer.high)}
@@ -314,7 +298,7 @@ class TableRelease(Release):
 
     def _notes(self) -> list[str]:
         """What a reader needs beside the answers; it follows from them and from the plan, and reveals nothing more."""
-        notes = [*about_ranges(self.found), f"costs {self.plan.cost}"]
+        notes = [f"costs {self.plan.cost}"]
         if self.plan.left_out is not None:
             notes.insert(0, self.plan.left_out)
         if (empty := self._about_empty_groups()) is not None:

@@ -47,7 +47,7 @@ from dither.estimators.sums import Placed, released_places
 from dither.estimators.tails import Seen, Tail
 from dither.mechanisms.laplace import Laplace
 
-__all__ = ["Found", "Goal", "first_look", "found_range", "needed"]
+__all__ = ["Found", "Goal", "found_range", "needed"]
 
 _LOOK = Fraction(45, 1000)
 _SECOND_LOOK = Fraction(17, 100)
@@ -80,11 +80,6 @@ _ENOUGH = 500
 def needed(epsilon: Fraction) -> int:
     """How many records, none of them 0, a moment without bounds needs."""
     return math.ceil(_ENOUGH / epsilon)
-
-
-def first_look(*, is_bounded: bool) -> Fraction:
-    """The part of the budget of the first look; others follow where it says that they pay."""
-    return _LOOK if is_bounded else _LOOK_WITHOUT_BOUNDS
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 import pyarrow as pa
-from ibis import _
 
 from dither.errors import ParameterError
 from dither.tables.engines import Engine
@@ -41,8 +40,6 @@ from dither.unit import Person, TableUnit
 __all__ = ["BoundedTable", "ExactAggregate"]
 
 _PERSON = "dither person"
-_PACKED, _PACKED_BINS = 1 << 31, 1 << 12
-"""So many values of a hash stand before so many bins, from −2048 on, in one whole number."""
 _ROWS, _TOTAL, _COUNT, _KEY = "dither rows", " total", " count", "dither key "
 
 
@@ -117,23 +114,6 @@ class BoundedTable:
         binned = rows.rename(dither_bin="dither_value")
         counted = binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count())
         return self._asked(counted, "bins", of, bins)
-
-    def cells(self, of: Expression, bins: FloatBins, anchor: float, salt: int) -> ExactAggregate:
-        """One row per bin that is not empty, of all groups together: `dither_bin` and `dither_rows`.
-
-        Values are binned by their distance from the public `anchor`. A person is in one bin however many groups and
-        rows they have: in that of the row with the smallest hash. So a person moves one count, by one.
-        """
-        rows = self._attributed({"dither_value": of})
-        rows = rows.mutate(dither_bin=bins.number(number(rows["dither_value"]) - anchor))
-        rows = rows.filter(rows["dither_bin"].notnull())
-        if isinstance(self.unit, Person):
-            hashed = self.engine.hash([rows[name] for name in (_PERSON, *self.keys, "dither_value")], salt)
-            packed = (hashed % _PACKED).cast("int64").abs() * _PACKED_BINS + (rows["dither_bin"] + _PACKED_BINS // 2)
-            each = rows.mutate(dither_packed=packed).group_by(_PERSON).aggregate(dither_first=_.dither_packed.min())
-            rows = each.mutate(dither_bin=each["dither_first"] % _PACKED_BINS - _PACKED_BINS // 2)
-        counted = rows.group_by("dither_bin").aggregate(dither_rows=rows.count())
-        return self._asked(counted, "cells", of, bins, anchor)
 
     def is_whole(self, of: Expression) -> bool:
         """Whether the values are whole numbers or conditions by their type. No row is looked at."""

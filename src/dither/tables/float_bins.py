@@ -38,8 +38,7 @@ class FloatBins:
         value = between(real, self.low, self.high)
         octaves = max(math.frexp(max(abs(self.low), abs(self.high)))[1] - 1 - self.flat, 0)
         size = self._within(value.abs(), 0, octaves)
-        # (A product, as an expression that stands there twice would be written twice, and it is long.)
-        return real.notnull().ifelse((value < 0).ifelse(-1, 1) * size, ibis.null("int64"))
+        return real.notnull().ifelse((value < 0).ifelse(-size, size), ibis.null("int64"))
 
     def _within(self, size: Any, first: int, last: int) -> Any:
         """Of numbers in the octaves from `first` to `last`: a search that halves them in each step."""

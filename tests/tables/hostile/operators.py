@@ -251,9 +251,6 @@ def _aggregates() -> dict[str, Operator]:
             if kind in ("ordinary", "huge", "tiny") or verb in ("sum", "mean"):
                 ask = lambda name, aggregate=aggregate, bounds=bounds: aggregate(name, bounds)  # noqa: E731
                 made[f"{verb}, {kind} bounds"] = Operator("all", ask, (verb,))
-        if verb in ("mean", "median"):  # of which others have the bins
-            found = lambda name, aggregate=aggregate: aggregate(name, None)  # noqa: E731
-            made[f"{verb}, no bounds"] = Operator("all", found, (verb,))
     return made
 
 

@@ -34,7 +34,7 @@ from dither.events import Event
 from dither.guarantees import PureDP
 from dither.ledger import Entry, Ledger
 from dither.ledger.budget import Budget, amounts
-from dither.release import Batches, Door, Then
+from dither.release import Batches, Door
 from dither.tables import ExactAggregate
 from dither.tables.engines.duckdb import DuckDB
 from dither.unit import TableUnit
@@ -61,35 +61,29 @@ class _Keeping(Door):
         cost: Budget,
         question: str,
         exact: Sequence[ExactAggregate],
-        draw: Callable[[Sequence[Batches]], pa.Table | Then],
+        draw: Callable[[Sequence[Batches]], pa.Table],
         *,
-        alike: Sequence[ExactAggregate] = (),
         key: str | None = None,
         by: str = "",
     ) -> tuple[pa.Table, Entry]:
-        def keeping(answers: Sequence[Batches]) -> pa.Table | Then:
+        def keeping(answers: Sequence[Batches]) -> pa.Table:
             self.kept.extend(list(each) for each in answers)
             return draw([iter(each) for each in self.kept])
 
-        return super().release(event, cost, question, exact, keeping, alike=alike, key=key, by=by)
+        return super().release(event, cost, question, exact, keeping, key=key, by=by)
 
 
 @contextmanager
 def staged(asked: Inquiry, unit: TableUnit, empty: pa.Table, folder: Path, *, written: bool) -> Iterator[Stage]:
-    """The question in an empty folder, before tables with the columns of `empty`.
-
-    Ranges that are found are taken as the bounds: what is drawn in one range is compared, at the full price. (That
-    looks have the sensitivity that they say is for record and replay.)
-    """
+    """The question in an empty folder, before tables with the columns of `empty`."""
     file = folder / ("table.csv" if written else "table.parquet")
     _write(empty, file)
     ledger = Ledger(folder / "stage.ledger")
     try:
         with Dataset(file, unit=unit, budget=PureDP(1), ledger=ledger, identity=_ACCOUNT) as data:
-            plan = asked.planned(data).in_bounds
+            plan = asked.planned(data)
             open_query = Query(data.origin, data._table)  # a query that can be copied with another door
-            question = replace(asked.of(open_query), aggregates=plan.aggregates)
-            yield Stage(question, plan, asked.price, file, ledger)
+            yield Stage(asked.of(open_query), plan, asked.price, file, ledger)
     finally:
         ledger.close()
 
