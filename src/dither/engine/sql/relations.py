@@ -177,8 +177,7 @@ def _per_person(select: exp.Select, named: Named) -> SqlTable:
 def _within_person(made: Mapping[str, Aggregate]) -> Domains:
     """A mean, a least and a largest value of a person lie within the bounds of the values; a count has no upper end."""
     known = {name: Domain(bounds=(0, math.inf)) for name, each in made.items() if isinstance(each, Count)}
-    sums = {name: each.bounds for name, each in made.items() if isinstance(each, Total)}
-    known |= {name: Domain(bounds=_of_sum(*each)) for name, each in sums.items() if each is not None}
+    known |= {name: Domain(bounds=_of_sum(*each.bounds)) for name, each in made.items() if isinstance(each, Total)}
     inside = {name: each.bounds for name, each in made.items() if isinstance(each, Mean | Edge)}
     return {**known, **{name: Domain(bounds=each) for name, each in inside.items() if each is not None}}
 
