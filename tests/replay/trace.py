@@ -42,15 +42,15 @@ def _functions() -> dict[CodeType, str]:
     named |= {name: getattr(dp, name) for name, home in dp._HOMES.items() if home == "engine"}
     for owner, has in ((Query, Query), (Shortcuts, Shortcuts), (Expression, RowFunctions), (Expression, Expression)):
         named |= {f"{owner.__name__}.{name}": value for name, value in vars(has).items() if inspect.isfunction(value)}
+    named["Dataset.suggest"] = dp.Dataset.suggest
     return {inspect.unwrap(value).__code__: name for name, value in named.items() if inspect.isfunction(value)}
 
 
 def _classes() -> dict[type, str]:
     public = {name: getattr(dp, name) for name in dp.__all__}
     kinds = {name: value for name, value in public.items() if isinstance(value, type) and issubclass(value, Mechanism)}
-    named = (
-        kinds | {name: public[name] for name in ("Oracle", "ReusableHoldout", "Workload")} | {"QueryMean": QueryMean}
-    )
+    others = ("Oracle", "ReusableHoldout", "ScoredSelection", "Workload")
+    named = kinds | {name: public[name] for name in others} | {"QueryMean": QueryMean}
     return {value: name for name, value in named.items()}
 
 
