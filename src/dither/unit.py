@@ -264,7 +264,7 @@ class Neighbour:
     --------
     >>> import dither as dp
     >>> from dither.unit import Neighbour
-    >>> Neighbour.of(dp.Person("user_id", max_groups=3).among(2), grouped=True).groups
+    >>> Neighbour.of(dp.Person("user_id", max_groups=3, max_rows_per_group=1).among(2), grouped=True).groups
     2
     """
 
