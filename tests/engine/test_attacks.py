@@ -103,3 +103,14 @@ def test_d55_the_cost_is_fixed_before_data_is_read(visits: pa.Table, opened: Ope
     ]
     assert plans[0].event == plans[1].event
     assert plans[0].guarantee == plans[1].guarantee
+
+
+@pytest.mark.parametrize("verb", ["count", "sum", "mean", "variance", "std", "median", "histogram", "top"])
+def test_found_groups_are_answered_where_there_are_no_rows(verb: str, visits: pa.Table, opened: Open) -> None:
+    """If that failed, a failure would tell whether a condition holds for anybody."""
+    asked: Any = {
+        "count": dp.count(), "histogram": dp.histogram("age", [0, 5, 9]), "top": dp.top("age", 1),
+        **{name: getattr(dp, name)("age", (0, 9)) for name in ("sum", "mean", "variance", "std", "median")},
+    }[verb]  # fmt: skip
+    nobody = opened(visits).where(dp.col("age") > 10**6)
+    assert nobody.group_by("city").agg(asked=asked).release(epsilon=1, delta="1e-6").value.num_rows == 0

@@ -125,7 +125,10 @@ class Drawing:
     def _noised(self, key: str, batch: pa.RecordBatch) -> pa.Array:
         column = batch.column(self.plan.columns[key])
         is_listed = pa.types.is_fixed_size_list(column.type)
-        exact = numbers_of(column.flatten()).reshape(len(column), -1) if is_listed else counted(column)
+        if is_listed:  # (−1 for the size would fail where there are no rows, which must not show)
+            exact = numbers_of(column.flatten()).reshape(len(column), column.type.list_size)
+        else:
+            exact = counted(column)
         return self.plan.parts[key].noise.draw(exact)
 
     def _known(self, groups: Groups, batches: Iterable[pa.RecordBatch]) -> dict[str, pa.Array]:
