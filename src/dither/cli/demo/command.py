@@ -1,4 +1,4 @@
-"""The command itself; the story loads when it is told."""
+"""The command itself; the story loads when it is shown."""
 
 from __future__ import annotations
 

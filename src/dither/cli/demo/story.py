@@ -113,7 +113,8 @@ def _quantiles(data: dp.Dataset, path: Path, console: Console) -> Any:
         release = data.quantile("cost", _PARTS, bounds=(0, 100_000), epsilon=0.5)
     shown = _new_table("below it", "private", "true, secret")
     for part, private, exact in zip(_PARTS, release.value, truth.quantiles(path, _PARTS), strict=True):
-        shown.add_row(f"{part:.0%}", f"{private:,.2f}", f"{exact:,.2f}")
+        answer = "too few rows" if private is None else f"{private:,.2f}"
+        shown.add_row(f"{part:.0%}", answer, f"{exact:,.2f}")
     console.print(shown)
     return release
 

@@ -1,0 +1,52 @@
+"""The chart of an answer: every value is drawn, and an interval without an end has an arrow there."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from dither.web.chart import chart
+
+_INF = float("inf")
+
+
+def _drawn(values: list[Any], low: list[Any], high: list[Any]) -> str:
+    real = pa.float64()
+    columns = {"m": pa.array(values, real), "m_low": pa.array(low, real), "m_high": pa.array(high, real)}
+    release: Any = SimpleNamespace(tidy=lambda: pa.table({"city": [f"c{at}" for at in range(len(values))], **columns}))
+    return chart(release)
+
+
+def _places(drawn: str, pattern: str) -> list[float]:
+    return [float(each) for each in re.findall(pattern, drawn)]
+
+
+@pytest.mark.parametrize("missing", [_INF, None])
+def test_an_interval_without_an_end_has_an_arrow_there(missing: float | None) -> None:
+    negative = None if missing is None else -missing
+    drawn = _drawn([1.0, 2.0, 3.0], [0.0, negative, negative], [4.0, 4.0, missing])
+    assert "inf" not in drawn
+    assert "nan" not in drawn
+    assert drawn.count("<polygon") == 3
+    assert "an arrow where an interval has no end" in drawn
+    assert _places(drawn, r'cx="([^"]+)"') == [317.5, 445.0, 572.5]  # between 190 for 0 and 700 for 4
+    assert _places(drawn, r'<line x1="([^"]+)"') == [190.0, 190.0, 190.0]
+    assert _places(drawn, r'<line x1="[^"]+" x2="([^"]+)"') == [700.0, 700.0, 700.0]
+
+
+def test_values_alone_are_drawn_where_no_interval_has_an_end() -> None:
+    drawn = _drawn([1.0, 3.0], [-_INF, -_INF], [_INF, _INF])
+    assert _places(drawn, r'cx="([^"]+)"') == [190.0, 700.0]
+    assert drawn.count("<polygon") == 4
+
+
+def test_whole_intervals_have_no_arrows_and_refused_answers_are_left_out() -> None:
+    drawn = _drawn([1.0, None], [0.0, None], [4.0, None])
+    assert "<polygon" not in drawn
+    assert "arrow" not in drawn
+    assert drawn.count("<circle") == 1
+    assert _drawn([None], [None], [None]) == ""
