@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from dither.tables import BoundedTable, Column, Expression, Lattice, Measure, Sum, with_values
-from dither.tables.engines import Engine
+from dither.tables.database_engines import Engine
 from dither.unit import Rows, TableUnit
 
 __all__ = ["asked", "opened", "summed"]
 
 
 def opened(exact: Any) -> list[dict[str, Any]]:
-    """The rows of an exact aggregate, which only the one door may open elsewhere."""
+    """The rows of an exact aggregate, which only the release path may open elsewhere."""
     return [row for batch in exact._open() for row in batch.to_pylist()]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dither.tables.engines import Engine
+from dither.tables.database_engines import Engine
 from tests.tables.engines import ENGINES, engine_named
 
 
@@ -18,7 +18,7 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 @pytest.fixture(scope="session")
 def postgres_engine(postgres_url: str) -> Iterator[Engine]:
     """One connection for all tests."""
-    from dither.tables.engines.postgres import PostgreSQL
+    from dither.tables.database_engines.postgres import PostgreSQL
 
     engine = PostgreSQL.at(postgres_url)
     yield engine
@@ -28,6 +28,6 @@ def postgres_engine(postgres_url: str) -> Iterator[Engine]:
 @pytest.fixture(scope="session")
 def spark_engine(spark: Any) -> Engine:
     """One session for all tests."""
-    from dither.tables.engines.spark import Spark
+    from dither.tables.database_engines.spark import Spark
 
     return Spark(spark)

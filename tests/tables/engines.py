@@ -12,9 +12,9 @@ from typing import Any
 import ibis
 import pytest
 
-from dither.tables.engines import Engine
-from dither.tables.engines.duckdb import DuckDB
-from dither.tables.engines.engine import builtin
+from dither.tables.database_engines import Engine
+from dither.tables.database_engines.duckdb import DuckDB
+from dither.tables.database_engines.engine import builtin
 
 __all__ = ["ENGINES", "engine_named", "speaking"]
 

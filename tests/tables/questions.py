@@ -28,7 +28,7 @@ from dither.tables import (
     if_else,
     with_values,
 )
-from dither.tables.engines import Engine
+from dither.tables.database_engines import Engine
 from dither.tables.expression import literal
 from dither.unit import Person, Rows
 from tests.oracle.tables import BoundedRows, Steps, evaluate
@@ -171,7 +171,7 @@ def expression(words: Any) -> Any:
         return col(parts[0])
     if verb == "value":
         return literal(parts[0])
-    if verb in ("date_trunc", "starts_with", "contains"):
+    if verb in ("date_trunc", "starts_with", "contains", "ends_with", "after", "left"):
         return getattr(expression(parts[0]), verb)(parts[1][1])
     if verb == "is_in":
         return expression(parts[0]).is_in([part[1] for part in parts[1:]])

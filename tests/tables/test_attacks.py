@@ -29,7 +29,7 @@ from dither.tables import (
     open_source,
     with_values,
 )
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines.duckdb import DuckDB
 from dither.tables.expression import ARITHMETIC, COMPARISONS, DATES, LOGIC, OTHERS, TEXTS, TIMES
 from dither.unit import Person, Rows
 from tests.tables.asking import asked, opened, summed
@@ -82,10 +82,12 @@ def test_c36_c42_the_list_of_functions() -> None:
         *("+", "-", "*", "/", "negative", "abs", "floor", "==", "!=", "<", "<=", ">", ">="),
         *("and", "or", "not", "is_null", "is_in", "year", "month", "day", "weekday", "if_else", "coalesce", "where"),
         *("round", "sqrt", "log", "exp", "hour", "minute", "date_trunc", "lower", "strip", "starts_with", "contains"),
+        *("ends_with", "after", "left"),
     }
     assert {name for name in dir(Expression) if not name.startswith("_")} == {
         *("floor", "is_null", "is_in", "between", "coalesce", "where", "year", "month", "day", "weekday"),
         *("round", "sqrt", "log", "exp", "hour", "minute", "date_trunc", "lower", "strip", "starts_with", "contains"),
+        *("ends_with", "after", "left"),
     }
 
 

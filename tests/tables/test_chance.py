@@ -5,7 +5,7 @@ import pyarrow as pa
 from scipy.stats import binom
 
 from dither.noise import UniformBelow
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines.duckdb import DuckDB
 from tests.noise.fit import ALARM
 
 SALTS = 400

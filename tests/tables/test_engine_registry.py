@@ -11,8 +11,8 @@ import pytest
 
 import dither as dp
 from dither.errors import ParameterError
-from dither.tables.engines.duckdb import DuckDB
-from dither.tables.engines.registry import GROUP, engine_class, engine_names
+from dither.tables.database_engines.duckdb import DuckDB
+from dither.tables.database_engines.registry import GROUP, engine_class, engine_names
 
 _ROWS = pa.table({"city": ["Paris"] * 60 + ["Lyon"] * 40, "user": [str(n) for n in range(100)]})
 

@@ -18,8 +18,8 @@ import pytest
 import dither as dp
 from dither.errors import ParameterError
 from dither.tables import BoundedTable, Column, FloatBins, Lattice, People, Source, Sum, col, open_source
-from dither.tables.engines import Engine
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines import Engine
+from dither.tables.database_engines.duckdb import DuckDB
 from dither.unit import Person
 from tests.tables.asking import asked, opened
 
@@ -300,7 +300,7 @@ def test_the_page_about_engines_lists_the_types(name: str) -> None:
     """The same table in the code and in the documentation; that of PostgreSQL has a test of its own."""
     engine: Any = DuckDB
     if name == "spark":
-        engine = pytest.importorskip("dither.tables.engines.spark").Spark
+        engine = pytest.importorskip("dither.tables.database_engines.spark").Spark
     lines = [
         line.split("|")[1:-1] for line in _ENGINES.read_text().splitlines() if line.startswith(f"| {engine.name} |")
     ]

@@ -14,8 +14,8 @@ import pytest
 
 from dither.errors import EngineError
 from dither.tables import BoundedTable, Column, Lattice, People, RowCount, Sum, Values, col, if_else, with_values
-from dither.tables.engines import Engine
-from dither.tables.engines.engine import BATCH_ROWS
+from dither.tables.database_engines import Engine
+from dither.tables.database_engines.engine import BATCH_ROWS
 from dither.tables.expression import LONGEST_TEXT
 from dither.tables.text_parsing import written_day, written_number
 from dither.unit import Person, Rows

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 import dither as dp
 from dither.errors import EngineError, ParameterError
 from dither.tables import BoundedTable, Column, RowCount, Values, open_source
-from dither.tables.engines import checked_files, parquet_files
-from dither.tables.engines.duckdb_paths import exact
-from dither.tables.engines.file_fingerprint import Fingerprint
+from dither.tables.database_engines import checked_files, parquet_files
+from dither.tables.database_engines.duckdb_paths import exact
+from dither.tables.database_engines.file_fingerprint import Fingerprint
 from dither.unit import Person, Rows
 from tests.tables.asking import opened
 from tests.tables.footers import annotated, in_utc, local

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines.duckdb import DuckDB
 from tests.tables.engines import engine_named, speaking
 from tests.tables.questions import Question, answers, expected, questions
 

@@ -5,7 +5,7 @@ import sys
 
 PROGRAM = """
 import sys
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines.duckdb import DuckDB
 
 DuckDB()
 import ibis.backends.sql.compilers as compilers
@@ -23,7 +23,7 @@ assert not hasattr(compilers, "nowhere") and not hasattr(compilers, "NowhereComp
 
 OWN_FIRST = """
 import ibis.backends.sql.compilers as compilers
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines.duckdb import DuckDB
 
 DuckDB()
 import ibis.backends.sql.compilers
@@ -33,7 +33,7 @@ assert ibis.backends.sql.compilers is compilers and "athena" in vars(compilers)
 
 ALL_NAMES = """
 import ast, importlib.util, pathlib
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines.duckdb import DuckDB
 
 DuckDB()
 import ibis.backends.sql.compilers as compilers

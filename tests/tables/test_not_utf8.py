@@ -141,3 +141,13 @@ def test_e63_a_question_with_half_of_a_character_is_refused_before_the_charge(
             _SAID[said](data).release(epsilon=1)
         assert data.spent["epsilon"] == 0
         assert data.failures.asked == 0
+
+
+@pytest.mark.parametrize(("city", "optimizers"), [(b"Nice", set()), (BAD, {"unused_columns"})])
+def test_all_columns_of_a_file_are_read_if_one_is_not_utf8(city: bytes, optimizers: set[str], tmp_path: Path) -> None:
+    """Else a line would be left out of some questions and not of others; and planning is quick in either."""
+    (tmp_path / "people.csv").write_bytes(b"who,city\n1," + city + b"\n")
+    with opened(tmp_path / "people.csv", tmp_path, dp.Rows()) as data:
+        connection = data.origin._source.engine.backend.con
+        ((said,),) = connection.execute("SELECT current_setting('disabled_optimizers')").fetchall()
+    assert set(said.split(",")) == optimizers | {"partial_aggregate_pushdown"}

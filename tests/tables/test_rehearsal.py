@@ -11,9 +11,9 @@ import pytest
 import dither as dp
 from dither.errors import ParameterError
 from dither.tables import BoundedTable, Column, FloatBins, RowCount, Sum, col
-from dither.tables.engines import Engine
-from dither.tables.engines.duckdb import DuckDB
-from dither.tables.engines.engine import builtin
+from dither.tables.database_engines import Engine
+from dither.tables.database_engines.duckdb import DuckDB
+from dither.tables.database_engines.engine import builtin
 from dither.tables.lattice import Lattice
 from dither.unit import Person
 from tests.tables.asking import opened

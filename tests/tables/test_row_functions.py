@@ -12,8 +12,8 @@ import pytest
 
 from dither.errors import ParameterError
 from dither.tables import Expression, col, if_else, with_values
-from dither.tables.engines import Engine
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines import Engine
+from dither.tables.database_engines.duckdb import DuckDB
 
 _TIMES = [
     *(datetime(2024, 2, 29, 23, 59, 59, 999999), datetime(1969, 12, 31, 23, 59, 59, 999999), datetime(1970, 1, 1)),
@@ -121,7 +121,10 @@ def test_texts_are_the_same_letter_by_letter(engine: Engine) -> None:
     s = col("s")
     found = given(
         engine, pa.table({"s": _TEXTS}), lower=s.lower(), strip=s.strip(), both=s.strip().lower() == "card",
-        **{f"{verb} {part!r}": getattr(s, verb)(part) for verb in ("starts_with", "contains") for part in _PARTS},
+        **{f"{verb} {part!r}": getattr(s, verb)(part) for verb in ("starts_with", "contains", "ends_with")
+           for part in _PARTS},
+        **{f"after {part!r}": s.after(part) for part in _PARTS if part},
+        **{f"left {length}": s.left(length) for length in (1, 3, 100, 1 << 14)},
     )  # fmt: skip
     ascii_lower = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
     assert found["lower"] == _each(lambda text: text.translate(ascii_lower), _TEXTS)
@@ -130,6 +133,12 @@ def test_texts_are_the_same_letter_by_letter(engine: Engine) -> None:
     for part in _PARTS:
         assert found[f"starts_with {part!r}"] == _each(lambda text, part=part: text.startswith(part), _TEXTS)
         assert found[f"contains {part!r}"] == _each(lambda text, part=part: part in text, _TEXTS)
+        assert found[f"ends_with {part!r}"] == _each(lambda text, part=part: text.endswith(part), _TEXTS)
+        if part:
+            rest = _each(lambda text, part=part: text.partition(part)[2] if part in text else None, _TEXTS)
+            assert found[f"after {part!r}"] == rest
+    for length in (1, 3, 100, 1 << 14):
+        assert found[f"left {length}"] == _each(lambda text, length=length: text[:length], _TEXTS)
 
 
 _PARTS = ("", "v", "%_\\", "P", "İ", " ", "\v", "\ny", "😀")

@@ -36,7 +36,7 @@ from dither.tables import (
     open_source,
     with_values,
 )
-from dither.tables.engines import csv_files
+from dither.tables.database_engines import csv_files
 from dither.unit import Person, Rows
 from tests.tables.asking import opened
 

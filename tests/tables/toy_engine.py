@@ -7,7 +7,7 @@ from typing import Self
 from ibis.backends.duckdb import Backend
 from sqlglot.dialects.duckdb import DuckDB as Dialect
 
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines.duckdb import DuckDB
 
 type("Toy", (Dialect,), {})  # sqlglot knows dialects by the names of their classes
 

@@ -1,8 +1,9 @@
 """A table whose persons contribute a bounded amount, and the exact whole numbers that can be asked of it.
 
 The bounding is done by the engine. Rows are reduced to one row per person and group; each person keeps at most
-`max_groups` groups, those with the smallest hashes under a secret salt that is drawn for each release; then groups are
-added up. Whole numbers only: no sum depends on the order of the rows, and none can overflow (lattice.py).
+`max_groups` groups, those with the smallest hashes under a secret salt that is drawn for each release (where there are
+several sets of groups, so many of each set that they add up to `max_groups`); then groups are added up. Whole numbers
+only: no sum depends on the order of the rows, and none can overflow (lattice.py).
 
 Which of the first two steps comes first changes no number, as a hash is that of a person and a group. Few groups hold
 most rows many times, so that reducing leaves little to sort; of many public groups a person has few rows in each, and
@@ -16,36 +17,42 @@ person at a time.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.types as ir
 import pyarrow as pa
+from ibis import _
 
 from dither.errors import ParameterError
-from dither.tables.engines import Engine
-from dither.tables.engines.engine import leaving
-from dither.tables.engines.sealed_entry import identity_of
+from dither.tables.cuts import Cut, steps_of_persons, steps_of_rows, wanted_by
+from dither.tables.database_engines import Engine
+from dither.tables.database_engines.engine import leaving
+from dither.tables.database_engines.sealed_entry import identity_of
+from dither.tables.exact_totals import Measure, Reduced, Sum, Values
 from dither.tables.expression import Expression
 from dither.tables.expression_compiler import day, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.float_bins import FloatBins
-from dither.tables.group_totals import Measure, Reduced
+from dither.tables.half_octave_bins import HalfOctaveBins
 from dither.tables.plain_columns import batch_without_rows
 from dither.tables.text_parsing import no_text_is_read
 from dither.unit import Person, TableUnit
 
-__all__ = ["BoundedTable", "ExactAggregate"]
+__all__ = ["PERSON", "BoundedTable", "ColumnTypes", "ExactAggregate", "Levels"]
 
-_PERSON = "dither person"
+PERSON = "dither person"
+"""The column of who it is, where persons are told apart."""
+_PACKED, _PACKED_BINS = 1 << 31, 1 << 12
+"""So many values of a hash stand before so many bins, from −2048 on, in one whole number."""
 _ROWS, _TOTAL, _COUNT, _KEY = "dither rows", " total", " count", "dither key "
 
 
 @dataclass(frozen=True)
 class ExactAggregate:
-    """A question to the engine whose answer is exact, and therefore secret. Only the one door may open it."""
+    """A question to the engine whose answer is exact, and therefore secret. Only the release path may open it."""
 
     _engine: Engine
     _expression: ir.Table
@@ -67,6 +74,18 @@ class ExactAggregate:
 
 
 @dataclass(frozen=True)
+class Levels:
+    """Sets of groups in one question: `column` is the key that says which set, and in each a person has so many."""
+
+    column: str
+    max_groups: tuple[int, ...]
+
+    def limit(self, table: ir.Table) -> Any:
+        """How many groups of a person count in the set of each row."""
+        return ibis.cases(*((table[self.column] == at, limit) for at, limit in enumerate(self.max_groups)), else_=0)
+
+
+@dataclass(frozen=True)
 class BoundedTable:
     """Rows, whom they belong to, and the `keys` that group them."""
 
@@ -78,6 +97,8 @@ class BoundedTable:
     """If some or all of `keys` are public, a table of them; other rows are left out before groups are chosen."""
     has_many_groups: bool = False
     """Whether a person is seldom in one group twice, as there are so many: for speed alone."""
+    levels: Levels | None = None
+    """Where there are several sets of groups: their limits add up to those of the privacy unit."""
     has_types: bool = False
     """Whether columns have types of their own, so that no text is read as a number or a day."""
 
@@ -115,6 +136,23 @@ class BoundedTable:
         counted = binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count())
         return self._asked(counted, "bins", of, bins)
 
+    def cells(self, of: Expression, bins: HalfOctaveBins, anchor: float, salt: int) -> ExactAggregate:
+        """One row per bin that is not empty, of all groups together: `dither_bin` and `dither_rows`.
+
+        Values are binned by their distance from the public `anchor`. A person is in one bin however many groups and
+        rows they have: in that of the row with the smallest hash. So a person moves one count, by one.
+        """
+        rows = self._attributed({"dither_value": of})
+        rows = rows.mutate(dither_value=number(rows["dither_value"]) - anchor)
+        rows = bins.numbered(rows.filter(rows["dither_value"].notnull()), "dither_value", "dither_bin")
+        if isinstance(self.unit, Person):
+            hashed = self.engine.hash([rows[PERSON], rows["dither_value"]], salt)
+            packed = (hashed % _PACKED).cast("int64").abs() * _PACKED_BINS + (rows["dither_bin"] + _PACKED_BINS // 2)
+            each = rows.mutate(dither_packed=packed).group_by(PERSON).aggregate(dither_first=_.dither_packed.min())
+            rows = each.mutate(dither_bin=each["dither_first"] % _PACKED_BINS - _PACKED_BINS // 2)
+        counted = rows.group_by("dither_bin").aggregate(dither_rows=rows.count())
+        return self._asked(counted, "cells", of, bins, anchor)
+
     def is_whole(self, of: Expression) -> bool:
         """Whether the values are whole numbers or conditions by their type. No row is looked at."""
         return kind_of(with_values(self.rows, {"dither value": of})["dither value"]) in ("whole", "truth")
@@ -134,19 +172,44 @@ class BoundedTable:
         counted = rows.group_by([*self.keys, "dither_value"]).aggregate(dither_rows=rows.count())
         return self._asked(counted, "tally", of, kind)
 
-    def one_group_each(self, groups: str, rows: str) -> ir.Table:
+    def people(self) -> ExactAggregate:
+        """One row per person who has a row in a wanted group: `PERSON`. What is secret about it stays secret."""
+        return self._asked(self._attributed({}).select(PERSON).distinct(), "people")
+
+    def only(self, people: ir.Table) -> BoundedTable:
+        """The rows of these people alone, as `people` gave them."""
+        assert isinstance(self.unit, Person)
+        same = self.engine.same(identity_of(self.rows, self.unit.column), people[PERSON])
+        return replace(self, rows=self.rows.semi_join(people, same))
+
+    def one_group_each(self, groups: str, rows: str, sums: Mapping[str, Sum] | None = None) -> ir.Table:
         """One row per person: how many groups they have, and how many rows in one of them, chosen by a hash.
 
-        A table and no question: it is asked under a unit of one row per person. The row of a person is a function of
-        that person's rows alone, so that adding or removing them adds or removes one row.
+        And the sums of that person's values in it, as real numbers; NULL where there is no value. A table and no
+        question: it is asked under a unit of one row per person. The row of a person is a function of that person's
+        rows alone, so that adding or removing them adds or removes one row.
         """
         assert isinstance(self.unit, Person)
-        found = self._attributed({})
-        each = found.group_by([_PERSON, *self.keys]).aggregate(**{rows: found.count().cast("int64")})
-        own = ibis.window(group_by=each[_PERSON])
+        measures = sums or {}
+        found = self._attributed({name: measure.of for name, measure in measures.items()})
+        found = found.mutate(**{name: measure.row(found[name]) for name, measure in measures.items()})
+        brought = {rows: found.count().cast("int64")}
+        brought |= {name: measure.real(found[name]) for name, measure in measures.items()}
+        each = found.group_by([PERSON, *self.keys]).aggregate(**brought)
+        own = ibis.window(group_by=each[PERSON])
         each = each.mutate(**{groups: each.count().over(own).cast("int64")})
-        one = self._first(each, [_PERSON], list(self.keys), 1, 0) if self.keys else each
-        return one.select(**{self.unit.column: one[_PERSON], groups: one[groups], rows: one[rows]})
+        one = self._first(each, [PERSON], list(self.keys), 1, 0) if self.keys else each
+        return one.select(**{self.unit.column: one[PERSON], **{name: one[name] for name in (groups, *brought)}})
+
+    def cuts(self, cuts: Sequence[Cut]) -> ExactAggregate:
+        """One row for all groups: the sums that tell how much of all people limits and bounds cut (cuts.py)."""
+        rows = self._attributed(wanted_by(cuts))
+        if isinstance(self.unit, Person):
+            limits = self.unit.stated("max_groups") if self.keys else 1, self.unit.stated("max_rows_per_group")
+            each = steps_of_persons(rows, cuts, limits, PERSON, list(self.keys))
+        else:
+            each = steps_of_rows(rows, cuts)
+        return self._asked(each.aggregate(**{name: self.engine.total(each[name]) for name in each.columns}), cuts)
 
     def _grouped(self, table: ir.Table, totals: Mapping[str, Any], *said: Any) -> ExactAggregate:
         grouped = table.group_by(list(self.keys)).aggregate(**totals) if self.keys else table.aggregate(**totals)
@@ -157,17 +220,17 @@ class BoundedTable:
         if self.has_types:
             no_text_is_read(question)
         known = None if self.public_keys is None else self.public_keys.op()
-        form = hash((self.rows.op(), self.unit, repr(self.keys), known, self.has_many_groups, repr(said)))
+        form = hash((self.rows.op(), self.unit, repr(self.keys), known, self.has_many_groups, self.levels, repr(said)))
         return ExactAggregate(self.engine, question, form)
 
     def _attributed(self, wanted: Mapping[str, Expression]) -> ir.Table:
         """Rows of a known person in a wanted group: who, the keys, and the wanted values."""
         table = with_values(self.rows, {**_prefixed(self.keys), **wanted})
-        who = {_PERSON: identity_of(table, self.unit.column)} if isinstance(self.unit, Person) else {}
+        who = {PERSON: identity_of(table, self.unit.column)} if isinstance(self.unit, Person) else {}
         values = {**who, **{key: self._key(table, key) for key in self.keys}, **{name: table[name] for name in wanted}}
         table = table.select(**values or {_ROWS: ibis.literal(1)})  # rows that are only counted, and by nothing
         if who:
-            table = table.filter(table[_PERSON].notnull())
+            table = table.filter(table[PERSON].notnull())
         if self.public_keys is not None:
             same = [self.engine.same(table[key], self.public_keys[key]) for key in self.public_keys.columns]
             table = table.semi_join(self.public_keys, list(itertools.chain(*same)))
@@ -175,13 +238,18 @@ class BoundedTable:
 
     def _reduced(self, measures: Mapping[str, Measure], salt: int) -> ir.Table:
         """One row per person and group, of few groups of each, with the person's contribution to each measure."""
-        rows = self._attributed({name: measure.of for name, measure in measures.items() if measure.of is not None})
-        brought = {name: measure.row(rows[name]) for name, measure in measures.items() if measure.of is not None}
+        columns, found = {}, dict[str, str]()  # one column for all measures of the same values
+        for name, measure in measures.items():
+            if measure.of is not None:
+                columns[name] = found.setdefault(repr(measure.of), name)
+        rows = self._attributed({name: of for name in columns.values() if (of := measures[name].of) is not None})
+        same, brought = _brought(measures, {name: rows[column] for name, column in columns.items()}, columns)
         rows = rows.mutate(**brought) if brought else rows
         one = ibis.literal(1, type="int64")
         if not isinstance(self.unit, Person):
             single = {
-                name: Reduced(one, rows[name].notnull().ifelse(1, 0), rows[name].fill_null(0)) if name in brought
+                name: Reduced(one, rows[same[name]].notnull().ifelse(1, 0), rows[same[name]].fill_null(0))
+                if name in same
                 else Reduced(one, one, one)
                 for name in measures
             }  # fmt: skip
@@ -192,21 +260,26 @@ class BoundedTable:
             # Sums of 32 bits are kept in 64, those of 64 in 128 (DuckDB) or in decimals (PostgreSQL).
             total = rows[name].cast("int32").sum().fill_null(0).cast("int64")
             sums |= {name + _TOTAL: total, name + _COUNT: rows[name].count()}
-        each = rows.group_by([_PERSON, *self.keys]).aggregate(**sums)
+        each = rows.group_by([PERSON, *self.keys]).aggregate(**sums)
         persons = {
-            name: Reduced(each[_ROWS], *(each[name + part] if name in brought else one for part in (_COUNT, _TOTAL)))
+            name: Reduced(each[_ROWS], *(each[same[name] + part] if name in same else one for part in (_COUNT, _TOTAL)))
             for name in measures
         }
         limit = self.unit.stated("max_rows_per_group")
         contributions = {name: measures[name].contribution(persons[name], limit) for name in measures}
-        each = each.select(_PERSON, *self.keys, **contributions)
+        each = each.select(PERSON, *self.keys, **contributions)
         return each if self.has_many_groups else self._few_groups(each, salt)
 
     def _few_groups(self, table: ir.Table, salt: int, rank: Callable[[], Any] = ibis.row_number) -> ir.Table:
         """What belongs to at most `max_groups` groups of each person, by the smallest hashes."""
         if not isinstance(self.unit, Person) or not self.keys:
             return table
-        return self._first(table, [_PERSON], list(self.keys), self.unit.stated("max_groups"), salt, rank)
+        limit = self.unit.stated("max_groups")
+        if self.levels is None:
+            return self._first(table, [PERSON], list(self.keys), limit, salt, rank)
+        assert sum(self.levels.max_groups) <= limit  # so that all sets together hold the limit
+        others = [key for key in self.keys if key != self.levels.column]
+        return self._first(table, [PERSON, self.levels.column], others, self.levels.limit, salt, rank)
 
     def _few_rows(self, of: Expression, salt: int, read: Callable[[Any], Any] = lambda value: value) -> ir.Table:
         """Single rows with a value, as it is `read`: of each person few groups, and few rows in each of them."""
@@ -216,20 +289,20 @@ class BoundedTable:
         if not isinstance(self.unit, Person):
             return rows
         limit = self.unit.stated("max_rows_per_group")
-        rows = self._first(rows, [_PERSON, *self.keys], ["dither_value"], limit, salt)
+        rows = self._first(rows, [PERSON, *self.keys], ["dither_value"], limit, salt)
         if not self.keys:
             return rows
-        groups = rows.select(_PERSON, *self.keys).distinct()
+        groups = rows.select(PERSON, *self.keys).distinct()
         kept = self._few_groups(groups, salt)
         same = [self.engine.same(rows[name], kept[name]) for name in self.keys]
-        return rows.semi_join(kept, [rows[_PERSON] == kept[_PERSON], *itertools.chain(*same)])
+        return rows.semi_join(kept, [rows[PERSON] == kept[PERSON], *itertools.chain(*same)])
 
     def _first(
         self,
         table: ir.Table,
         within: list[str],
         among: list[str],
-        limit: int,
+        limit: int | Callable[[ir.Table], Any],
         salt: int,
         rank: Callable[[], Any] = ibis.row_number,
     ) -> ir.Table:
@@ -240,7 +313,37 @@ class BoundedTable:
         order = [self.engine.hash([table[name] for name in (*within, *among)], salt), *(table[name] for name in among)]
         window = ibis.window(group_by=[table[name] for name in within], order_by=order)
         ranked = table.mutate(dither_rank=rank().over(window))
+        limit = limit(ranked) if callable(limit) else limit
         return ranked.filter(ranked["dither_rank"] < limit).drop("dither_rank")
+
+
+class ColumnTypes(BoundedTable):
+    """Rows of which questions are built to check names and types, and are not asked: nothing is bounded.
+
+    Under a unit of single rows most steps of a question fall away, and here the search for bins as well: building them
+    takes longer than reading a text of SQL.
+    """
+
+    def bins(self, of: Expression, bins: FloatBins, salt: int) -> ExactAggregate:
+        """The values that would be put into bins."""
+        return self._asked(self._few_rows(of, salt, number), "bins", of, bins)
+
+
+def _brought(
+    measures: Mapping[str, Measure], values: Mapping[str, Any], columns: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """What rows bring to measures, each different number once, and where that of each measure stands.
+
+    A sum and a mean may have the same one; and the values are counted by any number that is NULL where they are.
+    """
+    found = {name: measures[name].row(value) for name, value in values.items()}
+    alike = dict[Any, str]()
+    same = {name: alike.setdefault(number.op(), name) for name, number in found.items()}
+    summed = {columns[name]: place for name, place in same.items() if not isinstance(measures[name], Values)}
+    same |= {
+        name: summed.get(columns[name], place) for name, place in same.items() if isinstance(measures[name], Values)
+    }
+    return same, {name: found[name] for name in dict.fromkeys(same.values())}
 
 
 def _prefixed(keys: Mapping[str, Expression]) -> dict[str, Expression]:

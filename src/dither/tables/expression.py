@@ -31,7 +31,7 @@ COMPARISONS: Final = ("==", "!=", "<", "<=", ">", ">=")
 LOGIC: Final = ("and", "or", "not", "is_null", "is_in")
 DATES: Final = ("year", "month", "day", "weekday")
 TIMES: Final = ("hour", "minute", "date_trunc")
-TEXTS: Final = ("lower", "strip", "starts_with", "contains")
+TEXTS: Final = ("lower", "strip", "starts_with", "contains", "ends_with", "after", "left")
 OTHERS: Final = ("if_else", "coalesce", "where")
 _BETWEEN: Final = (*COMPARISONS, "+", "-", "*", "/", "and", "or")
 """What is written between its two parts."""

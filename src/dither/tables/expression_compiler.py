@@ -19,8 +19,8 @@ import ibis.expr.types as ir
 
 from dither.errors import ParameterError
 from dither.exact import is_unicode
-from dither.tables.engines.engine import builtin
-from dither.tables.engines.sealed_entry import SMALLEST, as_type, tame
+from dither.tables.database_engines.engine import builtin
+from dither.tables.database_engines.sealed_entry import SMALLEST, as_type, tame
 from dither.tables.expression import (
     ARITHMETIC,
     COMPARISONS,
@@ -96,13 +96,15 @@ def few_steps(table: ir.Table) -> None:
 
 
 def _steps(relation: Any) -> int:
-    """The longest way down; of a join, on either side."""
+    """The longest way down; of a join or a union, on either side."""
     count = 0
     while relation is not None:
         count += 1
         others = [_steps(link.table) for link in getattr(relation, "rest", ())]  # of a join
         if others:
             return count + max(_steps(relation.first), *others)
+        if isinstance(relation, ops.Set):
+            return count + max(_steps(relation.left), _steps(relation.right))
         relation = getattr(relation, "parent", None)
     return count
 
@@ -309,7 +311,7 @@ def _operation(operation: Operation, parts: list[Any]) -> Any:
     if operation.verb in TIMES:
         return _of_time(operation.verb, *parts)
     if operation.verb in TEXTS:
-        return _TEXTS[operation.verb](*map(_text, parts))
+        return _TEXTS[operation.verb](_text(parts[0]), *parts[1:])
     return _logic(operation.verb, parts) if operation.verb in LOGIC else _choice(operation.verb, parts)
 
 
@@ -356,6 +358,13 @@ _ARITHMETIC: Final[dict[str, Callable[..., Any]]] = {
     "exp": _power,
 }
 
+
+def _after(text: Any, part: Any) -> Any:
+    """NULL where it is not found; there the engine counts from the begin, as some fail on a place before it."""
+    found = text.find(part)
+    return (found >= 0).ifelse(text.substr(ibis.greatest(found, 0) + len(_said(part))), ibis.null("string"))
+
+
 _UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _TEXTS: Final[dict[str, Callable[..., Any]]] = {
     # By its letters: what engines take for the lower case of others depends on their locale and version.
@@ -363,7 +372,11 @@ _TEXTS: Final[dict[str, Callable[..., Any]]] = {
     "strip": lambda text: text.strip(),
     "starts_with": lambda text, begin: text.startswith(begin),
     "contains": lambda text, part: text.contains(part),
+    "ends_with": lambda text, end: text.endswith(end),
+    "after": _after,
+    "left": lambda text, length: text.left(length),
 }
+"""Of a text of the rows and of a public part, which `RowFunctions` checks."""
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "==": lambda a, b: a == b,

@@ -10,7 +10,12 @@ goes with a person was found by no key of anybody else, so no row of anybody els
 
 A person's rows multiply, and contribution bounding finishes the job. Of a table that is joined by person alone, each
 person brings at most `MOST_PARTNERS` rows, chosen by their values: else somebody with n rows in one table and m in the
-other would have n·m, and the time of an answer would tell it.
+other would have n·m, and the time of an answer would tell it. Along a foreign key the same holds if one key stands in
+several rows of its own table, where it should stand once: a key that one person has in more than `MOST_PARTNERS` rows
+finds nothing of that person (`real_keys`), whose rows alone decide it.
+
+Where the other table only decides which rows stay ("semi" and "anti"), nothing multiplies, and neither limit is needed.
+Rows of two tables that are put below each other (`below_each_other`) stay each its person's.
 """
 
 from __future__ import annotations
@@ -22,16 +27,18 @@ import ibis
 import ibis.expr.types as ir
 
 from dither.errors import ParameterError
-from dither.tables.engines.sealed_entry import identity_name, identity_of
+from dither.tables.database_engines.sealed_entry import identity_name, identity_of
 from dither.tables.expression_compiler import kind_of, of_kind
 
 __all__ = [
-    "MOST_PARTNERS", "attributed", "check_same_people", "equi_joined", "few_of_each", "joined_rows", "owned",
-    "with_owners",
+    "MOST_PARTNERS", "attributed", "below_each_other", "check_same_people", "equi_joined", "few_of_each",
+    "joined_rows", "owned", "real_keys", "with_owners",
 ]  # fmt: skip
 
 MOST_PARTNERS: Final = 100
 """So many rows of a person are joined with each of their rows in another table."""
+_BUCKETS: Final = 1 << 16
+_BUCKET: Final = "dither bucket"
 _RANK, _PERSON, _LEFT, _RIGHT = "dither rank", "dither owner", "dither left", "dither right"
 
 
@@ -44,8 +51,11 @@ def owned(table: ir.Table, column: str, person: str) -> ir.Table:
 
 
 def attributed(table: ir.Table, column: str, owners: ir.Table, key: str, person: str) -> ir.Table:
-    """The rows with the person of those rows of `owners` whose `key` they have; rows that find none are left out."""
-    return with_owners(table, owners, {column: key}, person, {})
+    """The rows with the persons of those rows of `owners` whose `key` they have, once for each person; rows that find
+    none are left out."""
+    who = [name for name in (person, identity_name(person)) if name in owners.columns]
+    persons = owners.select(*dict.fromkeys((key, *who))).distinct()
+    return equi_joined(table, persons, {column: key}, {name: name for name in who}, how="inner")
 
 
 def check_same_people(tables: Mapping[str, ir.Table], person: str) -> None:
@@ -70,7 +80,8 @@ def joined_rows(
     """Rows of both tables that belong to one person and agree in the columns `on`.
 
     `names` are the columns of the right table that are kept, with their names in the result. With "left", rows of the
-    left table without a partner stay, with NULL there.
+    left table without a partner stay, with NULL there. With "semi" those with a partner stay as they are, and with
+    "anti" those without one.
     """
     mine = left.mutate(**{_PERSON: identity_of(left, person)})
     theirs = right.mutate(**{_PERSON: identity_of(right, person)})
@@ -82,7 +93,25 @@ def with_owners(
 ) -> ir.Table:
     """Rows without persons, each with the rows of `owners` that its foreign key finds: these say whose it is."""
     who = {name: name for name in (person, identity_name(person)) if name in owners.columns}
+    owners = real_keys(owners, list(on.values()), person)
     return equi_joined(table, owners, on, {**names, **who}, how="inner")
+
+
+def real_keys(table: ir.Table, keys: list[str], person: str) -> ir.Table:
+    """The rows without those of keys that repeat too often within a person to be keys at all.
+
+    Only rows whose bucket is full are looked at: few buckets are counted sooner than as many keys as there are rows.
+    """
+    found = table.mutate(**{_PERSON: identity_of(table, person)})
+    suspected = found
+    if kind_of(found[keys[0]]) == "whole":
+        buckets = found.mutate(**{_BUCKET: found[keys[0]] % _BUCKETS})
+        counted = buckets.group_by(_BUCKET).aggregate(**{_RANK: buckets.count()})
+        suspected = buckets.semi_join(counted.filter(counted[_RANK] > MOST_PARTNERS), _BUCKET).drop(_BUCKET)
+    each = suspected.group_by([_PERSON, *keys]).aggregate(**{_RANK: suspected.count()})
+    others = each.filter(each[_RANK] > MOST_PARTNERS)
+    same = [found[name] == others[name] for name in (_PERSON, *keys)]
+    return found.anti_join(others, same).drop(_PERSON)
 
 
 def equi_joined(
@@ -100,6 +129,38 @@ def equi_joined(
     rows = left.mutate(**lefts)
     others = right.select(**rights, **{short: right[name] for name, short in brought.items()})
     same = [rows[f"{_LEFT} {number}"] == others[f"{_RIGHT} {number}"] for number in range(len(on))]
-    both: Any = rows.inner_join(others, same) if how == "inner" else rows.left_join(others, same)
+    joins = {"inner": rows.inner_join, "left": rows.left_join, "semi": rows.semi_join, "anti": rows.anti_join}
+    both: Any = joins[how](others, same)
     kept = {name: both[name] for name in left.columns}
     return both.select(**kept, **{to: both[brought[name]] for name, to in names.items()})
+
+
+def below_each_other(first: ir.Table, second: ir.Table, person: str) -> ir.Table:
+    """The rows of both, with the columns that both have. Whole numbers beside real ones are real.
+
+    Columns of different kinds are left out; that of the person is of one kind in all tables (`check_same_people`).
+    """
+    exact = identity_name(person)
+    if (exact in first.columns) != (exact in second.columns):
+        first, second = (each.mutate(**{exact: identity_of(each, person)}) for each in (first, second))
+    found: list[dict[str, Any]] = [{}, {}]
+    for name in first.columns:
+        if name not in second.columns:
+            continue
+        pair = [table[name] for table in (first, second)]
+        kinds = {kind_of(each) for each in pair}
+        if kinds == {"whole", "real"}:
+            pair = [each.cast("float64") for each in pair]
+        elif len(kinds) > 1:
+            continue
+        if pair[0].type() != pair[1].type():
+            pair = [each.cast(_COMMON[kind_of(each)]) for each in pair]
+        for columns, value in zip(found, pair, strict=True):
+            columns[name] = value
+    return first.select(**found[0]).union(second.select(**found[1]), distinct=False)
+
+
+_COMMON: Final = {
+    "whole": "int64", "real": "float64", "text": "string", "truth": "boolean", "date": "date", "time": "timestamp(6)"
+}  # fmt: skip
+"""The type that values of a kind have where two tables meet."""

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final
 
 import ibis
 
 from dither.errors import ParameterError
 from dither.exact import Number, rational
-from dither.tables.engines.sealed_entry import LARGEST, SMALLEST
+from dither.tables.database_engines.sealed_entry import LARGEST, SMALLEST
 from dither.tables.expression_compiler import between
 
 __all__ = ["SQUARE_BITS", "SUM_BITS", "Lattice"]
@@ -47,18 +48,7 @@ class Lattice:
     @classmethod
     def within(cls, bounds: tuple[Number, Number], bits: int = SUM_BITS, *, from_zero: bool) -> Lattice:
         """The finest lattice whose width, or whose distance from zero, has at most `bits` bits in steps."""
-        low, high = checked_bounds(bounds)
-        reach = max(abs(low), abs(high)) if from_zero else high - low
-        least = max(reach / ((1 << bits) - 1), max(abs(low), abs(high)) / _MOST_STEPS)
-        step = Fraction(1)
-        while step < least:
-            step *= 2
-        while step / 2 >= least and _has_use(low, high, step):
-            step /= 2
-        lattice = cls(step, _nearest(low / step), _nearest(high / step))
-        if not lattice.width:
-            raise ParameterError("bounds must differ by more than a millionth of a billionth of their magnitude.")
-        return lattice
+        return _finest(*checked_bounds(bounds), bits, from_zero=from_zero)
 
     @property
     def width(self) -> int:
@@ -81,6 +71,21 @@ class Lattice:
         return real.notnull().ifelse(between(above, 0, self.width), ibis.null("int64"))
 
 
+@lru_cache
+def _finest(low: Fraction, high: Fraction, bits: int, *, from_zero: bool) -> Lattice:
+    reach = max(abs(low), abs(high)) if from_zero else high - low
+    least = max(reach / ((1 << bits) - 1), max(abs(low), abs(high)) / _MOST_STEPS)
+    step = Fraction(1)
+    while step < least:
+        step *= 2
+    while step / 2 >= least and _has_use(low, high, step):
+        step /= 2
+    lattice = Lattice(step, _nearest(low / step), _nearest(high / step))
+    if not lattice.width:
+        raise ParameterError("bounds must differ by more than a millionth of a billionth of their magnitude.")
+    return lattice
+
+
 def checked_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     """Two exact numbers in order."""
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
@@ -88,7 +93,7 @@ def checked_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     low, high = (rational(bound, "bounds") for bound in bounds)
     if not low < high:
         raise ParameterError(f"bounds must be in order, low < high; got bounds=({low}, {high}).")
-    if not SMALLEST <= max(abs(low), abs(high)) <= LARGEST:
+    if not rational(SMALLEST, "bounds") <= max(abs(low), abs(high)) <= rational(LARGEST, "bounds"):
         raise ParameterError("the larger of the bounds must have a magnitude between 1e-100 and 1e100.")
     return low, high
 

@@ -21,6 +21,7 @@ DAY_UNITS: Final = ("day", "week", "month", "quarter", "year")
 CLOCK_UNITS: Final = ("minute", "hour")
 """To which it is cut off so that a text with the time of day is left."""
 _MOST_DIGITS: Final = 15
+_MOST_CHARACTERS: Final = 1 << 14
 
 
 class RowFunctions:
@@ -278,6 +279,82 @@ class RowFunctions:
             If `text` is not a text.
         """
         return self._applied("contains", _text("contains", text))
+
+    def ends_with(self, text: str) -> Operation:
+        """Test whether a text ends with a public one, letter by letter.
+
+        Parameters
+        ----------
+        text : str
+            How it must end. No character has a special meaning.
+
+        Returns
+        -------
+        Operation
+            True where it does.
+
+        Raises
+        ------
+        ParameterError
+            If `text` is not a text.
+        """
+        return self._applied("ends_with", _text("ends_with", text))
+
+    def after(self, text: str) -> Operation:
+        """Take what stands behind the first place where a public text is found in a text.
+
+        Parameters
+        ----------
+        text : str
+            What is looked for, letter by letter; at least one character.
+
+        Returns
+        -------
+        Operation
+            The rest of the text; NULL where it is not found.
+
+        Raises
+        ------
+        ParameterError
+            If `text` is not a text, or is empty.
+
+        Examples
+        --------
+        >>> from dither.tables import col
+        >>> print(col("comment").after("special").contains("request"))
+        contains(after(comment, 'special'), 'request')
+        """
+        if not _text("after", text):
+            raise ParameterError("after takes a text of at least one character.")
+        return self._applied("after", text)
+
+    def left(self, length: int) -> Operation:
+        """Take the first characters of a text.
+
+        Parameters
+        ----------
+        length : int
+            How many characters (code points of Unicode) to keep, from 1 to 16384.
+
+        Returns
+        -------
+        Operation
+            The begin of the text; a shorter text as it is.
+
+        Raises
+        ------
+        ParameterError
+            If `length` is not a whole number from 1 to 16384.
+
+        Examples
+        --------
+        >>> from dither.tables import col
+        >>> print(col("phone").left(2) == "33")
+        (left(phone, 2) == '33')
+        """
+        if not _is_whole(length) or not 1 <= length <= _MOST_CHARACTERS:
+            raise ParameterError(f"left keeps from 1 to {_MOST_CHARACTERS} characters, got length={length!r}.")
+        return self._applied("left", length)
 
 
 def _is_whole(value: Any) -> bool:

@@ -10,14 +10,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dither.errors import ParameterError
-from dither.tables.engines import Engine
-from dither.tables.engines.sealed_entry import LONGEST_BYTES, has_word, identity_of, refused_column, tame
+from dither.tables.database_engines import Engine
+from dither.tables.database_engines.sealed_entry import LONGEST_BYTES, identity_of, tame
 from dither.tables.expression import LONGEST_TEXT, Expression
-from dither.tables.expression_compiler import different, missing_column, not_reserved, number, shown, with_values
+from dither.tables.expression_compiler import (
+    different,
+    kind_of,
+    missing_column,
+    not_reserved,
+    number,
+    shown,
+    with_values,
+)
 from dither.tables.joins import equi_joined
 from dither.tables.lattice import Lattice
 
-__all__ = ["filtered", "joined", "most_partners", "one_row_each"]
+__all__ = ["at_each_level", "filtered", "joined", "most_partners", "one_row_each"]
 
 _WHERE = "dither where"
 
@@ -63,8 +71,6 @@ def _check_key(known: pa.Table, on: str) -> None:
     column = known.column(on)
     if pa.types.is_timestamp(column.type) or pa.types.is_date64(column.type):
         raise ParameterError(f"the column {on!r} of the public table must hold days, not times. Cast it to dates.")
-    if pa.types.is_nested(column.type) or not has_word(column.type):
-        raise refused_column(on, str(column.type))
     if column.null_count:
         raise ParameterError(f"the column {on!r} of the public table must hold no NULL: it would find no row.")
 
@@ -85,6 +91,11 @@ def _check_lengths(name: str, column: Any) -> None:
         raise ParameterError(f"the column {name!r} of the public table has a value of more than {most} bytes.")
 
 
+def at_each_level(table: ir.Table, levels: ir.Table) -> ir.Table:
+    """Each row once with each row of `levels`, a public table of one column: it stays its person's."""
+    return table.cross_join(levels)
+
+
 def one_row_each(
     table: ir.Table, person: str, asked: Mapping[str, tuple[str, Expression | None, Lattice | None]]
 ) -> Any:
@@ -92,7 +103,7 @@ def one_row_each(
 
     Each is a verb with what it is of and the lattice of its values: "count", or "sum", "mean", "min" or "max" of values
     that were clamped and put on the lattice. Sums are of whole numbers, so no order of the rows shows. The sum of a
-    person without values is 0, and their mean, min and max are NULL.
+    person without values is 0, and their mean, min and max are NULL. Of whole numbers, sum, min and max are whole.
     """
     different([person], asked)
     for name in asked:
@@ -102,26 +113,40 @@ def one_row_each(
     needed = {f"dither of {name}": of for name, (_, of, _) in asked.items() if of is not None}
     who = identity_of(table, person)
     rows = with_values(table.filter(who.notnull()), needed)
+    are_whole = {
+        name: kind_of(rows[f"dither of {name}"]) == "whole" for name, (_, of, _) in asked.items() if of is not None
+    }
     steps = {
         f"dither of {name}": lattice.steps(number(rows[f"dither of {name}"]))
         for name, (_, _, lattice) in asked.items()
         if lattice is not None
     }
     rows = rows.mutate(**steps) if steps else rows
-    totals = {name: _reduced(verb, rows, f"dither of {name}", lattice) for name, (verb, _, lattice) in asked.items()}
+    totals = {
+        name: _reduced(verb, rows, f"dither of {name}", lattice, is_whole=are_whole.get(name, False))
+        for name, (verb, _, lattice) in asked.items()
+    }
     # A person's entered column is a function of what tells persons apart, so both together group as that does alone.
     found = rows.group_by(list({person: None, who.get_name(): None})).aggregate(**totals)
     return found.mutate(**{name: tame(found[name]) for name in totals if found[name].type().is_floating()})
 
 
-def _reduced(verb: str, rows: Any, name: str, lattice: Lattice | None) -> Any:
+def _reduced(verb: str, rows: Any, name: str, lattice: Lattice | None, *, is_whole: bool) -> Any:
     if lattice is None:
         return rows.count().cast("int64")
     step, steps = float(lattice.step), rows[name]
     if verb == "sum":
-        return (steps.sum().fill_null(0).cast("int64") + lattice.low * steps.count()).cast("float64") * step
+        total = steps.sum().fill_null(0).cast("int64") + lattice.low * steps.count()
+        return _as_whole(total.cast("float64") * step, lattice, is_whole=is_whole)
     if verb == "mean":
         mean = steps.sum().cast("float64") / steps.count().cast("float64").nullif(0.0)
         return (mean + float(lattice.low)) * step
     extreme = steps.min() if verb == "min" else steps.max()
-    return (extreme + lattice.low).cast("float64") * step
+    return _as_whole((extreme + lattice.low).cast("float64") * step, lattice, is_whole=is_whole)
+
+
+def _as_whole(value: Any, lattice: Lattice, *, is_whole: bool) -> Any:
+    """A sum or an extreme of whole numbers, if these and both bounds are on the lattice: steps are powers of two."""
+    ends = [end * lattice.step for end in (lattice.low, lattice.high)]
+    stays = is_whole and lattice.step <= 1 and all(end.denominator == 1 for end in ends)
+    return value.cast("int64") if stays else value

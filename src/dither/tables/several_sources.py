@@ -15,7 +15,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import ParameterError
-from dither.tables.engines.duckdb import SEPARATED, DuckDB
+from dither.tables.database_engines.duckdb import SEPARATED, DuckDB
 from dither.tables.plain_columns import is_frame, library_of
 from dither.tables.source import (
     Source,
@@ -111,7 +111,7 @@ def _of_ibis(tables: Mapping[str, ir.Table], identity: str) -> dict[str, Source]
 
 
 def _in_postgres(url: str, tables: Mapping[str, str], identity: str | None) -> dict[str, Source]:
-    from dither.tables.engines.postgres import PostgreSQL  # psycopg is an extra
+    from dither.tables.database_engines.postgres import PostgreSQL  # psycopg is an extra
 
     def connected() -> dict[str, Source]:
         engine = PostgreSQL.at(url)
@@ -132,7 +132,7 @@ def _in_postgres(url: str, tables: Mapping[str, str], identity: str | None) -> d
 
 
 def _in_spark(session: Any, tables: Mapping[str, str], identity: str | None) -> dict[str, Source]:
-    from dither.tables.engines.spark import Spark  # PySpark is an extra
+    from dither.tables.database_engines.spark import Spark  # PySpark is an extra
 
     def all_of_them() -> dict[str, Source]:
         engine = Spark(session)

@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.engines import Engine
-from dither.tables.engines.duckdb import SEPARATED, DuckDB
-from dither.tables.engines.registry import BUILT_IN, GROUP, engine_class, engine_names
-from dither.tables.engines.sealed_entry import none_left, refused_column
+from dither.tables.database_engines import Engine
+from dither.tables.database_engines.duckdb import SEPARATED, DuckDB
+from dither.tables.database_engines.registry import BUILT_IN, GROUP, engine_class, engine_names
+from dither.tables.database_engines.sealed_entry import none_left, refused_column
 from dither.tables.expression_compiler import different, missing_column, not_reserved, shown
 from dither.tables.plain_columns import is_frame, library_of
 
@@ -288,7 +288,7 @@ def _database(url: str, table: str | None, identity: str | None) -> Source:
     kind = url.partition("://")[0]  # no more of it is read here: an error of a parser would quote the password
     if kind not in ("postgresql", "postgres"):
         return _other_database(kind, url, table, identity)
-    from dither.tables.engines.postgres import PostgreSQL  # psycopg is an extra
+    from dither.tables.database_engines.postgres import PostgreSQL  # psycopg is an extra
 
     def connected() -> Source:
         engine = PostgreSQL.at(url)
@@ -345,7 +345,7 @@ def opened(open_it: Callable[[], _Opened], failure: str, advice: str) -> _Opened
 
 
 def _spark(source: Any, table: str | None, identity: str | None) -> Source:
-    from dither.tables.engines.spark import Spark  # PySpark is an extra
+    from dither.tables.database_engines.spark import Spark  # PySpark is an extra
 
     if hasattr(source, "sparkSession"):
         _not_needed(table)

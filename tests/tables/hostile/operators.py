@@ -18,11 +18,29 @@ from dither.engine.aggregate import Aggregate
 from dither.engine.query import Query
 from tests.tables.questions import expression
 
-__all__ = ["CITIES", "MOST_WORLDS", "OPERATORS", "SHAPES", "Operator", "Shape", "verbs_of", "world_name"]
+__all__ = [
+    "CITIES", "ELSEWHERE", "ENDS", "LEFT_OUT", "METHODS", "MOST_WORLDS", "OPERATORS", "REFUSED_BOUNDS", "SHAPES",
+    "Operator", "Shape", "verbs_of", "world_name",
+]  # fmt: skip
 
 CITIES = "abcd"
 MOST_WORLDS = 140
 """The most worlds that one table has: they are told apart by bins where only numbers are left."""
+
+LEFT_OUT = "left out"
+"""The shape of which it is also asked what limits and bounds leave out."""
+METHODS: Mapping[str, str] = {
+    "where": "where ", "with_columns": "with ", "join": "join ", "per_person": "per person ", "group_by": "found",
+    "agg": "all", "union": "union",
+}  # fmt: skip
+"""The methods of a query that say something about rows, and how the shapes of each begin."""
+ELSEWHERE: Mapping[str, str] = {
+    "over": "tests/tables/hostile/test_persons.py",
+    "table": "tests/tables/hostile/test_joined_tables.py",
+    "sql": "tests/engine/sql/test_grammar.py",
+    "grouping_sets": "tests/tables/hostile/test_joined_questions.py",
+}
+"""Methods whose questions no shape can ask, and the tests that do."""
 
 _X = ("column", "x")
 """Stands for the column that is asked about."""
@@ -42,6 +60,24 @@ _BOUNDS: dict[str, tuple[Any, Any]] = {
     "negative": ("-1e6", -1),
     "narrow": ("0.1", "0.3"),
 }
+ENDS: Mapping[str, tuple[Any, Any]] = {
+    "from near 0": ("1e-250", "1e100"),
+    "up to near 0": ("-1e100", "-1e-250"),
+    "around 0": ("-1e-250", 5),
+    "smallest": (0, "1e-100"),
+    "far": ("9e99", "1e100"),
+}
+"""Bounds with an end closer to 0 than any number that enters, and the nearest and the farthest that are accepted: they
+are asked of every aggregate that has bounds, with and without a range to be found, and of what they leave out."""
+REFUSED_BOUNDS: Mapping[str, tuple[Any, Any]] = {
+    "below all numbers": (0, "1e-250"),
+    "narrow and below": ("1e-300", "1e-299"),
+    "denormal": (0, 5e-324),
+    "beyond all numbers": (0, "1.7e308"),
+    "all doubles": (-1.7976931348623157e308, 1.7976931348623157e308),
+    "beyond doubles": (0, "1e309"),
+}
+"""Bounds that are refused before anything is charged, of any column."""
 _PUBLIC: dict[str, list[Any]] = {
     "texts": ["a", "A", "Paris", "PARIS", "", "1", "a ", "00000000-0000-0000-0000-000000000000"],
     "wholes": [1, 3, 0, -1, 127, 255, 2**31 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)],
@@ -71,6 +107,8 @@ class Operator:
     words: tuple[Any, ...] = ()
     kinds: frozenset[str] = frozenset()
     """The kinds of columns that it goes with; of others it is refused."""
+    ends: str = ""
+    """Which of `ENDS` its bounds are, if any."""
 
 
 def world_name(world: int) -> str:
@@ -119,6 +157,11 @@ def _public(values: list[Any]) -> Shape:
     return Shape(prepare)
 
 
+def _union(query: Query, name: str, worlds: Sequence[int]) -> Query:
+    """Of all rows, and of those again whose value equals itself."""
+    return _cities(query.union(query.where(dp.col(name) == dp.col(name))), worlds)
+
+
 def _bins(edges: Sequence[Any]) -> Shape:
     def prepare(query: Query, name: str, worlds: Sequence[int]) -> Query:
         return query.group_by("world", dp.bins(name, edges), keys=[world_name(world) for world in worlds])
@@ -126,10 +169,10 @@ def _bins(edges: Sequence[Any]) -> Shape:
     return Shape(prepare)
 
 
-def _joined(values: list[Any]) -> Shape:
+def _joined(values: list[Any], how: str) -> Shape:
     def prepare(query: Query, name: str, worlds: Sequence[int]) -> Query:
         known = pa.table({name: values, "extra": range(len(values))})
-        return _cities(query.join(known, on=name), worlds)
+        return _cities(query.join(known, on=name, how=how), worlds)
 
     return Shape(prepare)
 
@@ -151,6 +194,7 @@ _CONDITIONS: dict[str, Any] = {
     "== 2^53 + 1": ("==", _X, ("value", 2**53 + 1)),
     "< 1e100": ("<", _X, ("value", 1e100)),
     "> 1e-90": (">", _X, ("value", 1e-90)),
+    "< 1e-250": ("<", _X, ("value", 1e-250)),
     "== itself": ("==", _X, _X),
     "is_null": ("is_null", _X),
     **{f"is_in {kind}": ("is_in", _X, *(("value", value) for value in values)) for kind, values in _PUBLIC.items()
@@ -161,6 +205,7 @@ _CONDITIONS: dict[str, Any] = {
     "not": ("not", _X),
     "starts_with a text": ("starts_with", _X, ("value", "Pa")),
     "contains a text": ("contains", _X, ("value", "\v%é_")),
+    "ends_with a text": ("ends_with", _X, ("value", "_é")),
 }  # fmt: skip
 _NUMBERS: dict[str, Any] = {
     "+": ("+", _X, ("value", 1)),
@@ -172,6 +217,8 @@ _NUMBERS: dict[str, Any] = {
     "/": ("/", ("value", 1), _X),
     "/ itself": ("/", _X, _X),
     "/ 1e-90": ("/", _X, ("value", 1e-90)),
+    "* 1e-250": ("*", _X, ("value", 1e-250)),
+    "/ 1e-250": ("/", _X, ("value", 1e-250)),
     "negative": ("negative", _X),
     "abs": ("abs", _X),
     **{verb: (verb, _X) for verb in ("floor", "round", "sqrt", "log", "exp")},
@@ -189,21 +236,37 @@ _VALUES: dict[str, Any] = {
     **{f"begin of {unit} of day": ("date_trunc", _X, ("value", unit)) for unit in ("week", "month", "quarter", "year")},
     "lower text": ("lower", _X),
     "strip text": ("strip", ("lower", _X)),
+    "after a text": ("after", _X, ("value", "é")),
+    "left of a text": ("left", ("after", _X, ("value", "a")), ("value", 3)),
     "where it equals itself": ("where", _X, ("==", _X, _X)),
     **{f"coalesce a {kind}": ("coalesce", _X, ("value", value)) for kind, value in _LITERALS.items()},
 }
-_EDGES: dict[str, list[Any]] = {"numbers": [-100, 0, 3, 10, 1e90], "days": [date(1, 1, 1), _DAY, date(9999, 12, 31)]}
-_WITHIN = {
+_EDGES: dict[str, list[Any]] = {
+    "numbers": [-100, 0, 3, 10, 1e90],
+    "far numbers": [-1e100, -1e-250, 0, 1e-300, 1e100],
+    "days": [date(1, 1, 1), _DAY, date(9999, 12, 31)],
+}
+_MOMENTS: dict[str, Callable[..., Aggregate]] = {
+    "sum": dp.sum,
+    "mean": dp.mean,
+    "variance": dp.variance,
+    "std": dp.std,
+}
+"""Aggregates whose range may be found, and of which bounds leave something out."""
+_WITHIN_PERSON = {
     "count": lambda name: dp.count(),
     "sum": lambda name: dp.sum(name, (-100, 100)),
     "huge sum": lambda name: dp.sum(name, (0, "1e40")),
     "mean": lambda name: dp.mean(name, (-100, 100)),
     "min": lambda name: dp.min(name, (0, "1e40")),
     "max": lambda name: dp.max(name, (-100, 100)),
+    "sum from near 0": lambda name: dp.sum(name, ENDS["from near 0"]),
+    "mean around 0": lambda name: dp.mean(name, ENDS["around 0"]),
 }
 
 SHAPES: Mapping[str, Shape] = {
     "all": Shape(lambda query, name, worlds: _cities(query, worlds)),
+    LEFT_OUT: Shape(lambda query, name, worlds: _cities(query, worlds)),
     **{f"where {name}": _where(words) for name, words in _CONDITIONS.items()},
     "with +": _with(_NUMBERS["+"]),
     "with coalesce": _with(_NUMBERS["coalesce"]),
@@ -211,8 +274,9 @@ SHAPES: Mapping[str, Shape] = {
     "found with city": Shape(lambda query, name, worlds: query.group_by("world", name, "city")),
     **{f"public {kind}": _public(values) for kind, values in _PUBLIC.items()},
     **{f"bins of {kind}": _bins(edges) for kind, edges in _EDGES.items()},
-    **{f"join {kind}": _joined(values) for kind, values in _PUBLIC.items()},
-    **{f"per person {name}": _per_person(aggregate) for name, aggregate in _WITHIN.items()},
+    **{f"join {how} {kind}": _joined(values, how) for kind, values in _PUBLIC.items() for how in ("left", "inner")},
+    "union": Shape(_union),
+    **{f"per person {name}": _per_person(aggregate) for name, aggregate in _WITHIN_PERSON.items()},
 }
 
 
@@ -222,35 +286,44 @@ def _measured(kind: str, words: Any) -> Callable[[str], Aggregate]:
     return lambda name: dp.count_distinct(_of(words, name))
 
 
+def _within(aggregate: Callable[..., Aggregate], bounds: Any, **options: Any) -> Callable[[str], Aggregate]:
+    return lambda name: aggregate(name, bounds, **options)
+
+
 def _aggregates() -> dict[str, Operator]:
     """All aggregates of the column itself."""
     made: dict[str, Operator] = {
         "count": Operator("all", lambda name: dp.count(), ("count",)),
         "count_people": Operator("all", lambda name: dp.count_people(), ("count_people",)),
         "count_distinct": Operator("all", dp.count_distinct, ("count_distinct",)),
-        "histogram of numbers": Operator("all", lambda name: dp.histogram(name, _EDGES["numbers"]), ("histogram",)),
-        "histogram of days": Operator("all", lambda name: dp.histogram(name, _EDGES["days"]), ("histogram",)),
         "share": Operator("all", lambda name: dp.share(dp.col(name) == dp.col(name)), ("share",)),
         "top": Operator("all", lambda name: dp.top(name, 2), ("top",)),
     }
+    for kind, edges in _EDGES.items():
+        made[f"histogram of {kind}"] = Operator("all", _within(dp.histogram, edges), ("histogram",))
     for kind, values in _PUBLIC.items():
         known = [value for value in values if value != -(2**63)]  # no literal of an expression
         made[f"top of {kind}"] = Operator("all", lambda name, known=known: dp.top(name, 2, known), ("top",))  # type: ignore[misc]
-    bounded: dict[str, Callable[[str, Any], Aggregate]] = {
-        "sum": dp.sum,
-        "mean": dp.mean,
-        "variance": dp.variance,
-        "std": dp.std,
+    bounded: dict[str, Callable[..., Aggregate]] = {
+        **_MOMENTS,
         "median": dp.median,
-        "quantile": lambda name, bounds: dp.quantile(name, ["0.25", "0.9"], bounds),
+        "quantile": lambda name, bounds, **options: dp.quantile(name, ["0.25", "0.9"], bounds, **options),
         "min": dp.min,
         "max": dp.max,
     }
     for verb, aggregate in bounded.items():
-        for kind, bounds in _BOUNDS.items():
-            if kind in ("ordinary", "huge", "tiny") or verb in ("sum", "mean"):
-                ask = lambda name, aggregate=aggregate, bounds=bounds: aggregate(name, bounds)  # noqa: E731
-                made[f"{verb}, {kind} bounds"] = Operator("all", ask, (verb,))
+        for kind, bounds in {**_BOUNDS, **ENDS}.items():
+            ends = kind if kind in ENDS else ""
+            if kind in ("ordinary", "huge", "tiny") or ends or verb in ("sum", "mean"):
+                made[f"{verb}, {kind} bounds"] = Operator("all", _within(aggregate, bounds), (verb,), ends=ends)
+            if verb in _MOMENTS and (kind in ("huge", "tiny") or ends):
+                in_range = _within(aggregate, bounds, clip=True)
+                made[f"{verb}, range found in {kind} bounds"] = Operator("all", in_range, (verb,), ends=ends)
+        if verb in ("median", "quantile"):
+            with_interval = _within(aggregate, (-100, 100), interval_level="0.9")
+            made[f"{verb} and its interval"] = Operator("all", with_interval, (verb,))
+        if verb in ("mean", "median"):  # of which others have the bins
+            made[f"{verb}, no bounds"] = Operator("all", _within(aggregate, None), (verb,))
     return made
 
 
@@ -262,6 +335,11 @@ def _in_shapes() -> dict[str, Operator]:
             continue
         made[f"{shape}: count"] = Operator(shape, lambda name: dp.count())
         made[f"{shape}: people"] = Operator(shape, lambda name: dp.count_people())
+        if shape == LEFT_OUT:
+            made[f"{shape}: sum"] = Operator(shape, lambda name: dp.sum(name, (0, "1e40")))
+            made[f"{shape}: mean"] = Operator(shape, lambda name: dp.mean(name, (-100, 100)))
+            made[f"{shape}: variance"] = Operator(shape, lambda name: dp.variance(name, (0, "1e-90")))
+            made |= _left_out()
         if shape.startswith("where"):
             made[f"{shape}: sum"] = Operator(shape, lambda name: dp.sum(name, (0, "1e40")))
         if shape.startswith("with "):
@@ -272,6 +350,15 @@ def _in_shapes() -> dict[str, Operator]:
             made[f"{shape}: sum"] = Operator(shape, lambda name: dp.sum("v", (0, 100)))
             made[f"{shape}: median"] = Operator(shape, lambda name: dp.median("v", (0, 100)))
     return made
+
+
+def _left_out() -> dict[str, Operator]:
+    """What bounds leave out, with ends of every size."""
+    return {
+        f"{LEFT_OUT}: {verb}, {kind} bounds": Operator(LEFT_OUT, _within(aggregate, bounds), (verb,), ends=kind)
+        for verb, aggregate in _MOMENTS.items()
+        for kind, bounds in ENDS.items()
+    }
 
 
 _NUMERIC = frozenset({"whole", "real", "truth"})
@@ -292,7 +379,16 @@ _KINDS = {
 """By the last word of an operator's name, or of its shape's."""
 _ANY = frozenset({"whole", "real", "text", "truth", "date", "time"})
 _NEED_NUMBERS = ("sum", "mean", "variance", "std", "median", "quantile", "min", "max", "with +")
-_NEED_ORDER = ("2^53 + 1", "1e100", "1e-90", "sum of if_else", "sum of coalesce", "sum of where", "with coalesce")
+_NEED_ORDER = (
+    "2^53 + 1",
+    "1e100",
+    "1e-90",
+    "1e-250",
+    "sum of if_else",
+    "sum of coalesce",
+    "sum of where",
+    "with coalesce",
+)
 
 
 def _goes_with(name: str, operator: Operator) -> frozenset[str]:
@@ -311,7 +407,7 @@ def _goes_with(name: str, operator: Operator) -> frozenset[str]:
         found -= {"real"}
     if said.startswith("per person") and not said.endswith("count"):
         found &= _NUMERIC
-    if said.startswith("where") and measure == "sum":
+    if said.startswith(("where", LEFT_OUT)) and measure.startswith(("sum", "mean", "variance", "std")):
         found &= _NUMERIC
     return found
 

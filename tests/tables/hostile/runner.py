@@ -18,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 import dither as dp
+from dither.engine.group_sensitivity import Need
+from dither.engine.left_out import CutNeed, cuts_of
 from dither.engine.most_common import FoundValues, PeopleOfValues
 from dither.engine.noisy_groups import questions as questions_of
 from dither.engine.quantiles import Ranks
@@ -25,10 +27,10 @@ from dither.engine.question import Question
 from dither.errors import EngineError, ParameterError
 from dither.ledger import Ledger
 from dither.unit import Neighbour
-from tests.engine.exact import exact_batches, needs_of, numbers_of
+from tests.engine.exact import exact_batches, looks_of, needs_of, numbers_of
 from tests.engine.sensitivity import check, check_rows
 from tests.tables.hostile.containers import Container, Row, people
-from tests.tables.hostile.operators import OPERATORS, SHAPES
+from tests.tables.hostile.operators import LEFT_OUT, OPERATORS, SHAPES
 from tests.tables.hostile.values import Typed
 
 __all__ = ["Case", "Finding", "Report", "Worlds", "warned"]
@@ -198,11 +200,13 @@ class Worlds:
     def _compare(self, typed: Typed, shape: str, names: list[str], questions: list[Question]) -> Report:
         """The exact numbers of two questions, one of which is asked of the table with hostile rows."""
         needs = needs_of(questions[0].aggregates)
-        batches, said = [], []
+        together = _pooled(questions[0], shape)
+        batches, said, pooled = [], [], []
         for question in questions:
             try:
                 with warned() as heard:
                     batches.append(exact_batches(question._bounded, needs))
+                    pooled.append(numbers_of(exact_batches(question._bounded, together), together, pa.table({})))
             except EngineError:
                 return self._isolated(typed, shape, names, questions)
             said.append((_types(batches[-1]), heard))
@@ -217,6 +221,10 @@ class Worlds:
         report = Report()
         if said[0] != said[1]:
             report.findings += self._everywhere(typed, names[0], "is answered in other types or with other warnings")
+        for key, need in together.items():
+            before, after = (_wholes(each[key]) for each in pooled)
+            if not _moved_together(need, before, after, len(self._worlds)):
+                report.findings += self._everywhere(typed, names[0], f"moves {key} by more than was declared")
         for name in names:
             own = OPERATORS[name].aggregate(f"c{list(self.types).index(typed)}").needs
             report += self._moved(typed, name, questions[0], {key: needs[key] for key in own}, groups, numbers)
@@ -232,7 +240,7 @@ class Worlds:
                     break
             return report
         (name,) = names
-        rehearsed = [_built(lambda each=each: _rehearsed(each)) for each in asked]
+        rehearsed = [_built(lambda each=each: _rehearsed(each, shape)) for each in asked]
         if all(isinstance(each, str) for each in rehearsed):
             return Report(refused=len(self._named(typed)))
         if len(self._worlds) > 1:
@@ -312,9 +320,29 @@ def _aggregates(names: Sequence[str], column: str) -> dict[str, Any]:
     return {f"v{at}": OPERATORS[name].aggregate(column) for at, name in enumerate(names)}
 
 
-def _rehearsed(question: Question) -> None:
+def _pooled(question: Question, shape: str) -> dict[str, Need]:
+    """What is asked about all groups together: where values lie, and what is left out."""
+    found = looks_of(question.aggregates)
+    if shape == LEFT_OUT and (cuts := cuts_of(question.aggregates, question.neighbour, list(question.query.keys))):
+        found[LEFT_OUT] = CutNeed(cuts, question.neighbour.adjacency.protects == "person")
+    return found
+
+
+def _wholes(pooled: Any) -> list[int]:
+    """Counts of cells, or sums."""
+    return list(pooled.ravel() if isinstance(pooled, np.ndarray) else pooled.counts)
+
+
+def _moved_together(need: Need, before: Sequence[int], after: Sequence[int], people: int) -> bool:
+    """Whether so many people who came made nothing smaller, and all of it larger by no more than they may."""
+    moved = [int(new) - int(old) for old, new in zip(before, after, strict=True)]
+    each = need.step if isinstance(need, CutNeed) else 1
+    return min(moved) >= 0 and sum(moved) <= people * each
+
+
+def _rehearsed(question: Question, shape: str) -> None:
     """Refuse what a release would refuse before its charge."""
-    needs = needs_of(question.aggregates)
+    needs = needs_of(question.aggregates) | _pooled(question, shape)
     for exact in questions_of(needs, question._bounded, lambda: 0):
         exact._rehearse()
 

@@ -14,7 +14,7 @@ from dither.ledger import Ledger
 from dither.tables import kinds_of as kinds_in
 from dither.tables import open_source
 from tests.tables.hostile.containers import CONTAINERS, Container
-from tests.tables.hostile.operators import MOST_WORLDS, OPERATORS
+from tests.tables.hostile.operators import LEFT_OUT, MOST_WORLDS, OPERATORS
 from tests.tables.hostile.runner import Case, Finding, Report, Worlds
 from tests.tables.hostile.values import Typed
 
@@ -36,8 +36,18 @@ THINNED = {"DuckDB table": 1, "PostgreSQL table": 1}
 _FEW = {"duckdb": 12, "postgres": 32, "spark": 48}
 """The same of the other containers of an engine, which hand their columns to the same entry."""
 _FEWEST = 5
+"""Of so many types of a kind, at least, one is asked what other kinds are asked too; a kind with fewer types is asked a
+part of it. Times have five types, so that all of it is asked of times."""
 _WIDEST = {"DOUBLE", "BIGINT", "VARCHAR", "DATE", "double precision", "bigint", "text", "date"}
 """Types with the most hostile values of their kinds: of these every verb is asked, all in one question."""
+_HAVE_ENDS = {"DOUBLE", "double precision", "double"}
+"""Types with values beyond and between all ends of bounds: of these `_OF_ENDS` are asked in the main container of each
+engine. Other aggregates, and ranges to be found, are dealt to all types of numbers, like everything else."""
+_OF_ENDS = {
+    "duckdb": ("sum, ", "mean, ", f"{LEFT_OUT}: "),
+    "postgres": ("sum, ", "mean, ", f"{LEFT_OUT}: "),
+    "spark": (f"{LEFT_OUT}: ",),
+}
 AT_NIGHT = {"duckdb": 4, "postgres": 6, "spark": 24}
 """Of how many operators one is asked in a night; which ones, chance decides. Of the main container of DuckDB, all."""
 RANDOM_VALUES = 20
@@ -108,6 +118,9 @@ def part_of(engine: str, container: Container, typed: Typed) -> list[str]:
         *list(shared.values())[at * thin :: max(len(alike), _FEWEST) * thin],
     ]
     widest = [name for name in shared if name.startswith("sum of ")] if typed.name in _WIDEST else []
+    if typed.name in _HAVE_ENDS and type(container) is CONTAINERS[engine][0]:
+        ends = (name for name, operator in OPERATORS.items() if operator.ends)
+        widest += [name for name in ends if name.startswith(_OF_ENDS[engine]) and "range found" not in name]
     return [*dict.fromkeys([*itertools.chain(*dealt), *widest, *others[at :: len(alike) * 40]])]
 
 

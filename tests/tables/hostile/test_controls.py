@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import ibis
 import pytest
 
 from dither.ledger import Ledger
-from dither.tables.engines import Engine
-from dither.tables.engines.duckdb import DuckDB
-from dither.tables.engines.engine import builtin
-from dither.tables.engines.postgres import PostgreSQL
-from dither.tables.engines.sealed_entry import ColumnType, as_type
+from dither.tables import BoundedTable, cuts
+from dither.tables.database_engines import Engine
+from dither.tables.database_engines.duckdb import DuckDB
+from dither.tables.database_engines.engine import builtin
+from dither.tables.database_engines.postgres import PostgreSQL
+from dither.tables.database_engines.sealed_entry import ColumnType, as_type
+from dither.unit import Rows
 from tests.tables.hostile.containers import CONTAINERS
 from tests.tables.hostile.search import tried, types_of
 
@@ -98,3 +101,20 @@ def test_a_plain_cast_is_noticed(
             assert tried(made, typed, operators, book).findings
     finally:
         made.close()
+
+
+def test_looks_and_shares_that_move_by_too_much_are_noticed(
+    tmp_path: Path, book: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person counted once for each row, where one count is declared; and four times what may be lost of them."""
+    made = CONTAINERS["duckdb"][0](tmp_path)
+    (typed,) = (each for each in types_of(type(made)) if each.name == "DOUBLE")
+    cells, part = BoundedTable.cells, cuts._part
+    for name, operator in (("cells", "mean, range found in huge bounds"), ("_part", "left out: mean")):
+        assert not tried(made, typed, [operator], book).findings
+        with monkeypatch.context() as patched:
+            if name == "cells":
+                patched.setattr(BoundedTable, name, lambda table, *asked: cells(replace(table, unit=Rows()), *asked))
+            else:
+                patched.setattr(cuts, name, lambda steps, of, most: part(steps, of, 4 * most))
+            assert "by more than was declared" in str(tried(made, typed, [operator], book))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import dither as dp
 from dither.errors import EngineError, ParameterError
 from dither.ledger import Ledger
+from dither.tables import PERSON
+from tests.engine.exact import exact_numbers, needs_of
 from tests.tables.hostile.conftest import Open
 from tests.tables.hostile.containers import CONTAINERS, ORDINARY, Container, Row, people
 from tests.tables.hostile.operators import CITIES, world_name
@@ -18,6 +21,8 @@ from tests.tables.hostile.values import Typed
 
 _ON_SERVER = [pytest.mark.xdist_group("postgres")]
 _KINDS = [CONTAINERS["duckdb"][0], CONTAINERS["duckdb"][1], CONTAINERS["postgres"][0]]
+_SPARK, _NAMES_IN_SPARK = CONTAINERS["spark"][0], ("string", "string beyond ASCII", "decimal(38,38)")
+_IN_SPARK = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 _MANY = 10_000
 
 
@@ -53,7 +58,8 @@ def _is_somebody_new(typed: Typed, value: Any) -> bool:
         pytest.param(kind, typed.name, id=f"{kind.name} - {typed.name}", marks=_ON_SERVER if kind is _KINDS[2] else [])
         for kind in _KINDS
         for typed in types_of(kind)
-    ],
+    ]
+    + [pytest.param(_SPARK, name, id=f"{_SPARK.name} - {name}", marks=_IN_SPARK) for name in _NAMES_IN_SPARK],
 )
 def test_a_hostile_person_moves_two_groups(
     kind: type[Container], name: str, container: Open, book: Ledger, request: pytest.FixtureRequest
@@ -68,6 +74,7 @@ def test_a_hostile_person_moves_two_groups(
     worlds = _Persons(container(kind), [typed], book)
     try:
         report = worlds.ask(typed, ["count", "count_people"])
+        assert_told_apart_alike(worlds.after)
     except (ParameterError, EngineError):  # a type that does not come in, or does not tell persons apart
         assert_refused(worlds)
         return
@@ -75,6 +82,17 @@ def test_a_hostile_person_moves_two_groups(
         worlds.close()
     assert not new or not report.findings, str(report)
     request.node.user_properties.append(("hostile rows", report.answered if new else 0))
+
+
+def assert_told_apart_alike(data: dp.Dataset) -> None:
+    """Streams keep who was there: as many as the engine counts, each once, and their rows are found again by it."""
+    question = data.agg(people=dp.count_people())
+    bounded, needs = question._bounded, needs_of(question.aggregates)
+    found = pa.Table.from_batches(bounded.people()._open())
+    assert found.group_by(PERSON).aggregate([]).num_rows == found.num_rows
+    only = bounded.only(bounded.engine.upload(found))
+    counted = [int(exact_numbers(each, needs, pa.table({}))["people"][0]) for each in (bounded, only)]
+    assert counted == [found.num_rows] * 2
 
 
 def assert_refused(worlds: Worlds) -> None:

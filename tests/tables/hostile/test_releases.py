@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from dither.errors import DitherError, EngineError
 from dither.ledger import Ledger
 from tests.tables.hostile.conftest import Open
 from tests.tables.hostile.containers import CONTAINERS, Container
+from tests.tables.hostile.operators import OPERATORS
 from tests.tables.hostile.runner import Worlds, warned
 from tests.tables.hostile.search import types_of
 
@@ -93,3 +95,45 @@ def test_a_release_has_the_same_outcome(kind: type[Container], name: str, contai
             assert not outcomes[0].warned, f"{name}, {value}: {asked}"
             assert outcomes[0].is_charged == (not outcomes[0].said.startswith("ParameterError")), f"{name}: {asked}"
         worlds.close()
+
+
+_TOGETHER = [
+    name
+    for name, operator in OPERATORS.items()
+    if operator.shape == "all" and operator.functions and not operator.ends and "real" in operator.kinds
+    if ", " not in name or name.endswith(("ordinary bounds", "no bounds", "found in huge bounds"))
+]
+"""Every aggregate, with bounds, without and with a range to be found."""
+
+
+@pytest.mark.parametrize("groups", ["none", pytest.param("public", marks=pytest.mark.nightly), "found"])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        pytest.param(CONTAINERS["duckdb"][0], "DOUBLE", id="DuckDB"),
+        pytest.param(
+            CONTAINERS["postgres"][0],
+            "double precision",
+            id="PostgreSQL",
+            marks=[pytest.mark.nightly, pytest.mark.xdist_group("postgres")],
+        ),
+    ],
+)
+def test_nobody_is_answered_as_somebody_is(
+    kind: type[Container], name: str, groups: str, container: Open, book: Ledger
+) -> None:
+    """Where no row is left there are no numbers to add up: that must not show."""
+    (typed,) = (each for each in types_of(kind) if each.name == name)
+    worlds = Worlds(container(kind), [typed], book).alone(typed, list(typed.hostile).index("'0.1'"))
+    outcomes = []
+    for who in ("w000 p3", "nobody"):
+        asked = worlds.after.where(dp.col("who") == who)
+        if groups != "none":
+            asked = asked.group_by("city", keys=["a", "c"] if groups == "public" else None)
+        question = asked.agg(**{f"v{at}": OPERATORS[each].aggregate("c0") for at, each in enumerate(_TOGETHER)})
+        release = partial(question.release, epsilon=100, delta="1e-6", left_out=True)
+        outcomes.append(_outcome(release, worlds.after))
+    assert outcomes[0] == outcomes[1]
+    assert not outcomes[0].is_failure
+    assert outcomes[0].is_charged
+    worlds.close()

@@ -1,5 +1,5 @@
 """What differs between the engines: ingest, fetch, hash. One small file each."""
 
-from dither.tables.engines.engine import Engine
+from dither.tables.database_engines.engine import Engine
 
 __all__ = ["Engine"]

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from typing import Final
 
 from dither.errors import ParameterError
-from dither.tables.engines.engine import Engine
+from dither.tables.database_engines.engine import Engine
 
 __all__ = ["BUILT_IN", "GROUP", "engine_class", "engine_names"]
 
@@ -20,19 +20,19 @@ GROUP: Final = "dither.engines"
 
 
 def _duckdb() -> type[Engine]:
-    from dither.tables.engines.duckdb import DuckDB
+    from dither.tables.database_engines.duckdb import DuckDB
 
     return DuckDB
 
 
 def _postgres() -> type[Engine]:
-    from dither.tables.engines.postgres import PostgreSQL  # psycopg is an extra
+    from dither.tables.database_engines.postgres import PostgreSQL  # psycopg is an extra
 
     return PostgreSQL
 
 
 def _spark() -> type[Engine]:
-    from dither.tables.engines.spark import Spark  # PySpark is an extra
+    from dither.tables.database_engines.spark import Spark  # PySpark is an extra
 
     return Spark
 
@@ -59,6 +59,6 @@ def engine_class(name: str) -> type[Engine] | None:
     if len(found) > 1 or not (isinstance(found[0], type) and issubclass(found[0], Engine)):
         raise ParameterError(
             f"the entry point {name!r} of the group {GROUP!r} must be one class derived from "
-            "dither.tables.engines.Engine. Check which installed packages offer it."
+            "dither.tables.database_engines.Engine. Check which installed packages offer it."
         )
     return found[0]

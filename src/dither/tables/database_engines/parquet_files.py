@@ -21,9 +21,9 @@ from typing import Any, Final
 import duckdb
 
 from dither.errors import ParameterError
-from dither.tables.engines.checked_files import is_remembered, remember
-from dither.tables.engines.duckdb_paths import exact
-from dither.tables.engines.file_fingerprint import Fingerprint
+from dither.tables.database_engines.checked_files import is_remembered, remember
+from dither.tables.database_engines.duckdb_paths import exact
+from dither.tables.database_engines.file_fingerprint import Fingerprint
 
 __all__ = ["AS_STORED", "check_values", "progress_bar"]
 
@@ -95,7 +95,7 @@ def check_values(files: Sequence[Fingerprint]) -> None:
 
 
 def _connection() -> Any:
-    """A connection that reads what it is told to: optimised, a count or a largest value comes from the footer alone,
+    """A connection that reads what it is asked to: optimised, a count or a largest value comes from the footer alone,
     and of a text only its length is read. What is left is that columns which were not asked for are not read."""
     connection = duckdb.connect()
     for setting in _SETTINGS:

@@ -23,8 +23,8 @@ from typing import Any, Final
 import ibis
 import ibis.expr.datatypes as dt
 
-from dither.tables.engines.engine import builtin
-from dither.tables.engines.sealed_entry import (
+from dither.tables.database_engines.engine import builtin
+from dither.tables.database_engines.sealed_entry import (
     LARGEST,
     SMALLEST,
     ColumnType,
@@ -80,8 +80,8 @@ def _tame_numeric(value: Any) -> Any:
 
 
 def _digits(value: Any) -> Any:
-    """A text that is the same for equal numbers: 1.0 and 1.00 are."""
-    return text(builtin("trim_scale", "decimal", _numeric(value)))
+    """A text that is the same for equal numbers: 1.0 and 1.00 are. Of more digits than texts have, it is NULL."""
+    return _short_text(builtin("trim_scale", "decimal", _numeric(value)))
 
 
 def _tame_float(value: Any) -> Any:

@@ -16,8 +16,8 @@ from pyspark.sql.functions import bit_xor, lit, pmod, xxhash64
 from sqlglot import exp
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, or_empty
-from dither.tables.engines.sealed_entry import (
+from dither.tables.database_engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, or_empty
+from dither.tables.database_engines.sealed_entry import (
     ColumnType,
     as_type,
     day,
@@ -35,6 +35,7 @@ __all__ = ["Spark"]
 
 _BY_BYTES: Final = "UTF8_BINARY"
 _LIMIT: Final = "spark.driver.maxResultSize"
+_ZONE: Final = "spark.sql.session.timeZone"
 _LEAST_COLLECTED, _MOST_COLLECTED = 1 << 24, 1 << 30
 _NUMBER_BYTES: Final = 64
 """More than any value but a text takes, with its part of a batch."""
@@ -50,18 +51,16 @@ def _short(value: Any) -> Any:
     return short(value, builtin("octet_length", "int32", value))
 
 
-def _short_text(value: Any) -> Any:
-    """A text, of any bytes."""
-    return _short(text(value))
-
-
 def _hexadecimal(value: Any) -> Any:
     return builtin("hex", "string", _short(value))
 
 
 def _valid(value: Any) -> Any:
-    """A text, or NULL if its bytes are not UTF-8: Spark keeps any bytes, and fails where such a text leaves it."""
-    return builtin("try_validate_utf8", "string", _short_text(value))
+    """A text, or NULL if its bytes are not UTF-8: Spark keeps any bytes, and fails where such a text leaves it.
+
+    So does a name by which persons are told apart, as streams keep who was there.
+    """
+    return builtin("try_validate_utf8", "string", _short(text(value)))
 
 
 def _instant(value: Any) -> Any:
@@ -71,7 +70,7 @@ def _instant(value: Any) -> Any:
 
 _WHOLE = ColumnType("whole", whole)
 _REAL = ColumnType("real", tame)
-_TEXT = ColumnType("text", _valid, identify=_short_text)
+_TEXT = ColumnType("text", _valid)
 
 
 class Spark(Engine):
@@ -111,6 +110,14 @@ class Spark(Engine):
             raise ParameterError(
                 "this Spark session has spark.sql.ansi.enabled=false, so integers wrap around silently. "
                 "Set spark.sql.ansi.enabled=true."
+            )
+
+    def check_days(self) -> None:
+        """Ibis sets the zone of a session to UTC when it is opened; somebody may have set another one since."""
+        if self.session.conf.get(_ZONE) != "UTC":
+            raise ParameterError(
+                f"the time zone of this Spark session was changed, so that times may be on other days than in earlier "
+                f"periods. Nothing was released. Set {_ZONE}=UTC."
             )
 
     def plain(self, table: ir.Table) -> ir.Table:

@@ -13,14 +13,24 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import ParameterError
-from dither.tables.engines.csv_files import is_one_line_each, is_utf8
-from dither.tables.engines.duckdb_paths import exact
-from dither.tables.engines.duckdb_tables import Definitions, definitions
-from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, leaves_of, or_empty
-from dither.tables.engines.file_fingerprint import Fingerprint
-from dither.tables.engines.lazy_compilers import load_compilers_when_asked
-from dither.tables.engines.parquet_files import AS_STORED, check_values
-from dither.tables.engines.sealed_entry import ColumnType, as_type, day, none_left, short, tame, text, truth, whole
+from dither.tables.database_engines.csv_files import is_one_line_each, is_utf8
+from dither.tables.database_engines.duckdb_paths import exact
+from dither.tables.database_engines.duckdb_tables import Definitions, definitions
+from dither.tables.database_engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, leaves_of, or_empty
+from dither.tables.database_engines.file_fingerprint import Fingerprint
+from dither.tables.database_engines.lazy_compilers import load_compilers_when_asked
+from dither.tables.database_engines.parquet_files import AS_STORED, check_values
+from dither.tables.database_engines.sealed_entry import (
+    ColumnType,
+    as_type,
+    day,
+    none_left,
+    short,
+    tame,
+    text,
+    truth,
+    whole,
+)
 from dither.tables.expression_compiler import different
 
 __all__ = ["SEPARATED", "DuckDB"]
@@ -30,7 +40,9 @@ SEPARATED: Final = frozenset({".csv", ".tsv", ".txt"})
 
 _LONGEST_HEADER = 1 << 20
 _LONGEST_LINE = 2_000_000
-_ALL_COLUMNS = "disabled_optimizers='unused_columns'"
+_ALL_COLUMNS = "unused_columns"
+_SLOW_PLANNING = "partial_aggregate_pushdown"
+"""An optimizer whose work grows fast with the steps of a question: seconds for some, and no answer is found sooner."""
 _LOCKED = ("lock_configuration=true",)
 _SEALED = (
     "enable_external_access=false",  # no read_text, COPY, ATTACH or INSTALL
@@ -52,7 +64,7 @@ def _decimal(value: Any) -> Any:
     digits = str(Decimal((0, (9,) * of.precision, -of.scale)))
     # Written as texts: of a number with 38 digits behind the point DuckDB makes a double, which is 1.
     least, most = (ibis.literal(sign + digits).cast(of) for sign in ("-", ""))
-    return value.between(least, most).ifelse(value, ibis.null(of))
+    return value.between(least, most).ifelse(value, ibis.null(of.copy(nullable=True)))
 
 
 def _short_text(value: Any) -> Any:
@@ -78,6 +90,12 @@ def _time(value: Any) -> Any:
     """A time of a day that enters, to the microsecond: of others, casts fail on some."""
     found = _day(value).notnull().ifelse(value, ibis.null(value.type())).try_cast("timestamp")
     return builtin("isfinite", "boolean", found).ifelse(found, ibis.null("timestamp"))
+
+
+def _in_utc(value: Any) -> Any:
+    """A time with a zone as one without, in UTC whatever zone the session has: the same moment is on the same day."""
+    within = builtin("isfinite", "boolean", value).ifelse(value, ibis.null(value.type()))
+    return builtin("make_timestamp", "timestamp", builtin("epoch_us", "int64", within))
 
 
 def _moment(value: Any) -> Any:
@@ -128,7 +146,9 @@ class DuckDB(Engine):
         "TIMESTAMP_S": _TIME,
         "TIMESTAMP_MS": _TIME,
         "TIMESTAMP_NS": _TIME,
-        "TIMESTAMP WITH TIME ZONE": _TIME,
+        "TIMESTAMP WITH TIME ZONE": ColumnType(
+            "time", lambda value: _time(_in_utc(value)), identify=lambda value: _moment(_in_utc(value))
+        ),
     }
 
     def __init__(self, backend: Any = None) -> None:
@@ -150,6 +170,7 @@ class DuckDB(Engine):
 
         DuckDB asks for the pattern of a file, and then for the file that it found.
         """
+        self._without(_SLOW_PLANNING)
         opened = {name: self._taken(each) for name, each in sources.items()}
         paths = [path for each in sources.values() if not isinstance(each, pa.Table) for path in each]
         self._seal([*map(exact, paths), *map(str, paths)])
@@ -218,7 +239,7 @@ class DuckDB(Engine):
             raise ParameterError("the files do not have the same header line. Give them as datasets of their own.")
         lines = [is_one_line_each(path, separator) for path in paths]
         if not all(map(is_utf8, paths)):
-            self.backend.raw_sql(f"SET {_ALL_COLUMNS}")
+            self._without(_SLOW_PLANNING, _ALL_COLUMNS)
         return self.backend.read_csv(
             names,
             columns=dict.fromkeys(header, "VARCHAR"),
@@ -237,6 +258,12 @@ class DuckDB(Engine):
             union_by_name=False,
             filename=False,
         )
+
+    def _without(self, *optimizers: str) -> None:
+        """Plan questions without these optimizers, as far as this version of DuckDB has them."""
+        found = self.backend.con.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+        listed = ",".join(name for (name,) in found if name in optimizers)
+        self.backend.raw_sql(f"SET disabled_optimizers='{listed}'")
 
     def _seal(self, names: Sequence[str]) -> None:
         listed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)

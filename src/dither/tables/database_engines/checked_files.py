@@ -21,7 +21,7 @@ from typing import Final
 
 import duckdb
 
-from dither.tables.engines.file_fingerprint import Fingerprint
+from dither.tables.database_engines.file_fingerprint import Fingerprint
 
 __all__ = ["is_remembered", "remember"]
 

@@ -61,6 +61,10 @@ class Measure(ABC):
     def most(self, max_rows: int) -> int:
         """The largest magnitude of a contribution."""
 
+    def between_two(self, max_rows: int) -> int:
+        """By how much two contributions differ at most; each may be 0, of nobody. Here none is negative."""
+        return self.most(max_rows)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People(Measure):
@@ -130,8 +134,16 @@ class Sum(_OnLattice):
         total = person.total + self.lattice.low * person.count if self.lattice.low else person.total
         return between(total, max_rows * low, max_rows * high)
 
+    def real(self, steps: Any) -> Any:
+        """The sum itself of rows that are given in steps, as a double; rounded, which is that person's alone."""
+        above, values = steps.sum().cast("float64"), steps.count().cast("float64")
+        return (above + float(self.lattice.low) * values) * float(self.lattice.step)
+
     def most(self, max_rows: int) -> int:
         return max_rows * self.lattice.magnitude
+
+    def between_two(self, max_rows: int) -> int:
+        return max_rows * (max(self.lattice.high, 0) - min(self.lattice.low, 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,6 +162,9 @@ class Centred(_OnLattice):
 
     def most(self, max_rows: int) -> int:
         return max_rows * self.lattice.width
+
+    def between_two(self, max_rows: int) -> int:
+        return 2 * self.most(max_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,6 +193,9 @@ class Squares(_OnLattice):
 
     def most(self, max_rows: int) -> int:
         return max_rows * self.lattice.width**2
+
+    def between_two(self, max_rows: int) -> int:
+        return 2 * self.most(max_rows)
 
 
 def _centred(person: Reduced, max_rows: int, width: int) -> Any:

@@ -16,9 +16,9 @@ import pyarrow as pa
 from psycopg import sql
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, or_empty
-from dither.tables.engines.postgres_fences import fence
-from dither.tables.engines.postgres_relations import (
+from dither.tables.database_engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, or_empty
+from dither.tables.database_engines.postgres_fences import fence
+from dither.tables.database_engines.postgres_relations import (
     Relation,
     check_collations,
     check_encoding,
@@ -26,8 +26,8 @@ from dither.tables.engines.postgres_relations import (
     quoted,
     relation,
 )
-from dither.tables.engines.postgres_types import COLUMN_TYPES
-from dither.tables.engines.sealed_entry import ColumnType
+from dither.tables.database_engines.postgres_types import COLUMN_TYPES
+from dither.tables.database_engines.sealed_entry import ColumnType
 
 __all__ = ["PostgreSQL"]
 

@@ -20,7 +20,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import EngineError, ParameterError
-from dither.tables.engines.sealed_entry import ColumnType, Sealed, has_word, refused_column, seal
+from dither.tables.database_engines.sealed_entry import ColumnType, Sealed, has_word, refused_column, seal
 from dither.tables.plain_columns import batch_without_rows
 
 __all__ = ["BATCH_ROWS", "PUBLIC_NAME", "Engine", "builtin", "content_digest", "leaves_of", "leaving", "or_empty"]
@@ -65,6 +65,7 @@ class Engine(ABC):
         self._is_ours = is_ours  # then the connection ends with the engine
         self._brought = BroughtTables(self._session)
         self._twins: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self.checked: set[int] = set()  # the forms of questions whose names and types were checked
         self._rehearsed: set[int | None] = set()
         self._turns = Condition()
         self._asking = 0
@@ -123,7 +124,7 @@ class Engine(ABC):
         """The table with its columns entered, each by the expression of its type; those of other types stay outside."""
         with self.lock:
             self._drop(self._brought.left_behind())
-            for leaf in leaves_of(table):
+            for leaf in table.op().find(_LEAVES):
                 self._twin(leaf)  # now, so that no rehearsal asks the source for anything
             return seal(table, self.catalogue(table), self.column_types)
 
@@ -140,6 +141,9 @@ class Engine(ABC):
 
     def ready(self) -> None:  # noqa: B027  # most engines have nothing to do
         """See to it, before a charge, that the engine can be asked at all. No row is looked at."""
+
+    def check_days(self) -> None:  # noqa: B027  # most engines have nothing to do
+        """Refuse a session in which a time may be on another day than before: a stream would count its row again."""
 
     @abstractmethod
     def plain(self, table: ir.Table) -> ir.Table:
@@ -163,7 +167,7 @@ class Engine(ABC):
             if not has_word(field.type):
                 raise refused_column(field.name, str(field.type))
         with self.asking(), self.lock:
-            found = self.sealed(self._brought.once(table, self._uploaded).to_expr())
+            found = self._brought.once(table, self._uploaded, self.sealed)
         for name, of in found.refused.items():
             raise refused_column(name, of)
         return found.table.select(*table.column_names)  # without what tells persons apart: nobody is in a public table
@@ -196,7 +200,7 @@ class Engine(ABC):
         """The rows of an expression in batches, of the same types on every engine; an empty one if there are none.
 
         The connection is held until the last batch, or until the generator is closed, by the same thread.
-        An error of the engine is told without its words, also not as the cause: they may be data.
+        An error of the engine is reported without its message, also not as the cause: they may be data.
         """
         failed = ""
         try:
@@ -226,7 +230,7 @@ class Engine(ABC):
         found = expression.op().find(_LEAVES)
         with self.lock:
             self._drop(self._brought.left_behind())
-            self._check_there(found)
+            self._brought.check_there(found)
         if form in self._rehearsed:
             return
         failed = ""
@@ -245,15 +249,6 @@ class Engine(ABC):
             )
         if form is not None:
             self._rehearsed.add(form)
-
-    def _check_there(self, leaves: Iterable[Any]) -> None:
-        """Refuse a question about a public table that was dropped, before it is charged."""
-        names = [getattr(leaf, "name", "") for leaf in leaves]
-        if any(PUBLIC_NAME in name and not self._brought.has(name) for name in names):
-            raise EngineError(
-                "a public table of the question is no longer in the engine, so nothing was charged. Build the question "
-                "again from the dataset."
-            )
 
     def _twin(self, leaf: Any) -> Any:
         """A relation of the same columns and types without rows, made once."""
@@ -280,19 +275,23 @@ class BroughtTables:
             self._left = _LEFT.setdefault(session, deque())
         self._there: set[str] = set()
         self._known: WeakValueDictionary[str, ops.DatabaseTable] = WeakValueDictionary()
-        self._recent: dict[str, ops.DatabaseTable] = {}
+        self._recent: dict[str, Sealed] = {}
 
-    def once(self, table: pa.Table, bring: Callable[[pa.Table], ir.Table]) -> ops.DatabaseTable:
-        """The leaf of a public table, brought unless one of the same content is there."""
+    def once(
+        self, table: pa.Table, bring: Callable[[pa.Table], ir.Table], entered: Callable[[ir.Table], Sealed]
+    ) -> Sealed:
+        """A public table with its columns entered, brought unless one of the same content is there."""
         digest = content_digest(table)
-        leaf = self._known.get(digest)
-        if leaf is None:
-            leaf = self._known[digest] = self.keep(bring(table).op())
-        self._recent.pop(digest, None)
-        self._recent[digest] = leaf
+        found = self._recent.pop(digest, None)
+        if found is None:
+            leaf = self._known.get(digest)
+            if leaf is None:
+                leaf = self._known[digest] = self.keep(bring(table).op())
+            found = entered(leaf.to_expr())
+        self._recent[digest] = found
         for oldest in list(self._recent)[:-_RECENT]:
             del self._recent[oldest]
-        return leaf
+        return found
 
     def keep(self, leaf: ops.DatabaseTable) -> ops.DatabaseTable:
         """A table that was made here, until nothing holds its leaf."""
@@ -300,9 +299,14 @@ class BroughtTables:
         finalize(leaf, self._left.append, leaf.name).atexit = False
         return leaf
 
-    def has(self, name: str) -> bool:
-        """Whether it was made here and is there."""
-        return name in self._there
+    def check_there(self, leaves: Iterable[Any]) -> None:
+        """Refuse a question about a public table that was dropped, before it is charged."""
+        names = [getattr(leaf, "name", "") for leaf in leaves]
+        if any(PUBLIC_NAME in name and name not in self._there for name in names):
+            raise EngineError(
+                "a public table of the question is no longer in the engine, so nothing was charged. Build the question "
+                "again from the dataset."
+            )
 
     def left_behind(self) -> Iterator[str]:
         """The tables to drop now."""
