@@ -6,11 +6,12 @@ False alarms: the noise comes from a fixed seed, so that each verdict is the sam
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench import accuracy_report, accuracy_table
+from bench import accuracy_cells, accuracy_report, accuracy_table
 from bench.accuracy_case import QUESTIONS, Data, Setting, settings
 from bench.accuracy_report import Outcome
 from bench.accuracy_runs import Answer, Contender, Measured, measure
@@ -52,7 +53,7 @@ RATIO = "error ÷ best peer"
 CLEARLY = "surely above 1.5"
 COVERAGE = "of 1, coverage below"
 RAW_COVERAGE = "of 1 that claim the raw value"
-COLLAPSED, WILD, RAISED, REFUSED = "collapsed answers", "wild answers", "that raised", "refusals with bounds"
+COLLAPSED, WILD, RAISED, REFUSED = "collapsed answers", "wild answers", "that raised", "refusals from the documented"
 WIDTH = "half-width"
 MUST_HOLD = (CLEARLY, COVERAGE, RAW_COVERAGE, COLLAPSED, WILD, RAISED, REFUSED, WIDTH)
 
@@ -159,3 +160,19 @@ def test_each_group_claims_its_own_range() -> None:
     found = measure(Contender("dp.stats", lambda: answer, is_ours=True), data, seconds=0)
     assert found.covered == found.intervals == 10 * len(data.parts)
     assert found.raw_intervals == 0
+
+
+def test_slices_that_were_kept_are_judged_as_one(tmp_path: Path) -> None:
+    """Two doors of one setting in two files: the rows are those of both measured at once."""
+    data = Data.of(SETTING)
+    doors = [
+        measure(Contender(who, honest, is_ours=who != "peer"), data, seconds=60)
+        for who in ("dp.stats", "Dataset", "peer")
+    ]
+    for door in doors[:2]:
+        (tmp_path / door.who).write_text(accuracy_cells.line(Outcome(SETTING, [door, doors[2]]), seed=1) + "\n")
+    kept = list(accuracy_cells.outcomes([str(tmp_path / "dp.stats"), str(tmp_path / "Dataset")]))
+    together = Outcome(SETTING, [doors[0], doors[2], doors[1]])
+    assert [row.to_json() for row in accuracy_report.rows(kept)] == [
+        row.to_json() for row in accuracy_report.rows([together])
+    ]

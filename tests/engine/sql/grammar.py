@@ -6,16 +6,29 @@ __all__ = ["texts"]
 
 NUMBERS = ("spend", "age", "spend * 2", "age - 18", "ABS(age)", "LEAST(spend, 50)", "age / 2", "EXTRACT(YEAR FROM day)",
            "CASE WHEN age > 40 THEN spend ELSE 0 END", "COALESCE(spend, 0)", "GREATEST(age, 3)", "FLOOR(spend)",
-           "NULLIF(age, 7)", "-spend", "CAST(age AS DOUBLE)", "IF(city = 'Nice', 1, 2)")  # fmt: skip
+           "NULLIF(age, 7)", "-spend", "CAST(age AS DOUBLE)", "IF(city = 'Nice', 1, 2)", "SQRT(spend)",
+           "LN(age + 1)", "EXP(age / 90)", "ROUND(spend / 3, 1)", "LOG(10, spend + 1)", "EXTRACT(QUARTER FROM day)",
+           "0.5 - 0.25 + spend")  # fmt: skip
 CONDITIONS = ("age >= 18", "city = 'Paris'", "city IN ('Lyon', 'Nice')", "spend BETWEEN 1 AND 50", "age IS NOT NULL",
               "day >= DATE '2023-01-01'", "NOT city = 'Nice'", "spend > age", "TRUE", "EXTRACT(MONTH FROM day) < 7",
-              "day < DATE '2024-01-01' + INTERVAL '3' MONTH", "city <> 'x''y; --'", "age = 1e99")  # fmt: skip
-GROUPS = ("city", "EXTRACT(YEAR FROM day)", "CASE WHEN age < 65 THEN 'young' ELSE 'old' END", "EXTRACT(DOW FROM day)")
+              "day < DATE '2024-01-01' + INTERVAL '3' MONTH", "city <> 'x''y; --'", "age = 1e99",
+              "city LIKE 'P%s'", "LOWER(TRIM(city)) NOT LIKE '%i%e%'", "LEFT(city, 2) = 'Pa'",
+              "EXISTS (SELECT 1 FROM visits w WHERE w.pid = t.pid AND w.age > 50)",
+              "pid IN (SELECT pid FROM visits WHERE age < 20)")  # fmt: skip
+GROUPS = (
+    "city",
+    "EXTRACT(YEAR FROM day)",
+    "CASE WHEN age < 65 THEN 'young' ELSE 'old' END",
+    "EXTRACT(DOW FROM day)",
+    "DATE_TRUNC('month', day)",
+    "SUBSTRING(city FROM 1 FOR 1)",
+)
 ODD = ("SLEEP(9)", "(SELECT MAX(age) FROM visits)", "age % 2", "city || 'x'", "ROW_NUMBER() OVER ()", "NULL", "1e999",
        "'\0'", "x'00'", "read_csv('f')", "$1", "?", "@a", "{fn now()}", "ARRAY[1]", "a.b.c.d", "\"", "`", "/*", "--",
        "\u202ecity", "сity", "city COLLATE nocase", "age::int", "INTERVAL '1' DAY", "(1, 2)", "*")  # fmt: skip
 WORDS = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT 3", "JOIN visits", "ON", "UNION ALL", "AS",
-         "(", ")", ",", ";", "DISTINCT", "OVER ()", "ROLLUP", "WITH t AS", "AND", "OR", "NOT", "LATERAL")  # fmt: skip
+         "(", ")", ",", ";", "DISTINCT", "OVER ()", "ROLLUP", "GROUPING SETS", "WITH t AS", "AND", "OR", "NOT",
+         "LATERAL")  # fmt: skip
 
 
 def _aggregate(draw: random.Random) -> str:
@@ -35,6 +48,7 @@ def _source(draw: random.Random) -> tuple[str, str]:
     with_each = "SELECT visits.pid, city, spend, age, day FROM visits JOIN (SELECT pid, COUNT(*) AS n FROM visits "
     return draw.choice(
         [("visits", ""), ("data", ""), ("visits AS v", ""), (f"({some}) AS t", ""), ("t", f"WITH t AS ({some}) "),
+         (f"({some} UNION ALL {some}) AS t", ""), ("visits AS t", ""),
          (f"({each}) AS t", ""), (f"({with_each}GROUP BY pid) k ON visits.pid = k.pid WHERE n > 1) AS t", "")]
     )  # fmt: skip
 
@@ -47,7 +61,8 @@ def _valid(draw: random.Random) -> str:
     if draw.random() < 0.6:
         text += f" WHERE {draw.choice(CONDITIONS)} {draw.choice(['AND', 'OR'])} {draw.choice(CONDITIONS)}"
     if groups:
-        text += f" GROUP BY {', '.join(groups)}"
+        by = ", ".join(groups)
+        text += f" GROUP BY {draw.choice([by, by, by, f'ROLLUP({by})', f'CUBE({by})', f'{by} WITH ROLLUP'])}"
     if draw.random() < 0.3:
         text += f" HAVING {_aggregate(draw)} > {draw.randint(-5, 50)}"
     if draw.random() < 0.3:

@@ -140,6 +140,9 @@ def test_no_noisy_number_loses_an_answer_that_was_paid_for(
     "said",
     [
         "HAVING city > 3",
+        "HAVING city = 3",
+        "HAVING NOT city <> 3",
+        "HAVING COUNT(*) = city",
         "HAVING COUNT(*) < city",
         "HAVING COUNT(*) + city > 0",
         "HAVING ABS(city) = COUNT(*)",

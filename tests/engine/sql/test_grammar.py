@@ -1,8 +1,6 @@
 """Texts from a grammar compile or are refused in a sentence, and none costs less than its question in Python."""
 
 import os
-import time
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -46,32 +44,76 @@ def assert_costs_what_python_costs(data: dp.Dataset, text: str, question: Any) -
     assert mine.lines() == theirs.lines(), text
 
 
-def run(count: int, seed: int) -> tuple[int, list[float]]:
-    """How many compiled, and the CPU time of each text."""
-    accepted, seconds = 0, []
+def run(count: int, seed: int) -> int:
+    """How many compiled."""
+    accepted = 0
     with dataset() as data:
         for text in texts(count, seed):
-            begin = time.process_time()
             question = compiled(data, text)
-            seconds.append(time.process_time() - begin)
             if question is not None:
                 accepted += 1
                 if accepted % 5 == 0:
                     assert_costs_what_python_costs(data, text, question)
-    return accepted, seconds
+    return accepted
 
 
 def test_f74_500_texts_compile_or_are_refused_and_cost_what_python_costs() -> None:
-    accepted, _ = run(500, seed=1)
-    assert accepted > 150  # most of the valid ones: else the grammar tests nothing
+    assert run(500, seed=1) > 150  # most of the valid ones: else the grammar tests nothing
 
 
 @pytest.mark.nightly
-def test_ten_thousand_texts_within_50_ms_each() -> None:
-    accepted, seconds = run(10_000, seed=int(os.environ.get("NIGHT_SEED", "2")))
-    assert accepted > 3_000
-    ordered = sorted(seconds)
-    assert Fraction(sum(each > 0.05 for each in ordered), len(ordered)) <= Fraction(1, 100)
+def test_f74_ten_thousand_texts_compile_or_are_refused_and_cost_what_python_costs() -> None:
+    assert run(10_000, seed=int(os.environ.get("NIGHT_SEED", "2"))) > 3_000
+
+
+PUBLIC = (
+    "2",
+    "'x'",
+    "TRUE",
+    "1.5",
+    "-2",
+    "CASE WHEN TRUE THEN 2 END",
+    "CASE 2 WHEN 2 THEN 1 ELSE 0 END",
+    "NULLIF(2, 2)",
+    "COALESCE(2, 3)",
+    "LEAST(2, 3)",
+    "FLOOR(2)",
+    "ABS(-2)",
+    "2 = 2",
+    "2 IN (1, 2)",
+    "2 BETWEEN 1 AND 3",
+    "2 IS NULL",
+    "TRUE IS TRUE",
+    "NOT TRUE",
+    "LOWER('X')",
+    "SQRT(4)",
+    "'a' LIKE 'a%'",
+    "2 / 3",
+    "TRUE AND TRUE",
+    "IF(TRUE, 1, 2)",
+    "EXTRACT(YEAR FROM DATE '2020-01-01')",
+)
+PLACES = (
+    "SELECT SUM({}) FROM visits",
+    "SELECT COUNT(DISTINCT {}) FROM visits",
+    "SELECT COUNT({}) FROM visits",
+    "SELECT COUNT(*) FROM visits WHERE {}",
+    "SELECT {0} AS k, COUNT(*) FROM visits GROUP BY {0}",
+    "SELECT COUNT(*) FILTER (WHERE {}) FROM visits",
+    "SELECT SUM(z) FROM (SELECT pid, {} AS z FROM visits) AS t",
+)
+
+
+def test_f74_public_values_alone_are_written_as_python_takes_them() -> None:
+    """Python would work out 2 == 2 by itself, and takes 'x' for the name of a column."""
+    accepted = 0
+    with dataset() as data:
+        for text in (place.format(value) for value in PUBLIC for place in PLACES):
+            question = compiled(data, text)
+            if question is not None:
+                accepted += 1
+                assert_costs_what_python_costs(data, text, question)
+    assert accepted > 80
 
 
 def test_a_text_that_costs_less_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +121,7 @@ def test_a_text_that_costs_less_would_be_noticed(monkeypatch: pytest.MonkeyPatch
     with dataset() as data:
         question = data.sql("SELECT COUNT(*) FROM visits")
         forgetful = data.sql("SELECT COUNT(*) FROM (SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid) AS t")
-        twin = type(question)(forgetful.query, question.aggregates, question.presentation)
+        twin = type(question)(forgetful.query, question.aggregates, presentation=question.presentation)
         monkeypatch.setattr(type(question), "code", "data.agg(count=dp.count())")
         with pytest.raises(AssertionError):
             assert_costs_what_python_costs(data, "forgetful", twin)

@@ -36,6 +36,24 @@ QUESTIONS = [
     "ON v.pid = t.pid WHERE k > 3 GROUP BY city ORDER BY city",
     "WITH old AS (SELECT pid, age / 10 AS decades FROM people WHERE age > 50) SELECT COUNT(*) AS n, "
     "SUM(LEAST(decades, 9)) AS d FROM visits JOIN old ON old.pid = visits.pid",
+    "SELECT status, COUNT(*) AS n FROM orders WHERE EXISTS (SELECT * FROM lines WHERE lines.oid = orders.oid AND "
+    "amount > 30) GROUP BY status ORDER BY status",
+    "SELECT COUNT(*) AS n FROM people p WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.buyer = p.pid) AND age > 30",
+    "SELECT COUNT(*) AS n FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.pid = v.pid AND w.city = 'Nice')",
+    "SELECT SUM(amount) AS s FROM lines WHERE EXISTS (SELECT 1 FROM lines l WHERE l.oid = lines.oid AND l.amount > 45)",
+    "SELECT COUNT(*) AS n FROM visits WHERE pid IN (SELECT pid FROM people WHERE country = 'FR') AND spend < 60",
+    "SELECT COUNT(*) AS n FROM people, visits WHERE people.pid = visits.pid AND NOT EXISTS (SELECT 1 FROM orders, "
+    "lines WHERE orders.oid = lines.oid AND orders.buyer = people.pid AND amount > 40)",
+    "SELECT city, COUNT(*) AS n, SUM(x) AS s FROM (SELECT pid, city, spend AS x FROM visits WHERE city <> 'Nice' "
+    "UNION ALL SELECT pid, city, spend / 2 FROM visits WHERE spend > 50) AS t GROUP BY city ORDER BY city",
+    "WITH t (who, kind) AS (SELECT pid, 1 FROM visits UNION ALL SELECT pid, 2 FROM visits WHERE spend > 9 "
+    "UNION ALL SELECT pid, 3 FROM people) SELECT COUNT(*) AS n, SUM(LEAST(GREATEST(kind, 0), 3)) AS s FROM t",
+    "SELECT COUNT(*) AS n, COUNT(age) AS known FROM visits LEFT JOIN people ON visits.pid = people.pid AND age > 50 "
+    "AND country = 'DE'",
+    "SELECT COUNT(*) AS n FROM visits, places WHERE (visits.city = places.city AND river = 'Seine' AND spend < 40) OR "
+    "(visits.city = places.city AND river = 'Marne')",
+    "SELECT n, COUNT(*) AS people FROM (SELECT people.pid, COUNT(oid) FROM people LEFT JOIN orders ON "
+    "buyer = people.pid AND status = 'F' GROUP BY people.pid) AS t (who, n) WHERE n < 3 GROUP BY n ORDER BY n",
 ]
 
 
@@ -56,6 +74,39 @@ def test_files_join_as_frames_do(tmp_path: Path, ending: str) -> None:
     with opened(files(tmp_path, ending), identity=None) as data:
         mine = data.sql(text).release(epsilon=EXACTLY).to_arrow().to_pylist()
     assert same(mine, plainly(text, clinic()))
+
+
+@pytest.mark.parametrize("text", QUESTIONS[14:22])
+def test_what_is_kept_and_put_below_is_the_same_in_python(text: str) -> None:
+    with opened() as data:
+        question = data.sql(text)
+        twin = eval(question.code, {"dp": dp, "data": data})
+        assert twin.words == question.words
+        assert twin.plan(epsilon=1).cost == question.plan(epsilon=1).cost
+
+
+def test_rows_without_persons_are_not_put_below_each_other() -> None:
+    """Under `Rows` a record would count twice."""
+    rows = pa.table({"x": [1, 2]})
+    with dp.Dataset(rows, unit=dp.Rows(), budget=dp.PureDP(1), ledger=":memory:", identity="r") as data:
+        with pytest.raises(ParameterError, match="by person"):
+            data.union(data)
+        with pytest.raises(ParameterError, match="by person"):
+            data.join(data.where(dp.col("x") > 1), on="x", how="semi")
+    with opened() as data:
+        with pytest.raises(ParameterError, match="one row per person"):
+            data.per_person(n=dp.count()).union(data)
+        many = data.where()
+        for _ in range(9):
+            many = many.union(many)
+        with pytest.raises(ParameterError, match="at most 1000 times"):
+            many.union(many)
+
+
+def test_a_person_with_rows_in_both_counts_no_more_than_the_limits_allow() -> None:
+    with opened(unit=dp.Person("pid", max_groups=1, max_rows_per_group=1)) as data:
+        both = data.union(data.union(data))
+        assert both.count(epsilon=EXACTLY).value == data.count(epsilon=EXACTLY).value
 
 
 def test_the_same_joins_in_python() -> None:
@@ -80,7 +131,24 @@ def test_the_same_joins_in_python() -> None:
         ("SELECT COUNT(*) FROM visits JOIN people USING (pid)", "USING"),
         ("SELECT COUNT(*) FROM visits FULL JOIN people ON visits.pid = people.pid", "JOIN"),
         ("SELECT COUNT(*) FROM visits CROSS JOIN people", "JOIN"),
-        ("SELECT COUNT(*) FROM visits LEFT JOIN people ON visits.pid = people.pid AND age > 3", "subquery"),
+        (
+            "SELECT COUNT(*) FROM visits LEFT JOIN people ON visits.pid = people.pid AND age > spend",
+            "joined table alone",
+        ),
+        ("SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM people WHERE age = spend)", "mix people"),
+        ("SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM people)", "needs an equality"),
+        ("SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM people p WHERE p.pid < v.pid)", "equalities"),
+        ("SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM people p WHERE p.pid + 0 = v.pid)", "equalities"),
+        ("SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.city = v.city)", "mix people"),
+        ("SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM places p WHERE p.city = v.city)", "public table"),
+        ("SELECT COUNT(*) FROM visits WHERE pid NOT IN (SELECT pid FROM people)", "NOT EXISTS"),
+        ("SELECT COUNT(*) FROM visits WHERE pid IN (SELECT pid, age FROM people)", "one column"),
+        ("SELECT COUNT(*) FROM visits WHERE spend > 3 OR EXISTS (SELECT 1 FROM people)", "EXISTS stands alone"),
+        ("SELECT COUNT(*) FROM (SELECT pid FROM visits UNION SELECT pid FROM people) t", "UNION ALL"),
+        ("SELECT COUNT(*) FROM (SELECT pid, age FROM people UNION ALL SELECT pid FROM visits) t", "2 columns"),
+        ("SELECT COUNT(*) FROM (SELECT pid, age FROM people UNION ALL SELECT pid, city FROM visits) t", "of one kind"),
+        ("SELECT COUNT(*) FROM (SELECT pid, age FROM people UNION ALL SELECT age, pid FROM people) t", "identifies"),
+        ("SELECT COUNT(*) FROM (SELECT pid FROM visits) AS t (a, b)", "other names for 2"),
         ("SELECT COUNT(*) FROM visits NATURAL JOIN people", "JOIN"),
         ("SELECT COUNT(*) FROM places", "public table"),
         ("SELECT COUNT(*) FROM places, nations", "no people"),
@@ -112,7 +180,7 @@ def test_a_row_that_belongs_to_two_people_counts_for_each_and_stays_with_the_oth
 def test_one_person_changes_only_that_persons_rows(person: int) -> None:
     """Of every join, the rows of all others are the same with and without one person."""
     worlds = [clinic(), without(clinic(), person)]
-    for text in QUESTIONS[:8]:
+    for text in (*QUESTIONS[:8], *QUESTIONS[14:23]):
         rows = []
         for world in worlds:
             with opened(world) as data:

@@ -145,6 +145,8 @@ def test_bounds_of_the_text_narrow_the_domain_and_never_widen_it(opened: Opened,
     data = opened(visits)
     narrow = data.sql("SELECT AVG(spend, contribution_bounds_per_row => (10, 20)) AS m FROM visits")
     assert narrow.words == data.agg(m=dp.mean("spend", (10, 20))).words
+    tenths = data.sql("SELECT AVG(spend / 10, contribution_bounds_per_row => (0.1, 9.9)) AS m FROM visits")
+    assert tenths.words == data.agg(m=dp.mean(dp.col("spend") / 10, ("0.1", "9.9"))).words
     with pytest.raises(dp.errors.ParameterError, match=r"beyond the privacy domain \(0, 100\)"):
         data.sql("SELECT AVG(spend, contribution_bounds_per_row => (0, 101)) FROM visits")
     with pytest.raises(dp.errors.ParameterError, match="contribution_bounds_per_row"):

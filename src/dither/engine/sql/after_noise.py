@@ -36,6 +36,7 @@ __all__ = [
     "OfKey",
     "Ordering",
     "Presentation",
+    "RolledUp",
     "SqlRelease",
 ]
 
@@ -87,6 +88,22 @@ class OfKey(Made):
 
     def cell(self, row: Mapping[str, Cell]) -> Cell:
         return row[self.name]
+
+
+@dataclass(frozen=True)
+class RolledUp(Made):
+    """1 in the groups of these sets, and 0 in others: of GROUPING(city) those without the city."""
+
+    level: str
+    sets: frozenset[int]
+
+    @property
+    def noisy(self) -> frozenset[str]:
+        return frozenset()
+
+    def cell(self, row: Mapping[str, Cell]) -> Cell:
+        value = int(row[self.level][0] in self.sets)
+        return value, value, value
 
 
 @dataclass(frozen=True)
@@ -239,6 +256,16 @@ class Ordering:
     nulls_first: bool = False
 
 
+def _check_kinds(made: Made, row: Mapping[str, Cell]) -> None:
+    """Raise where values of different kinds are equated: Python would say that they differ, and leave rows out."""
+    for part in made.parts if isinstance(made, Combined) else ():
+        _check_kinds(part, row)
+    if isinstance(made, Combined) and made.verb in ("==", "!="):
+        values = [part.cell(row)[0] for part in made.parts]
+        if len({float if type(value) is int else type(value) for value in values if value is not None}) > 1:
+            raise TypeError("values of different kinds")
+
+
 @dataclass(frozen=True)
 class Presentation:
     """What is shown of the answers: columns by name, which rows, in which order, and how many."""
@@ -278,6 +305,7 @@ class Presentation:
         cells = {name: (value, value, value) for name, value in row.items()}
         for made in (*self.columns.values(), *(each.by for each in self.order), *filter(None, [self.having])):
             try:
+                _check_kinds(made, cells)
                 value = made.cell(cells)[0]
                 if value is not None and made in [each.by for each in self.order]:
                     sorted([value, value])
@@ -367,8 +395,9 @@ class SqlRelease(TableRelease):
             The same release with other columns and rows.
         """
         carried = {each.name: getattr(release, each.name) for each in fields(release)}
-        made = cls(**carried, presentation=presentation)
-        return replace(made, value=made._table(release.plan.level))
+        made, level = cls(**carried, presentation=presentation), release.plan.level
+        shown = presentation.applied(lambda at: release.value if at == level else TableRelease._table(made, at), level)
+        return replace(made, value=shown)
 
     def _table(self, level: Fraction) -> pa.Table:
         return self.presentation.applied(lambda at: TableRelease._table(self, at), level)

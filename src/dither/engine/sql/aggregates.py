@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
 from typing import Any, Final
 
 from sqlglot import exp
@@ -17,8 +18,9 @@ from dither.engine.aggregate import Aggregate, Bounds
 from dither.engine.domains import Domains, range_of
 from dither.engine.sql.parsing import PER_GROUP, PER_ROW
 from dither.engine.sql.refusal import refused
-from dither.engine.sql.row_values import Scope, said, value_of
+from dither.engine.sql.row_values import Scope, of_rows, said, value_of
 from dither.errors import ParameterError
+from dither.exact import rational
 from dither.tables import Column, Expression, if_else
 from dither.unit import Person, TableUnit
 
@@ -37,9 +39,9 @@ _OF_BOUNDS: Final[dict[type[exp.Expr], Callable[..., Aggregate]]] = {
     exp.Max: distribution.max,
 }
 _QUANTILES: Final = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile, exp.ApproxQuantiles)
-_OTHERS: Final = (exp.Count, exp.CountIf, exp.ApproxDistinct, *_QUANTILES)
 _NAMED: Final = ("QUANTILE_CONT", "QUANTILE_DISC", "APPROX_PERCENTILE", "ANON_COUNT", "ANON_SUM", "ANON_AVG")
 """Aggregates that the parser does not know, by name."""
+_DIGITS: Final = 12
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -64,7 +66,7 @@ class SqlAggregates:
         if isinstance(node, exp.Filter) and said(node.expression.this) is True:
             return self._of(node.this, None)
         if isinstance(node, exp.Filter):
-            return self._of(node.this, value_of(node.expression.this, self.scope))
+            return self._of(node.this, of_rows(value_of(node.expression.this, self.scope)))
         return self._of(node, None)
 
     def _of(self, node: exp.Expr, only: Expression | None) -> Aggregate:
@@ -73,7 +75,7 @@ class SqlAggregates:
         if isinstance(node, exp.Count):
             return self._count(node, only)
         if isinstance(node, exp.CountIf):
-            condition = value_of(node.this, self.scope)
+            condition = of_rows(value_of(node.this, self.scope))
             return _count_of(condition if only is None else condition & only)
         if isinstance(node, exp.ApproxDistinct):
             return self._distinct(node.this, only)
@@ -123,7 +125,7 @@ class SqlAggregates:
 
     def _count(self, node: exp.Count, only: Expression | None) -> Aggregate:
         of = node.this
-        if node.expressions:
+        if node.expressions or of is None:
             raise refused(node, "COUNT takes one column, or *.")
         if isinstance(of, exp.Distinct):
             if len(of.expressions) != 1:
@@ -134,11 +136,11 @@ class SqlAggregates:
             of = limits[1]
         if isinstance(of, exp.Star):
             return moments.count() if only is None else _count_of(only)
-        known = ~value_of(of, self.scope).is_null()
+        known = ~of_rows(value_of(of, self.scope)).is_null()
         return _count_of(known if only is None else known & only)
 
     def _distinct(self, node: exp.Expr, only: Expression | None) -> Aggregate:
-        value = value_of(node, self.scope)
+        value = of_rows(value_of(node, self.scope))
         unit = self.unit
         if isinstance(unit, Person) and isinstance(value, Column) and value.name == unit.column:
             if only is not None:
@@ -157,7 +159,7 @@ class SqlAggregates:
         if isinstance(of, exp.Distinct):
             raise refused(node, "DISTINCT stands in COUNT(DISTINCT x) only.")
         limits = _limits(of)
-        value = value_of(of if limits is None else limits[1], self.scope)
+        value = of_rows(value_of(of if limits is None else limits[1], self.scope))
         bounds = _usable(range_of(value, self.domains))
         if limits is not None:
             bounds = self._narrower(node, limits, bounds)
@@ -179,7 +181,7 @@ class SqlAggregates:
                 node, f"bounds are of each row here, and a person has up to {rows} rows in a group. "
                 "Write contribution_bounds_per_row."
             )  # fmt: skip
-        if known is not None and not (known[0] <= low and high <= known[1]):
+        if known is not None and not (rational(known[0]) <= rational(low) and rational(high) <= rational(known[1])):
             raise refused(node, f"its bounds go beyond the privacy domain ({known[0]}, {known[1]}). Narrow them.")
         return low, high
 
@@ -193,8 +195,16 @@ def _usable(known: Any) -> Bounds | None:
     """A range as bounds: None if an end is not known; that of a constant reaches to 0, as bounds have a width."""
     if known is None or isinstance(known[0], date) or math.inf in (-known[0], known[1]):
         return None
-    low, high = known
+    low, high = _written(known[0], ROUND_FLOOR), _written(known[1], ROUND_CEILING)
     return (low, high) if low < high else (min(low, 0), max(high, 0) if low else 1)
+
+
+def _written(end: Any, rounding: str) -> Any:
+    """An end as a decimal of few digits, outward: a third has no last one, and Python would write another number."""
+    if not isinstance(end, Fraction):
+        return end
+    with localcontext(prec=_DIGITS, rounding=rounding):
+        return float(Decimal(end.numerator) / Decimal(end.denominator))  # which means its shortest decimal
 
 
 def _count_of(condition: Expression) -> Aggregate:

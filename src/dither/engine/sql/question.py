@@ -79,7 +79,7 @@ def question_of(query: Query, text: str) -> SqlQuestion:
     plain = made.query.agg(**made.aggregates)
     made.presentation.rehearse(_example(plain))
     price = {name: _positive(name, said) for name, said in read.options.items() if name in ("epsilon", "delta")}
-    return SqlQuestion(plain.query, plain.aggregates, made.presentation, price)
+    return SqlQuestion(plain.query, plain.aggregates, presentation=made.presentation, stated_price=price)
 
 
 def _example(question: Question) -> dict[str, Any]:

@@ -12,8 +12,10 @@ __all__ = ["INSTEAD", "place_of", "refused"]
 
 INSTEAD: Final[dict[type[exp.Expr], str]] = {
     exp.Window: "windows look at other rows, and a question about rows looks at one at a time.",
-    exp.Subquery: "a subquery stands in FROM only.",
-    exp.Exists: "a subquery stands in FROM only.",
+    exp.Subquery: (
+        "a value of all rows would tell of other people in each row. Ask for it first, and write the noisy number."
+    ),
+    exp.Exists: "EXISTS stands alone in WHERE, or beside other conditions with AND.",
     exp.RegexpLike: "patterns are not matched. Compare with = or IN.",
     exp.DPipe: "texts are not joined. Group by several columns instead.",
     exp.Mod: "write x - 10 * FLOOR(x / 10) for a remainder.",

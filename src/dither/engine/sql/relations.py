@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -12,11 +12,13 @@ from sqlglot import exp
 from dither.engine.aggregate import Aggregate
 from dither.engine.distribution_aggregates import Edge
 from dither.engine.domains import Domain, Domains
+from dither.engine.join_rules import with_private
 from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.sql.aggregates import SqlAggregates, is_aggregate
-from dither.engine.sql.joins import Joined, JoinedRows, PublicTable, SqlTable, conjuncts
+from dither.engine.sql.from_clause import Joined, JoinedRows, PublicTable, SqlTable, conjuncts
+from dither.engine.sql.grouping import sets_of
 from dither.engine.sql.refusal import refused
-from dither.engine.sql.row_values import Scope, said, value_of
+from dither.engine.sql.row_values import Scope, of_rows, said, value_of
 from dither.tables import Column, Expression
 from dither.unit import Person
 
@@ -55,19 +57,83 @@ def from_clause(select: exp.Select, named: Named, allowed: set[str]) -> Selected
     if found is None:
         raise refused(select, "a question is about the rows of a table: SELECT ... FROM data.")
     relation, alias = _table(found.this, named)
+    first = Joined(alias, relation, found.this)
     where = select.args.get("where")
+    conditions = [] if where is None or said(where.this) is True else [where.this]
+    if any(_matching(each) for each in conditions[0].walk()) if conditions else False:
+        conditions = list(conjuncts(conditions[0]))
     if select.args.get("joins"):
-        return _joined(select, Joined(alias, relation, found.this), named)
-    if isinstance(relation, PublicTable):
+        rows, conditions = _joined(select, first, named)
+    elif isinstance(relation, PublicTable):
         raise refused(found.this, "a public table has no people. Ask it as it is, without dither.", alias)
-    rows = SelectedRows(relation.query, Scope({alias: relation.columns}))
-    if where is None or said(where.this) is True:
-        return rows
-    return replace(rows, query=rows.query.where(value_of(where.this, rows.scope)))
+    else:
+        rows = SelectedRows(relation.query, Scope({alias: relation.columns}))
+    return _kept(rows, conditions, named)
 
 
-def _joined(select: exp.Select, first: Joined, named: Named) -> SelectedRows:
-    """The rows of several tables, joined, of which WHERE keeps some."""
+def _kept(rows: SelectedRows, conditions: Sequence[exp.Expr], named: Named) -> SelectedRows:
+    """The rows for which all conditions hold; first those that ask for rows of another table."""
+    for each in filter(_matching, conditions):
+        rows = matched(rows, each, named)
+    kept = [of_rows(value_of(each, rows.scope)) for each in conditions if not _matching(each)]
+    return replace(rows, query=rows.query.where(*kept)) if kept else rows
+
+
+def _matching(node: exp.Expr) -> bool:
+    """Whether a condition asks for rows of another table: EXISTS, NOT EXISTS, or IN (SELECT ...)."""
+    node = node.this if isinstance(node, exp.Not | exp.Paren) else node
+    return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None)
+
+
+def matched(rows: SelectedRows, node: exp.Expr, named: Named) -> SelectedRows:
+    """The rows that find one in a subquery, or none: by equalities between a column of each."""
+    is_not = isinstance(node, exp.Not)
+    asked = node.this if isinstance(node, exp.Not | exp.Paren) else node
+    inner = asked.args["query"] if isinstance(asked, exp.In) else asked.this
+    select = inner.this if isinstance(inner, exp.Subquery) else inner
+    if not isinstance(select, exp.Select) or (is_not and isinstance(asked, exp.In)):
+        raise refused(node, "write NOT EXISTS (SELECT ... WHERE a.x = b.x): NOT IN is about NULL as well.")
+    own, links = _split(select, named)
+    if isinstance(asked, exp.In):
+        if len(select.expressions) != 1:
+            raise refused(node, "IN (SELECT ...) takes one column.")
+        links.append(exp.EQ(this=select.expressions[0].unalias(), expression=asked.this))
+    alone = select.copy()
+    alone.set("where", exp.Where(this=exp.and_(*own)) if own else None)
+    found = from_clause(alone, named, _ROWS_ONLY)
+    pairs: dict[str, str] = {}
+    for link in links:
+        ends = [link.this, link.expression]
+        if not isinstance(link, exp.EQ) or not all(isinstance(end, exp.Column) for end in ends):
+            raise refused(link, "a subquery of WHERE is tied to the rows by equalities of columns, as in a.x = b.x.")
+        if isinstance(asked, exp.Exists):
+            ends.sort(key=found.scope.has, reverse=True)
+        theirs, mine = found.scope.column(ends[0]), rows.scope.column(ends[1])
+        if not isinstance(theirs, Column) or not isinstance(mine, Column):
+            raise refused(link, "a subquery of WHERE is tied to the rows by columns as they are, not by computed ones.")
+        pairs[mine.name] = theirs.name
+    if not pairs:
+        raise refused(node, "a subquery of WHERE needs an equality with a column of the rows, as in a.x = b.x.")
+    return replace(rows, query=with_private(rows.query, found.query, pairs, "anti" if is_not else "semi"))
+
+
+def _split(select: exp.Select, named: Named) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """The conditions of a subquery that are about its own tables alone, and the others. A name means a column of its
+    own tables first; one that a foreign key only attached to them does not count."""
+    begin, where = select.args.get("from_"), select.args.get("where")
+    tables: dict[str, Mapping[str, Expression]] = {}
+    for each in [] if begin is None else [begin, *select.args.get("joins", ())]:
+        relation, alias = _table(each.this, named)
+        attached = relation.attached if isinstance(relation, SqlTable) else ()
+        tables[alias] = {name: of for name, of in relation.columns.items() if name not in attached}
+    scope = Scope(tables)
+    found = list(conjuncts(where.this)) if where is not None else []
+    own = [each for each in found if all(scope.has(column) for column in each.find_all(exp.Column))]
+    return own, [each for each in found if not any(each is one for one in own)]
+
+
+def _joined(select: exp.Select, first: Joined, named: Named) -> tuple[SelectedRows, list[exp.Expr]]:
+    """The rows of several tables, joined, and the conditions that they have to meet still."""
     members = [first]
     for join in select.args["joins"]:
         relation, alias = _table(join.this, named)
@@ -77,8 +143,7 @@ def _joined(select: exp.Select, first: Joined, named: Named) -> SelectedRows:
     where = select.args.get("where")
     joining = JoinedRows(tuple(members), list(conjuncts(where.this)) if where is not None else [])
     query, scope = joining.all_joined()
-    kept = [value_of(each, scope) for each in joining.conditions]
-    return SelectedRows(query.where(*kept) if kept else query, scope)
+    return SelectedRows(query, scope), joining.conditions
 
 
 _CLAUSES: Final = {
@@ -88,7 +153,10 @@ _CLAUSES: Final = {
     "order": "rows inside of FROM have no order that shows. Order the answer instead.",
     "limit": "which rows a LIMIT keeps depends on other rows. Put it at the end of the text.",
     "offset": "which rows an OFFSET keeps depends on other rows. Put it at the end of the text.",
-    "group": "groups in FROM are answered by person only: GROUP BY the column of the privacy unit.",
+    "group": (
+        "groups in FROM are answered by person only: GROUP BY the column of the privacy unit. Other groups mix people: "
+        "ask for them at the end of the text, with ORDER BY and LIMIT there."
+    ),
 }
 
 
@@ -97,7 +165,7 @@ def _first(said: Any, select: exp.Select) -> exp.Expr:
     return first if isinstance(first, exp.Expr) else select
 
 
-def _with(select: exp.Select, named: Named) -> dict[str, SqlTable]:
+def _with(select: exp.Select | exp.Union, named: Named) -> dict[str, SqlTable]:
     clause = select.args.get("with_")
     found: dict[str, SqlTable] = {}
     if clause is None:
@@ -105,16 +173,26 @@ def _with(select: exp.Select, named: Named) -> dict[str, SqlTable]:
     if clause.args.get("recursive"):
         raise refused(clause, "WITH RECURSIVE is not answered.")
     for each in clause.expressions:
-        if each.args["alias"].columns:
-            raise refused(each, "name the columns inside of the parentheses: SELECT a AS b.")
-        found[each.alias.lower()] = _rows(each.this, {**named, **found})
+        found[each.alias.lower()] = _renamed(_rows(each.this, {**named, **found}), each)
     return found
+
+
+def _renamed(table: SqlTable, node: exp.Expr) -> SqlTable:
+    """The table with the names of its columns that stand behind its own, as in `AS t (a, b)`."""
+    alias = node.args.get("alias")
+    names = [each.name for each in alias.columns] if alias is not None else []
+    made = table.renamed(names) if names else table
+    if made is None:
+        raise refused(
+            node, f"it has {len(table.columns)} columns, and other names for {len(names)} of them.", node.alias
+        )
+    return made
 
 
 def _table(node: exp.Expr, named: Named) -> tuple[SqlTable | PublicTable, str]:
     """A table of FROM, and the name by which its columns may be called."""
     if isinstance(node, exp.Subquery):
-        return _rows(node.this, named), node.alias or "subquery"
+        return _renamed(_rows(node.this, named), node), node.alias or "subquery"
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         raise refused(node, "FROM takes a table, or a SELECT in parentheses.")
     extra = [name for name, said in node.args.items() if said and name not in ("this", "alias")]
@@ -123,6 +201,8 @@ def _table(node: exp.Expr, named: Named) -> tuple[SqlTable | PublicTable, str]:
     relation = named.get(node.name.lower())
     if relation is None:
         raise refused(node, f"there is no table {node.name[:80]!r}. There are: {', '.join(named)}.")
+    if isinstance(relation, SqlTable):
+        return _renamed(relation, node), node.alias or node.name
     return relation, node.alias or node.name
 
 
@@ -130,6 +210,8 @@ def _rows(node: exp.Expr, named: Named) -> SqlTable:
     """A SELECT inside of FROM: rows with other columns, or one row of each person."""
     if isinstance(node, exp.Subquery):
         return _rows(node.this, named)
+    if isinstance(node, exp.Union):
+        return _union(node, named)
     if not isinstance(node, exp.Select):
         raise refused(node, "FROM takes a table, or a SELECT in parentheses.")
     if node.args.get("group") is not None:
@@ -148,12 +230,33 @@ def _rows(node: exp.Expr, named: Named) -> SqlTable:
     return SqlTable(rows.query, columns)
 
 
+def _union(node: exp.Union, named: Named) -> SqlTable:
+    """Rows below each other, by the names of the first SELECT."""
+    extra = [name for name, given in node.args.items() if given and name not in ("this", "expression", "with_")]
+    if extra:
+        raise refused(node, f"UNION ALL is answered, without {extra[0].upper()}.", "UNION")
+    named = {**named, **_with(node, named)}
+    first, second = (_rows(each, named) for each in (node.this, node.expression))
+    other = second.renamed(list(first.columns))
+    if other is None:
+        raise refused(node, f"one SELECT has {len(first.columns)} columns, the other {len(second.columns)}.", "UNION")
+    query = first.computed().union(other.computed())
+    lost = [name for name in first.columns if name not in query.columns]
+    if lost:
+        raise refused(
+            node, f"the column {lost[0]!r} is of one kind in one SELECT, and of another in the other.", "UNION"
+        )
+    return SqlTable(query, {name: Column(name) for name in first.columns})
+
+
 def _per_person(select: exp.Select, named: Named) -> SqlTable:
     """`SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid`: one row of each person, with nothing released."""
     rows = from_clause(select, named, _GROUPED)
     unit = rows.query.origin.unit
-    by = [value_of(each, rows.scope) for each in select.args["group"].expressions]
-    is_person = isinstance(unit, Person) and len(by) == 1 and isinstance(by[0], Column) and by[0].name == unit.column
+    sets = sets_of(select.args["group"])
+    by = [value_of(each, rows.scope) for each in sets[0]]
+    is_alone = len(sets) == len(by) == 1
+    is_person = isinstance(unit, Person) and is_alone and isinstance(by[0], Column) and by[0].name == unit.column
     if not is_person:
         raise refused(select.args["group"], _CLAUSES["group"], "GROUP BY")
     assert isinstance(unit, Person)
@@ -177,7 +280,8 @@ def _per_person(select: exp.Select, named: Named) -> SqlTable:
 def _within_person(made: Mapping[str, Aggregate]) -> Domains:
     """A mean, a least and a largest value of a person lie within the bounds of the values; a count has no upper end."""
     known = {name: Domain(bounds=(0, math.inf)) for name, each in made.items() if isinstance(each, Count)}
-    known |= {name: Domain(bounds=_of_sum(*each.bounds)) for name, each in made.items() if isinstance(each, Total)}
+    sums = {name: each.bounds for name, each in made.items() if isinstance(each, Total)}
+    known |= {name: Domain(bounds=_of_sum(*each)) for name, each in sums.items() if each is not None}
     inside = {name: each.bounds for name, each in made.items() if isinstance(each, Mean | Edge)}
     return {**known, **{name: Domain(bounds=each) for name, each in inside.items() if each is not None}}
 
@@ -194,7 +298,7 @@ def _having(select: exp.Select, relation: SqlTable) -> SqlTable:
         return relation
     if any(is_aggregate(each) for each in having.walk()):
         raise refused(having, "name the aggregate in SELECT, and write its name here: COUNT(*) AS n ... HAVING n > 2.")
-    kept = relation.query.where(value_of(having.this, Scope({"": relation.columns})))
+    kept = relation.query.where(of_rows(value_of(having.this, Scope({"": relation.columns}))))
     return replace(relation, query=replace(kept, domains=relation.query.domains))
 
 

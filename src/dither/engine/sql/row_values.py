@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from decimal import Decimal
+from decimal import Decimal, Inexact, localcontext
 from typing import Any, Final
 
 from sqlglot import exp
 
 from dither.engine.sql.refusal import INSTEAD, refused
+from dither.engine.sql.text_and_time import PARTS, UNITS, like
 from dither.tables import Expression, if_else
 from dither.tables.expression import Literal, literal
 
-__all__ = ["Scope", "said", "value_of"]
+__all__ = ["Scope", "of_rows", "said", "value_of"]
 
 _FOLDED: Final = {ord(letter): ord(letter.lower()) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 """Names that are not quoted are compared without regard to the case of these letters, and of no others: letters that
@@ -83,7 +85,20 @@ def value_of(node: exp.Expr, scope: Scope) -> Expression:
         if isinstance(node, exp.AggFunc):
             raise refused(node, "an aggregate stands in the list of SELECT, in HAVING or in ORDER BY.")
         raise refused(node, INSTEAD.get(type(node), "this is not answered. docs/sql.md lists what is."))
+    known = _ARGUMENTS.get(type(node), _PLAIN)
+    extra = next((name for name, given in node.args.items() if given and name not in known), None)
+    if extra is not None:
+        raise refused(node, f"it is answered without {extra.upper()}.")
     return read(node, scope)
+
+
+def of_rows(value: Expression) -> Expression:
+    """The value as one of each row: Python takes no bare value for a column or a condition."""
+    return if_else(literal(True), value, value) if isinstance(value, Literal) else value
+
+
+def _row_of(node: exp.Expr, scope: Scope) -> Expression:
+    return of_rows(value_of(node, scope))
 
 
 def said(node: exp.Expr) -> Any:
@@ -101,7 +116,37 @@ def said(node: exp.Expr) -> Any:
     if isinstance(node, exp.Add | exp.Sub) and isinstance(node.expression, exp.Interval):
         begin = said(node.this)
         return None if not isinstance(begin, date) else _moved(node, begin)
+    if isinstance(node, exp.Not):
+        return not known if isinstance(known := said(node.this), bool) else None
+    if isinstance(node, exp.And | exp.Or):
+        truths = said(node.this), said(node.expression)
+        return _EITHER[type(node)](truths) if all(isinstance(each, bool) for each in truths) else None
+    if type(node) in _EXACT:
+        ends = said(node.this), said(node.expression)
+        if all(isinstance(end, int | Decimal) and not isinstance(end, bool) for end in ends):
+            return _calculated(node, *ends)
     return None
+
+
+_EITHER: Final[dict[type[exp.Expr], Callable[[tuple[Any, ...]], bool]]] = {exp.And: all, exp.Or: any}
+_EXACT: Final[dict[type[exp.Expr], Callable[[Any, Any], Any]]] = {
+    exp.Add: lambda a, b: a + b,
+    exp.Sub: lambda a, b: a - b,
+    exp.Mul: lambda a, b: a * b,
+}
+
+
+def _calculated(node: exp.Expr, first: Any, second: Any) -> int | Decimal:
+    """Of two numbers of the text, as decimals: 0.06 - 0.01 is 0.05."""
+    with localcontext(prec=4 * _MOST_DIGITS) as context:
+        context.traps[Inexact] = True
+        try:
+            found: int | Decimal = _EXACT[type(node)](first, second)
+        except ArithmeticError:
+            raise refused(node, f"numbers of a text have at most {4 * _MOST_DIGITS} digits.") from None
+    if abs(found) > 10**_MOST_DIGITS:
+        raise refused(node, "numbers have magnitudes of at most 1e100.")
+    return found
 
 
 _MOST_DIGITS: Final = 100
@@ -153,7 +198,7 @@ def _two(verb: Callable[[Any, Any], Any]) -> Callable[[Any, Scope], Expression]:
         if value is not None:
             return literal(value)
         first, second = value_of(node.this, scope), value_of(node.expression, scope)
-        made: Expression = verb(first, second)
+        made: Expression = verb(of_rows(first) if isinstance(second, Literal) else first, second)
         return made
 
     return read
@@ -162,14 +207,14 @@ def _two(verb: Callable[[Any, Any], Any]) -> Callable[[Any, Scope], Expression]:
 def _one(verb: Callable[[Any], Any]) -> Callable[[Any, Scope], Expression]:
     def read(node: Any, scope: Scope) -> Expression:
         value = said(node)
-        made: Expression = literal(value) if value is not None else verb(value_of(node.this, scope))
+        made: Expression = literal(value) if value is not None else verb(_row_of(node.this, scope))
         return made
 
     return read
 
 
 def _is(node: exp.Is, scope: Scope) -> Expression:
-    first = value_of(node.this, scope)
+    first = _row_of(node.this, scope)
     if isinstance(node.expression, exp.Null):
         return first.is_null()
     if isinstance(node.expression, exp.Boolean):
@@ -181,17 +226,17 @@ def _in(node: exp.In, scope: Scope) -> Expression:
     listed = [said(each) for each in node.expressions]
     if not listed or any(each is None for each in listed):
         raise refused(node, "IN takes a list of values, as in city IN ('Lyon', 'Paris').")
-    return value_of(node.this, scope).is_in(listed)
+    return _row_of(node.this, scope).is_in(listed)
 
 
 def _between(node: exp.Between, scope: Scope) -> Expression:
     low, high = value_of(node.args["low"], scope), value_of(node.args["high"], scope)
-    return value_of(node.this, scope).between(low, high)
+    return _row_of(node.this, scope).between(low, high)
 
 
 def _case(node: exp.Case, scope: Scope) -> Expression:
     conditions = [
-        _equal(value_of(node.this, scope), each.this, scope) if node.this is not None else value_of(each.this, scope)
+        _equal(_row_of(node.this, scope), each.this, scope) if node.this is not None else value_of(each.this, scope)
         for each in node.args["ifs"]
     ]
     values = [each.args["true"] for each in node.args["ifs"]]
@@ -211,24 +256,24 @@ def _chosen(branches: list[tuple[Expression, exp.Expr]], default: exp.Expr | Non
     made = None if default is None or isinstance(default, exp.Null) else value_of(default, scope)
     for condition, node in reversed(branches):
         if isinstance(node, exp.Null):
-            made = None if made is None else made.where(~condition.coalesce(False))
+            made = None if made is None else of_rows(made).where(~of_rows(condition).coalesce(False))
         else:
             value = value_of(node, scope)
-            made = value.where(condition) if made is None else if_else(condition, value, made)
+            made = of_rows(value).where(condition) if made is None else if_else(condition, value, made)
     if made is None:
         raise refused(branches[0][1], "a choice between NULL and NULL is no value.")
     return made
 
 
 def _coalesce(node: exp.Coalesce, scope: Scope) -> Expression:
-    made = value_of(node.this, scope)
+    made = _row_of(node.this, scope)
     for each in node.expressions:
         made = made.coalesce(value_of(each, scope))
     return made
 
 
 def _nullif(node: exp.Nullif, scope: Scope) -> Expression:
-    first, second = value_of(node.this, scope), value_of(node.expression, scope)
+    first, second = _row_of(node.this, scope), value_of(node.expression, scope)
     return first.where(~(first == second).coalesce(False))
 
 
@@ -236,7 +281,7 @@ def _extreme(verb: Callable[[Expression, Expression], Any]) -> Callable[[Any, Sc
     """LEAST and GREATEST pass over NULL, as in PostgreSQL and DuckDB."""
 
     def read(node: Any, scope: Scope) -> Expression:
-        made = value_of(node.this, scope)
+        made = _row_of(node.this, scope)
         for each in node.expressions:
             other = value_of(each, scope)
             chosen = if_else(verb(made, other), made, other)
@@ -249,12 +294,12 @@ def _extreme(verb: Callable[[Expression, Expression], Any]) -> Callable[[Any, Sc
 def _floor(node: exp.Floor, scope: Scope) -> Expression:
     if node.args.get("decimals") is not None:
         raise refused(node, "FLOOR takes one number.")
-    return value_of(node.this, scope).floor()
+    return _row_of(node.this, scope).floor()
 
 
 def _cast(node: exp.Cast, scope: Scope) -> Expression:
     if node.to.is_type(*exp.DataType.REAL_TYPES):
-        return value_of(node.this, scope) + 0
+        return _row_of(node.this, scope) + 0
     value = said(node)
     if value is not None:
         return literal(value)
@@ -268,23 +313,73 @@ _CASTS: Final = (
 
 
 def _part(part: str, value: Expression, node: exp.Expr) -> Expression:
-    if part in ("YEAR", "MONTH", "DAY"):
-        found: Expression = getattr(value, part.lower())()
-        return found
-    weekday = value.weekday()
-    if part in ("ISODOW", "DAYOFWEEKISO", "WEEKDAY_ISO"):
-        return weekday + 1
-    if part in ("DOW", "DAYOFWEEK"):
-        return if_else(weekday == 6, 0, weekday + 1)
-    raise refused(node, "EXTRACT takes YEAR, MONTH, DAY, DOW (0 is Sunday) and ISODOW (1 is Monday).")
+    if part not in PARTS:
+        raise refused(node, f"EXTRACT takes {', '.join(PARTS)}. DOW of Sunday is 0, and ISODOW of Monday is 1.")
+    return PARTS[part](value)
 
 
 def _extract(node: exp.Extract, scope: Scope) -> Expression:
-    return _part(str(node.this.this).upper(), value_of(node.expression, scope), node)
+    return _part(str(node.this.this).upper(), _row_of(node.expression, scope), node)
 
 
 def _dated(part: str) -> Callable[[Any, Scope], Expression]:
-    return lambda node, scope: _part(part, value_of(node.this, scope), node)
+    return lambda node, scope: _part(part, _row_of(node.this, scope), node)
+
+
+def _truncated(node: exp.DateTrunc | exp.TimestampTrunc, scope: Scope) -> Expression:
+    """DATE_TRUNC('month', day), and DATE_TRUNC(day, MONTH) of BigQuery: the parser takes both for the first."""
+    unit, of = str(node.args["unit"].this), node.this
+    if isinstance(of, exp.Column) and of.name.lower() in UNITS and not scope.has(of):
+        unit, of = of.name, exp.column(unit)
+    if unit.lower() not in UNITS:
+        raise refused(node, f"DATE_TRUNC cuts off to {', '.join(UNITS)}, as in DATE_TRUNC('month', day).")
+    return _row_of(of, scope).date_trunc(unit.lower())
+
+
+def _rounded(node: exp.Round, scope: Scope) -> Expression:
+    digits = 0 if node.args.get("decimals") is None else said(node.args["decimals"])
+    if not isinstance(digits, int):
+        raise refused(node, "ROUND takes a number of digits, as in ROUND(x, 2).")
+    return _row_of(node.this, scope).round(digits)
+
+
+def _logarithm(node: exp.Log, scope: Scope) -> Expression:
+    base = said(node.this) if node.expression is not None else None
+    if isinstance(base, bool) or not isinstance(base, int | Decimal) or not base > 1:
+        raise refused(
+            node, "LOG(x) has base e on some engines, 10 on others. Write LN(x), or LOG(10, x) with a base above 1."
+        )  # fmt: skip
+    return _row_of(node.expression, scope).log() / math.log(base)
+
+
+def _like(node: exp.Like, scope: Scope) -> Expression:
+    pattern = said(node.expression)
+    made = like(_row_of(node.this, scope), pattern) if isinstance(pattern, str) else None
+    if made is None:
+        raise refused(node, "LIKE takes a text in which % stands for any characters; there is no _, ESCAPE or ANY.")
+    return ~made if node.args.get("negate") else made
+
+
+def _with_text(verb: str) -> Callable[[Any, Scope], Expression]:
+    def read(node: Any, scope: Scope) -> Expression:
+        part = said(node.expression)
+        if not isinstance(part, str):
+            raise refused(node, "it takes a column and a text, as in STARTS_WITH(city, 'Pa').")
+        made: Expression = getattr(_row_of(node.this, scope), verb)(part)
+        return made
+
+    return read
+
+
+def _begin(node: exp.Substring | exp.Left, scope: Scope) -> Expression:
+    start, length = (
+        (1, node.expression) if isinstance(node, exp.Left) else (node.args.get("start"), node.args.get("length"))
+    )
+    first = start if isinstance(start, int) else None if start is None else said(start)
+    number = None if length is None else said(length)
+    if first != 1 or isinstance(number, bool) or not isinstance(number, int):
+        raise refused(node, "of a text its first characters can be taken, as in SUBSTRING(x, 1, 2) or LEFT(x, 2).")
+    return _row_of(node.this, scope).left(number)
 
 
 _READERS: Final[dict[type[exp.Expr], Callable[[Any, Scope], Expression]]] = {
@@ -320,9 +415,47 @@ _READERS: Final[dict[type[exp.Expr], Callable[[Any, Scope], Expression]]] = {
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.Extract: _extract,
+    exp.DateTrunc: _truncated,
+    exp.TimestampTrunc: _truncated,
+    exp.Round: _rounded,
+    exp.Sqrt: _one(lambda a: a.sqrt()),
+    exp.Exp: _one(lambda a: a.exp()),
+    exp.Ln: _one(lambda a: a.log()),
+    exp.Log: _logarithm,
+    exp.Lower: _one(lambda a: a.lower()),
+    exp.Trim: _one(lambda a: a.strip()),
+    exp.Like: _like,
+    exp.StartsWith: _with_text("starts_with"),
+    exp.EndsWith: _with_text("ends_with"),
+    exp.Contains: _with_text("contains"),
+    exp.Substring: _begin,
+    exp.Left: _begin,
     exp.Year: _dated("YEAR"),
+    exp.Quarter: _dated("QUARTER"),
+    exp.Hour: _dated("HOUR"),
+    exp.Minute: _dated("MINUTE"),
     exp.Month: _dated("MONTH"),
     exp.Day: _dated("DAY"),
     exp.DayOfWeek: _dated("DOW"),
 }
 """The whitelist of scalar SQL."""
+_PLAIN: Final = frozenset({"this", "expression", "expressions"})
+_ARGUMENTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
+    exp.Column: frozenset({"this", "table"}),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.Case: frozenset({"this", "ifs", "default"}),
+    exp.If: frozenset({"this", "true", "false"}),
+    exp.Coalesce: frozenset({*_PLAIN, "is_nvl", "is_null"}),
+    **dict.fromkeys((exp.Least, exp.Greatest), frozenset({*_PLAIN, "ignore_nulls"})),
+    exp.Floor: frozenset({"this", "decimals"}),
+    exp.Cast: frozenset({"this", "to", "_type"}),
+    exp.TryCast: frozenset({"this", "to", "_type", "requires_string"}),
+    exp.DateTrunc: frozenset({"this", "unit"}),
+    exp.TimestampTrunc: frozenset({"this", "unit"}),
+    exp.Round: frozenset({"this", "decimals"}),
+    exp.Trim: frozenset({"this"}),
+    exp.Like: frozenset({"this", "expression", "negate"}),
+    exp.Substring: frozenset({"this", "start", "length"}),
+}
+"""What a node may say: anything else, such as SYMMETRIC of BETWEEN, would change what it means."""

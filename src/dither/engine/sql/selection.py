@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -11,13 +12,25 @@ from sqlglot import exp
 
 from dither.engine.aggregate import Aggregate
 from dither.engine.domains import values_of
-from dither.engine.sql.after_noise import Combined, End, Known, Made, NoisyColumn, OfKey, Ordering, Presentation
+from dither.engine.sql.after_noise import (
+    Combined,
+    End,
+    Known,
+    Made,
+    NoisyColumn,
+    OfKey,
+    Ordering,
+    Presentation,
+    RolledUp,
+)
 from dither.engine.sql.aggregates import is_aggregate
-from dither.engine.sql.joins import PublicTable, SqlTable
+from dither.engine.sql.from_clause import PublicTable, SqlTable
+from dither.engine.sql.grouping import sets_of
 from dither.engine.sql.refusal import INSTEAD, refused
 from dither.engine.sql.relations import Named, SelectedRows, from_clause, output_name
-from dither.engine.sql.row_values import said, value_of
+from dither.engine.sql.row_values import of_rows, said, value_of
 from dither.tables import Column, Expression
+from dither.unit import Person
 
 if TYPE_CHECKING:
     from dither.engine.query import Query
@@ -73,6 +86,10 @@ class _Select:
     rows: SelectedRows
     keys: dict[str, Expression] = field(default_factory=dict)
     """The groups, by their names in the query."""
+    sets: list[list[str]] = field(default_factory=list)
+    """The groups of each level: one, unless the text has ROLLUP or the like."""
+    level: str | None = None
+    """The column that tells several sets apart."""
     aggregates: dict[str, Aggregate] = field(default_factory=dict)
     shown: dict[str, Made] = field(default_factory=dict)
 
@@ -102,25 +119,30 @@ class _Select:
         group = self.select.args.get("group")
         if group is None:
             return
-        extra = [name for name, said_ in group.args.items() if said_ and name != "expressions"]
-        if extra:
-            raise refused(group, f"{extra[0].upper()} is not answered. Ask once for each set of columns.", "GROUP BY")
-        for node in group.expressions:
-            name, of = self._group_of(node, names)
-            if is_aggregate(of):
-                raise refused(node, "groups are made of columns, not of aggregates.", "GROUP BY")
-            value = value_of(of, self.rows.scope)
-            if str(value) in map(str, self.keys.values()):
-                raise refused(node, f"{name!r} is grouped by twice.", "GROUP BY")
-            self.keys[self._key_name(name, value)] = value
+        sets, known = sets_of(group), dict[exp.Expr, str]()
+        for node in itertools.chain(*sets):
+            if node not in known:
+                known[node] = self._grouped_by(node, names)
+        self.sets = [[known[node] for node in each] for each in sets]
+        if len(sets) > 1:
+            self.level = self._free("level")
 
-    def _key_name(self, name: str, value: Expression) -> str:
+    def _grouped_by(self, node: exp.Expr, names: Mapping[str, exp.Expr]) -> str:
         """The name of a group in the query: a column keeps its own, and others get one that no column has."""
-        if isinstance(value, Column):
-            return value.name
-        taken = {*self.rows.query.columns, *self.keys}
+        name, of = self._group_of(node, names)
+        if is_aggregate(of):
+            raise refused(node, "groups are made of columns, not of aggregates.", "GROUP BY")
+        value = of_rows(value_of(of, self.rows.scope))
+        if str(value) in map(str, self.keys.values()):
+            raise refused(node, f"{name!r} is grouped by twice.", "GROUP BY")
+        name = value.name if isinstance(value, Column) else self._free(name)
+        self.keys[name] = value
+        return name
+
+    def _free(self, name: str) -> str:
+        taken = {each.casefold() for each in (*self.rows.query.columns, *self.keys)}
         number = 2
-        while name in taken:
+        while name.casefold() in taken:
             name, number = f"{name}_{number}", number + 1
         return name
 
@@ -145,6 +167,8 @@ class _Select:
         """What is made of keys and noisy answers: of a SELECT item, of HAVING or of ORDER BY."""
         if isinstance(node, exp.Paren):
             return self._made(node.this, wanted)
+        if isinstance(node, exp.Grouping):
+            return self._rolled_up(node)
         if is_aggregate(node):
             return self._noisy(node, wanted)
         if isinstance(node, exp.Anonymous) and str(node.this).upper() in _ENDS:
@@ -163,11 +187,18 @@ class _Select:
         return is_end or (isinstance(node, exp.Column) and not node.table and node.name in self.shown)
 
     def _key(self, node: exp.Expr) -> OfKey:
-        value = value_of(node, self.rows.scope)
+        value = of_rows(value_of(node, self.rows.scope))
         for name, key in self.keys.items():
             if str(key) == str(value):
                 return OfKey(name)
         raise refused(node, "it is neither grouped by nor within an aggregate. Add it to GROUP BY.")
+
+    def _rolled_up(self, node: exp.Grouping) -> RolledUp:
+        """GROUPING(city): 1 where a row of the answer is a total over all cities."""
+        key = self._made(node.expressions[0]) if len(node.expressions) == 1 else None
+        if not isinstance(key, OfKey) or self.level is None:
+            raise refused(node, "it takes one column of GROUP BY ROLLUP (...), as in GROUPING(city).", "GROUPING")
+        return RolledUp(self.level, frozenset(at for at, each in enumerate(self.sets) if key.name not in each))
 
     def _combined(self, node: exp.Expr) -> Combined:
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
@@ -193,7 +224,7 @@ class _Select:
             if str(each) == str(aggregate):
                 return NoisyColumn(name)
         base = wanted or output_name(node, {})
-        taken = {*self.keys, *(f"{name}{end}" for name in self.aggregates for end in ("", "_low", "_high"))}
+        taken = {*self.keys, self.level, *(f"{name}{end}" for name in self.aggregates for end in ("", "_low", "_high"))}
         name, number = base, 2
         while taken & {name, f"{name}_low", f"{name}_high"}:
             name, number = f"{base}_{number}", number + 1
@@ -235,4 +266,22 @@ class _Select:
         values = {name: values_of(of, query.domains) for name, of in self.keys.items()}
         known = {name: list(each) for name, each in values.items() if each is not None}
         keys = known if len(known) == len(values) else None
-        return (query.with_columns(**made) if made else query).group_by(*self.keys, keys=keys)
+        if keys is None:
+            self._check_shared()
+        rows = query.with_columns(**made) if made else query
+        if self.level is not None:
+            return rows.grouping_sets(*self.sets, keys=keys, level=self.level)
+        return rows.group_by(*self.keys, keys=keys)
+
+    def _check_shared(self) -> None:
+        """Refuse groups that have one person each: they would be paid for, and none would be shown."""
+        query = self.rows.query
+        unit = query.origin.unit
+        persons = {unit.column} if isinstance(unit, Person) else set()
+        ends = {end for key in query.origin.keys for end in ((key.table, key.column), (key.parent, key.key))}
+        for name, of in self.keys.items():
+            if isinstance(of, Column) and (of.name in persons or query.lineage.own.get(of.name) in ends):
+                raise refused(
+                    self.select.args["group"], f"groups by {name!r} have one person each, so that none would be shown. "
+                    "Group by what many people share.", "GROUP BY"
+                )  # fmt: skip

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dither.engine.question_text import charged_text, in_quotes, question_and_unit
+from dither.engine.written_question import charged_text, in_quotes, question_and_unit
 
 UNIT = "add or remove one person (by user), of whom at most 2 rows may count"
 

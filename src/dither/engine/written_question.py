@@ -1,8 +1,14 @@
-"""A question as Python that makes it again: what `dither sql --plan` shows of a compiled text."""
+"""A question as it is written down: in words for the ledger, and as Python that makes it again.
+
+An entry of the ledger holds "question; unit". A text literal, or a name, may hold "; " as well, so the unit is written
+without any semicolon: the last "; " stands before it, whatever the question says. So they come apart one way.
+"""
 
 from __future__ import annotations
 
 import keyword
+import math
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -11,12 +17,57 @@ import pyarrow as pa
 from dither.tables import Column, Expression
 from dither.tables.expression import Literal, Operation
 
-__all__ = ["calls", "expression_code", "keys_code", "named_code"]
+__all__ = [
+    "aggregates_text",
+    "calls",
+    "charged_text",
+    "expression_code",
+    "in_quotes",
+    "keys_code",
+    "named_code",
+    "question_and_unit",
+]
 
+_SEPARATOR: Final = "; "
+_ESCAPES: Final = {"\\": "\\\\", ";": "\\x3b"}
+_MEANT: Final = {written: meant for meant, written in _ESCAPES.items()}
 _BETWEEN: Final = {"and": "&", "or": "|"}
 _BEFORE: Final = {"not": "~", "negative": "-"}
 _OPERATORS: Final = ("+", "-", "*", "/", "==", "!=", "<", "<=", ">", ">=", *_BETWEEN)
 _MOST_KEYS: Final = 50
+_MOST_LISTED: Final = 100
+
+
+def charged_text(question: str, unit: str) -> str:
+    r"""Both as one text for an entry of the ledger.
+
+    >>> charged_text("n = count()", "add or remove one person (by id)")
+    'n = count(); add or remove one person (by id)'
+    >>> question_and_unit(charged_text("where (city == 'a; b')", "one person (by c; d)"))
+    ("where (city == 'a; b')", 'one person (by c; d)')
+    """
+    written = re.sub(r"[;\\]", lambda found: _ESCAPES[found[0]], unit)
+    return f"{question}{_SEPARATOR}{written}"
+
+
+def question_and_unit(text: str) -> tuple[str, str]:
+    """What `charged_text` was given; no other question and unit have this text."""
+    question, _, unit = text.rpartition(_SEPARATOR)
+    return question, re.sub(r"\\\\|\\x3b", lambda found: _MEANT[found[0]], unit)
+
+
+def in_quotes(name: str) -> str:
+    """A name as a question says it: as it is, or in quotes where it could be read as other words of the question.
+
+    >>> in_quotes("spend"), in_quotes("spend = count(), n")
+    ('spend', "'spend = count(), n'")
+    """
+    return name if name.isidentifier() else repr(name)
+
+
+def aggregates_text(aggregates: Mapping[str, object]) -> str:
+    """What is asked of each group, as a question says it."""
+    return ", ".join(f"{in_quotes(name)} = {aggregate}" for name, aggregate in aggregates.items())
 
 
 def expression_code(expression: Expression) -> str:
@@ -66,9 +117,11 @@ def _code(each: Any) -> str:
 
 
 def keys_code(public: pa.Table) -> str:
-    """Public keys as an argument of `group_by`; many of them by their number alone."""
+    """Public keys as an argument of `group_by`: a list, or many as lists whose values are all combined, or dots."""
     if public.num_rows > _MOST_KEYS:
-        return f"keys=...  # {public.num_rows} public keys"
+        lists = {name: public.column(name).unique().to_pylist() for name in public.column_names}
+        are_combined = math.prod(map(len, lists.values())) == public.num_rows
+        return f"keys={lists!r}" if are_combined and sum(map(len, lists.values())) <= _MOST_LISTED else "keys=..."
     columns = public.to_pydict()
     if len(columns) == 1:
         return f"keys={next(iter(columns.values()))!r}"

@@ -2,12 +2,12 @@
 
 Inner joins and tables behind commas may come in any order: they are joined where an equality of the text allows it, and
 what is left of ON and WHERE is a condition on the joined rows. Private tables are joined by person or along a foreign
-key (`dither.engine.joins`), public ones on anything.
+key (`dither.engine.join_rules`), public ones on anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,9 +15,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from dither.engine.domains import domain_of
-from dither.engine.joins import MIXED, foreign_key, with_private, with_public
+from dither.engine.join_rules import MIXED, foreign_key, with_private, with_public
 from dither.engine.sql.refusal import refused
-from dither.engine.sql.row_values import Scope
+from dither.engine.sql.row_values import Scope, of_rows, value_of
 from dither.tables import Column, Expression, shown
 from dither.unit import Person
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Joined", "JoinedRows", "PublicTable", "SqlTable", "conjuncts"]
 
 _MARK: Final = "\0"
+_NO_PEOPLE: Final = "public tables alone have no people. Ask them as they are, or put a private table into this FROM."
 _HOW: Final = "JOIN ... ON, LEFT JOIN ... ON and tables behind commas are answered."
 
 
@@ -36,11 +37,32 @@ class SqlTable:
 
     query: Query
     columns: Mapping[str, Expression]
+    attached: frozenset[str] = frozenset()
+    """The column of the person, where the table does not have it and a foreign key says who it is."""
 
     @classmethod
     def of(cls, query: Query) -> SqlTable:
         """All rows of a query, by the names of its columns."""
-        return cls(query, {name: Column(name) for name in query.columns})
+        origin = query.origin
+        own = origin.tables[origin.table_name].source.columns if origin.table_name in origin.tables else query.columns
+        return cls(query, {name: Column(name) for name in query.columns}, frozenset({*query.columns} - {*own}))
+
+    def renamed(self, names: Sequence[str]) -> SqlTable | None:
+        """The same columns by other names, as in `AS t (a, b)`; None if there are not as many."""
+        if len(names) != len(self.columns) or len(set(names)) < len(names):
+            return None
+        return SqlTable(self.query, dict(zip(names, self.columns.values(), strict=True)))
+
+    def computed(self) -> Query:
+        """The rows with these columns by their names, and what is known of them."""
+        made = {
+            name: of_rows(of) for name, of in self.columns.items() if not (isinstance(of, Column) and of.name == name)
+        }
+        if not made:
+            return self.query
+        known = {name: domain_of(of, self.query.domains) for name, of in made.items()}
+        query = self.query.with_columns(**made)
+        return replace(query, domains={**query.domains, **known})
 
 
 @dataclass(frozen=True)
@@ -81,13 +103,28 @@ class Joined:
 
 
 def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
-    """The conditions that all must hold."""
-    if isinstance(node, exp.Paren) and isinstance(node.this, exp.And | exp.Paren):
+    """The conditions that all must hold; those that every branch of an OR has among them."""
+    if isinstance(node, exp.Paren) and isinstance(node.this, exp.And | exp.Or | exp.Paren):
         yield from conjuncts(node.this)
+    elif isinstance(node, exp.Or):
+        branches = [[each for each in conjuncts(branch) if isinstance(each, exp.EQ)] for branch in _branches(node)]
+        yield from (each for each in branches[0] if all(each in others for others in branches[1:]))
+        yield node
     elif isinstance(node, exp.And):
         yield from conjuncts(node.this)
         yield from conjuncts(node.expression)
     elif node is not None:
+        yield node
+
+
+def _branches(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions of which one must hold."""
+    if isinstance(node, exp.Or):
+        yield from _branches(node.this)
+        yield from _branches(node.expression)
+    elif isinstance(node, exp.Paren):
+        yield from _branches(node.this)
+    else:
         yield node
 
 
@@ -101,14 +138,29 @@ class JoinedRows:
     query: Any = None
     tables: dict[str, dict[str, Expression]] = field(default_factory=dict)
 
+    @property
+    def scope(self) -> Scope:
+        """The columns of all tables that are joined."""
+        return self._visible(self.tables)
+
+    def _visible(self, tables: Mapping[str, Mapping[str, Expression]]) -> Scope:
+        """Without the columns of persons that foreign keys attached, where a table has it itself."""
+        hidden = _hidden(self.members)
+        return Scope(
+            {alias: {name: of for name, of in columns.items() if (alias, name) not in hidden}
+             for alias, columns in tables.items()}
+        )  # fmt: skip
+
     def all_joined(self) -> tuple[Query, Scope]:
         """Join all of them, and leave in `conditions` what the joined rows have to meet still."""
         first_left = next((at for at, each in enumerate(self.members) if each.is_left), len(self.members))
         inner = [*self.members[:first_left]]
         start = next((each for each in inner if isinstance(each.relation, SqlTable)), None)
         if start is None:
-            raise refused(self.members[0].node, "public tables alone have no people: begin FROM with a private table.")
+            raise refused(self.members[0].node, _NO_PEOPLE)
         self.conditions += [each for member in inner for each in member.on]
+        inner = [self._only_wanted(member) for member in inner]
+        start = next(each for each in inner if isinstance(each.relation, SqlTable))
         self._begin(start)
         inner.remove(start)
         while inner:
@@ -119,7 +171,7 @@ class JoinedRows:
             else:
                 self.conditions += member.on
                 self._next([member])
-        return self.query, Scope(self.tables)
+        return self.query, self.scope
 
     def _begin(self, first: Joined) -> None:
         assert isinstance(first.relation, SqlTable)
@@ -145,17 +197,42 @@ class JoinedRows:
         pairs, used = self._pairs(member, list(member.on))
         if not self._may_join(member, pairs):
             raise refused(member.node, MIXED if isinstance(member.relation, SqlTable) else _HOW, member.alias)
-        if len(used) < len(member.on):
+        self._join(self._only_matching(member, used), pairs, "left")
+
+    def _only_wanted(self, member: Joined) -> Joined:
+        """A private table with those of its rows alone for which the conditions hold that are about it: joins are
+        quicker after that."""
+        if not isinstance(member.relation, SqlTable):
+            return member
+        everything = self._visible({each.alias: _marked(each.alias, each.relation.columns) for each in self.members})
+        about_it = [each for each in self.conditions if _tables(each, everything) == {member.alias}]
+        if not about_it:
+            return member
+        scope = Scope({member.alias: member.relation.columns})
+        kept = member.relation.query.where(*(of_rows(value_of(each, scope)) for each in about_it))
+        self.conditions = [each for each in self.conditions if not any(each is met for met in about_it)]
+        return replace(member, relation=replace(member.relation, query=kept))
+
+    def _only_matching(self, member: Joined, used: list[exp.Expr]) -> Joined:
+        """The table of a LEFT JOIN with those of its rows alone for which conditions of ON hold that are about it."""
+        others = [each for each in member.on if not any(each is met for met in used)]
+        if not others:
+            return member
+        relation = member.relation
+        scope = Scope({member.alias: relation.columns})
+        about_it = all(scope.has(column) for each in others for column in each.find_all(exp.Column))
+        if not about_it or not isinstance(relation, SqlTable):
             raise refused(
-                member.node, "ON of a LEFT JOIN takes equalities of columns of both tables. Put other conditions on "
-                "the joined table into a subquery: LEFT JOIN (SELECT ... WHERE ...) AS t ON ...", member.alias
+                member.node, "ON of a LEFT JOIN takes equalities of columns of both tables, and conditions on the "
+                "joined table alone, if it is private.", member.alias
             )  # fmt: skip
-        self._join(member, pairs, "left")
+        kept = relation.query.where(*(of_rows(value_of(each, scope)) for each in others))
+        return replace(member, relation=replace(relation, query=kept))
 
     def _pairs(self, member: Joined, conditions: Iterable[exp.Expr]) -> tuple[dict[str, str], list[exp.Expr]]:
         """Equalities between plain columns of the rows so far and of another table, and where they stand."""
         everything = {name: _marked(name, columns) for name, columns in self.tables.items()}
-        scope = Scope({**everything, member.alias: _marked(member.alias, member.relation.columns)})
+        scope = self._visible({**everything, member.alias: _marked(member.alias, member.relation.columns)})
         pairs: dict[str, str] = {}
         used: list[exp.Expr] = []
         for each in conditions:
@@ -233,6 +310,31 @@ class JoinedRows:
             return Column(name if name == person or name not in taken else f"{alias}.{name}")
 
         self.tables[alias] = {name: called(of) for name, of in columns.items()}
+
+
+def _tables(condition: exp.Expr, scope: Scope) -> set[str]:
+    """The tables that a condition is about, by the columns that it names; none if one of them is not known."""
+    if condition.find(exp.Select) is not None:
+        return set()
+    named = list(condition.find_all(exp.Column))
+    if not all(scope.has(column) for column in named):
+        return set()
+    found = [scope.column(column) for column in named]
+    return {_below(each).split(_MARK)[0] for each in found}
+
+
+def _hidden(members: Sequence[Joined]) -> set[tuple[str, str]]:
+    """The columns of persons that tables of FROM do not have themselves, where another one has it, or had it before."""
+    seen = [name for each in members for name in each.relation.columns if name not in _attached(each)]
+    found = set()
+    for each in members:
+        found |= {(each.alias, name) for name in _attached(each) if name in seen}
+        seen += _attached(each)
+    return found
+
+
+def _attached(member: Joined) -> frozenset[str]:
+    return member.relation.attached if isinstance(member.relation, SqlTable) else frozenset()
 
 
 def _below(column: Expression) -> str:
