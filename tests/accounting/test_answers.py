@@ -22,8 +22,10 @@ from dither.exact import Ball, ball, precision, rational
 from dither.exact.inverse import root_bracket
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
 from dither.pairs.finite import FinitePair
-from dither.pairs.pair import GaussianPair, LaplacePair, pure, response
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
 from dither.pairs.subsampled import poisson
+from dither.pairs.two_point import pure, response
 
 GAUSSIAN, LAPLACE = events.GaussianNoise.of(20), events.LaplaceNoise(Fraction(50))
 RESPONSE = events.RandomizedAnswer(keep=Fraction(1, 2))
@@ -273,8 +275,8 @@ def test_a_renyi_filter_charges_whatever_has_a_divergence() -> None:
     stated = events.Stated("RenyiDP", (Fraction(2), Fraction(1, 4)))
     costs: list[tuple[Guarantee | events.Event, Fraction]] = [
         (GaussianDP(1), Fraction(1)),
-        (events.GaussianNoise(Fraction(1)), Fraction(1)),
-        (events.Repeated(events.GaussianNoise(Fraction(4)), 3), Fraction(3, 4)),
+        (events.GaussianNoise(variance=Fraction(1)), Fraction(1)),
+        (events.Repeated(events.GaussianNoise(variance=Fraction(4)), 3), Fraction(3, 4)),
         (stated, Fraction(1, 4)),
         (RenyiDP({2: "0.25"}), Fraction(1, 4)),
     ]

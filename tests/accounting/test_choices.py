@@ -12,8 +12,10 @@ from dither.accounting.filters import RenyiFilter, ZCDPFilter, zcdp_cost
 from dither.events import Either, Event, FixedSizeSampled, GaussianNoise, LaplaceNoise, PoissonSampled, Repeated, Stated
 from dither.pairs import ProfileOf
 from dither.pairs.choice import ChoicePair
-from dither.pairs.pair import GaussianPair, LaplacePair, approximate, pure
-from dither.pairs.subsampled import WorstPair
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
+from dither.pairs.subsampled import PoissonRemovePair, WorstPair
+from dither.pairs.two_point import approximate, pure
 
 DELTA = Fraction(1, 10**6)
 GAUSSIAN, RESPONSE = GaussianPair(Fraction(1)), pure(Fraction(3, 2))
@@ -133,12 +135,22 @@ def test_on_a_sample_it_is_one_of_two_sampled(sampled: Any) -> None:
         assert compose([sampled(one)] * mix + [sampled(other)] * (6 - mix)).bracket(DELTA).lower <= several.upper
 
 
-def test_a_profile_is_no_choice() -> None:
-    """A promise of the larger of two profiles may be kept by what is neither: the product of the worst pairs counts."""
+def test_the_guarantee_of_a_mechanism_costs_what_its_event_costs() -> None:
+    """A promise of one of two is composed as that; one of the larger profile may be kept by what is neither."""
     choice = ChoicePair(GAUSSIAN, RESPONSE)
-    promised, known = compose([ProfileOf(choice)] * 4), of_pairs([(choice, 4)])
-    assert promised.groups == of_pairs([(WorstPair(GAUSSIAN, RESPONSE), 4)]).groups
-    assert promised.upper_epsilon("1e-5") > known.upper_epsilon("1e-5") * 1.01
+    one_of_two, larger = (compose([ProfileOf(pair)] * 4) for pair in (choice, WorstPair(GAUSSIAN, RESPONSE)))
+    assert one_of_two == of_pairs([(choice, 4)])
+    assert larger.upper_epsilon("1e-5") > one_of_two.upper_epsilon("1e-5") * 1.01
+    m: Any = dp.Gaussian(sensitivity=1, sigma=20)
+    assert compose([m.guarantee] * 1000).bracket(DELTA) == pytest.approx(compose([m.event] * 1000).bracket(DELTA))
+
+
+def test_one_of_two_with_lopsided_orders_is_its_worst_pair() -> None:
+    """Each release may have its worst neighbours in its own order, so that both orders must be dominated."""
+    lopsided = PoissonRemovePair(GAUSSIAN, Fraction(1, 10))
+    (group,) = compose([ProfileOf(ChoicePair(lopsided, GAUSSIAN))]).groups
+    assert not isinstance(group.pair, ChoicePair)
+    assert group.pair.is_symmetric
 
 
 def test_a_filter_charges_the_dearer_one() -> None:

@@ -10,8 +10,11 @@ from flint import arb, ctx
 
 from dither.accounting import Bracket, Composition, WideBracket, of_pairs
 from dither.pairs.finite import FinitePair
-from dither.pairs.pair import GaussianPair, LaplacePair, Pair, TwoPointPair
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
+from dither.pairs.pair import Pair
 from dither.pairs.subsampled import poisson
+from dither.pairs.two_point import TwoPointPair
 from tests.oracle import compositions as oracle
 from tests.oracle.points import Points, stream
 

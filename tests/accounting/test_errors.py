@@ -21,8 +21,11 @@ from dither.accounting.reading import DeltaCurve, read_above, read_below
 from dither.accounting.saddle import Saddle
 from dither.accounting.tilted import ComposedLaw, compose_laws
 from dither.exact import Ball, ball, lower, precision, upper
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
 from dither.pairs.moments import _ball_bound, _bounds
-from dither.pairs.pair import POSITION_ERROR, FloatArray, GaussianPair, LaplacePair, Pair, Tails, approximate
+from dither.pairs.pair import POSITION_ERROR, FloatArray, Pair, Tails
+from dither.pairs.two_point import approximate
 
 EPSILONS = np.linspace(-1.5, 3.0, 61)
 

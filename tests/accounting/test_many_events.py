@@ -15,7 +15,8 @@ from dither.accounting.loss_law import from_above, from_below
 from dither.accounting.search import Group, plan_for_delta
 from dither.events import Event, LaplaceNoise
 from dither.guarantees import PureDP
-from dither.pairs.pair import LaplacePair, Pair
+from dither.pairs.laplace import LaplacePair
+from dither.pairs.pair import Pair
 
 pytestmark = pytest.mark.property
 

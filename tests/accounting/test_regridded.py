@@ -16,8 +16,11 @@ from dither.accounting.regridded import _masses_below, convolved_below
 from dither.accounting.saddle import saddle_at, sketch
 from dither.accounting.tilted import ComposedLaw
 from dither.exact import Ball, ball, precision
-from dither.pairs.pair import GaussianPair, LaplacePair, Pair, TwoPointPair
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
+from dither.pairs.pair import Pair
 from dither.pairs.subsampled import poisson
+from dither.pairs.two_point import TwoPointPair
 
 ONE = Fraction(1)
 

@@ -18,7 +18,9 @@ from dither.accounting.reading import DeltaCurve, read_above, read_below
 from dither.accounting.saddle import Saddle
 from dither.accounting.tilted import UNIT, ComposedLaw, compose_laws
 from dither.exact import Ball, precision
-from dither.pairs.pair import FloatArray, GaussianPair, Pair, Tails, approximate
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.pair import FloatArray, Pair, Tails
+from dither.pairs.two_point import approximate
 from tests.oracle.points import stream
 
 BITS = 256

@@ -19,8 +19,10 @@ from dither.exact import Ball, ball, precision, rational
 from dither.exact.certified import read_above
 from dither.guarantees import ApproxDP, PureDP
 from dither.guarantees.conversions import to_gaussian
+from dither.pairs.bounded_range import BoundedRangePair
 from dither.pairs.finite import finite
-from dither.pairs.pair import BoundedRangePair, GaussianPair, LaplacePair
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
 from dither.pairs.subsampled import poisson
 from tests.oracle.points import stream
 
@@ -101,7 +103,7 @@ def test_a_filter_watches_delta_too() -> None:
 def test_repetitions_are_charged_each() -> None:
     stated = events.Stated("ApproxDP", (Fraction(1, 10), Fraction(1, 100)))
     assert pure_cost(events.Repeated(stated, 3)) == (Fraction(3, 10), Fraction(3, 100))
-    assert zcdp_cost(events.Repeated(events.GaussianNoise(Fraction(1)), 3)) == Fraction(3, 2)
+    assert zcdp_cost(events.Repeated(events.GaussianNoise(variance=Fraction(1)), 3)) == Fraction(3, 2)
     assert BasicOdometer().charge(events.Repeated(LAPLACE, 5)).epsilon == Fraction(1, 10)
 
 

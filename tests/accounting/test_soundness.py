@@ -26,8 +26,11 @@ from dither.events import (
 from dither.guarantees import ZCDP, ApproxDP
 from dither.pairs import ProfileOf
 from dither.pairs.finite import FinitePair, finite
-from dither.pairs.pair import GaussianPair, LaplacePair, Pair, TwoPointPair
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
+from dither.pairs.pair import Pair
 from dither.pairs.subsampled import fixed_size
+from dither.pairs.two_point import TwoPointPair
 from tests.oracle import compositions as oracle
 from tests.oracle.points import stream
 
@@ -56,7 +59,7 @@ def test_sampled_moments_cost_what_the_worst_mechanism_with_them_costs(sampling:
         Stated("ZCDP", (rho,)),
         Stated("RenyiDP", tuple(number for order in orders for number in (order, order * rho))),
     ]
-    kept: list[Event] = [Stated("PureDP", (HALF,)), GaussianNoise(1 / (2 * rho))]
+    kept: list[Event] = [Stated("PureDP", (HALF,)), GaussianNoise(variance=1 / (2 * rho))]
     for bound in stated:
         for mechanism in kept:
             assert upper(sampled(bound, sampling), times) >= lower(sampled(mechanism, sampling), times)
@@ -71,7 +74,8 @@ def test_one_stated_order_is_not_free_on_a_sample() -> None:
 @pytest.mark.parametrize("sampling", ["Poisson", "fixed size"])
 def test_more_dimensions_on_a_lattice_never_cost_less(sampling: str) -> None:
     line, plane = (
-        sampled(GaussianNoise(Fraction(4), step=Fraction(1), dimension=dimension), sampling) for dimension in (1, 2)
+        sampled(GaussianNoise(variance=Fraction(4), step=Fraction(1), dimension=dimension), sampling)
+        for dimension in (1, 2)
     )
     for times in (1, 2, 20):
         assert upper(plane, times) >= lower(line, times)
@@ -151,8 +155,8 @@ HUGE = Fraction(10) ** 300
 @pytest.mark.parametrize(
     "event",
     [
-        GaussianNoise(1 / HUGE, HUGE),
-        GaussianNoise(HUGE, 1 / HUGE),
+        GaussianNoise(variance=1 / HUGE, sensitivity_squared=HUGE),
+        GaussianNoise(variance=HUGE, sensitivity_squared=1 / HUGE),
         LaplaceNoise(1 / HUGE, HUGE),
         LaplaceNoise(HUGE, 1 / HUGE),
         LaplaceNoise(Fraction(10**9)),
@@ -193,9 +197,18 @@ def test_a_type_two_error_is_rounded_down(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_beta_of_noise_beyond_the_floats_is_a_valid_bound() -> None:
-    for event in (GaussianNoise(HUGE, 1 / HUGE), GaussianNoise(HUGE), GaussianNoise(1 / HUGE)):
+    for event in (
+        GaussianNoise(variance=HUGE, sensitivity_squared=1 / HUGE),
+        GaussianNoise(variance=HUGE),
+        GaussianNoise(variance=1 / HUGE),
+    ):
         assert 0 <= compose([event]).beta("0.3") <= 0.7
-    assert compose([GaussianNoise(HUGE, 1 / HUGE), LaplaceNoise(Fraction(1))]).bracket(1e-6).upper >= 1
+    assert (
+        compose([GaussianNoise(variance=HUGE, sensitivity_squared=1 / HUGE), LaplaceNoise(Fraction(1))])
+        .bracket(1e-6)
+        .upper
+        >= 1
+    )
 
 
 def test_a_wide_bracket_on_delta_is_not_silent() -> None:
@@ -224,7 +237,9 @@ def test_an_infinite_cost_fits_no_budget() -> None:
     assert most_repetitions(ApproxDP(1, HALF), epsilon=Fraction(10) ** 301, delta=0) == 0
 
 
-@pytest.mark.parametrize("test", [LaplaceNoise(Fraction(1), HALF), GaussianNoise(Fraction(1), HALF)], ids=str)
+@pytest.mark.parametrize(
+    "test", [LaplaceNoise(Fraction(1), HALF), GaussianNoise(variance=Fraction(1), sensitivity_squared=HALF)], ids=str
+)
 def test_a_tested_distance_has_a_sensitivity_of_one(test: Event) -> None:
     with pytest.raises(ParameterError, match="at least 1"):
         TestAndRelease(test, Fraction(3), LaplaceNoise(Fraction(1)))

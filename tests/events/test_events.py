@@ -16,6 +16,7 @@ from dither.events import (
     FixedSizeSampled,
     GaussianNoise,
     LaplaceNoise,
+    MixtureOfGaussians,
     PoissonSampled,
     RandomizedAnswer,
     Repeated,
@@ -43,7 +44,7 @@ SCALES = {"threshold_scale": 1, "query_scale": 1}
             "under 'add or remove one record'",
         ),
         (
-            GaussianNoise(Fraction(5), Fraction(2)),
+            GaussianNoise(variance=Fraction(5), sensitivity_squared=Fraction(2)),
             "Gaussian noise of standard deviation √5 on a value of sensitivity √2",
         ),
         (GaussianNoise.of(3, HALF), "Gaussian noise of standard deviation 3 on a value of sensitivity 0.5"),
@@ -58,6 +59,10 @@ SCALES = {"threshold_scale": 1, "query_scale": 1}
         (
             Selection(Fraction(2), "exponential", monotone=True, candidates=10),
             "selection of the best among 10 by monotone scores of sensitivity 1 with exponential noise of scale 2",
+        ),
+        (
+            MixtureOfGaussians(variance=4, sensitivities=(0, "1.5"), probabilities=("0.9", "0.1")),
+            "Gaussian noise of standard deviation 2 on a value that a record moves by one of 2 amounts, at most 1.5",
         ),
         (
             SparseVectorRun(Fraction(2), Fraction(8), 2),
@@ -86,6 +91,7 @@ def test_sentences(event: events.Event, sentence: str) -> None:
     assert events.from_json(events.to_json(event)) == event
 
 
+MIXED: dict[str, Any] = {"variance": 1, "sensitivities": (0, 1), "probabilities": (HALF, HALF)}
 BAD: list[tuple[type[Any], dict[str, Any], str]] = [
     (LaplaceNoise, {"scale": 0}, "scale must be greater than 0"),
     (LaplaceNoise, {"scale": 1, "sensitivity": 0}, "sensitivity must be greater than 0"),
@@ -96,6 +102,15 @@ BAD: list[tuple[type[Any], dict[str, Any], str]] = [
     (GaussianNoise, {"variance": 1, "dimension": 0}, "dimension must be at least 1"),
     (StaircaseNoise, {"epsilon": 1, "fraction": 2}, "fraction must lie between"),
     (RandomizedAnswer, {"keep": 1}, "below 1"),
+    (MixtureOfGaussians, {**MIXED, "variance": 0}, "variance must be greater than 0"),
+    (MixtureOfGaussians, {**MIXED, "sensitivities": (1,)}, "same length"),
+    (MixtureOfGaussians, {**MIXED, "sensitivities": (), "probabilities": ()}, "same length"),
+    (MixtureOfGaussians, {**MIXED, "sensitivities": (-1, 1)}, "negative"),
+    (MixtureOfGaussians, {**MIXED, "sensitivities": (0, 0)}, "largest_sensitivity must be greater than 0"),
+    (MixtureOfGaussians, {**MIXED, "probabilities": (HALF, Fraction(1, 3))}, "must sum to 1"),
+    (MixtureOfGaussians, {**MIXED, "probabilities": (0, 1)}, "smallest_probability must be greater than 0"),
+    (MixtureOfGaussians, {**MIXED, "probabilities": (float("nan"), 1)}, "probabilities"),
+    (MixtureOfGaussians, {**MIXED, "adjacency": REPLACE_ONE}, "added or removed"),
     (FiniteAnswer, {"p": (1,), "q": (HALF, HALF)}, "same length"),
     (FiniteAnswer, {"p": (), "q": ()}, "same length"),
     (FiniteAnswer, {"p": (1,) * 1001, "q": (1,) * 1001}, "same length"),

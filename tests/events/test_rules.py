@@ -44,12 +44,18 @@ WAYS: dict[str, tuple[Make, oracle.Mechanism]] = {
         oracle.lattice(lambda x: math.exp(-abs(x))),
     ),
     "GaussianNoise": (
-        lambda a: events.GaussianNoise(ONE, adjacency=a),
+        lambda a: events.GaussianNoise(variance=ONE, adjacency=a),
         lambda sample: oracle.in_cells(oracle.normal_cdf, sum(sample)),
     ),
     "GaussianNoise on integers": (
-        lambda a: events.GaussianNoise(ONE, step=ONE, adjacency=a),
+        lambda a: events.GaussianNoise(variance=ONE, step=ONE, adjacency=a),
         oracle.lattice(lambda x: math.exp(-x * x / 2)),
+    ),
+    "MixtureOfGaussians": (
+        lambda a: events.MixtureOfGaussians(
+            variance=ONE, sensitivities=(0, 1, 2), probabilities=(HALF, "1/4", "1/4"), adjacency=a
+        ),
+        oracle.moved_at_random({0: 0.5, 1: 0.25, 2: 0.25}),
     ),
     "StaircaseNoise": (
         lambda a: events.StaircaseNoise(ONE, HALF, adjacency=a),
@@ -101,7 +107,7 @@ def may_be_said(way: str, adjacency: Adjacency | None) -> bool:
     if kind(way) == "RandomizedAnswer":
         is_one = adjacency.protects != "person" or adjacency.max_records == 1
         return adjacency.change == "replace" and is_one
-    return "monotone" not in way or adjacency.change == "add or remove"
+    return ("monotone" not in way and kind(way) != "MixtureOfGaussians") or adjacency.change == "add or remove"
 
 
 def may_be_sampled(way: str, adjacency: Adjacency | None, change: str) -> bool:

@@ -29,14 +29,21 @@ def leaves(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
         lambda pair: {"step": pair[0], "sensitivity_squared": (pair[0] * pair[1]) ** 2}
     )
     response = st.builds(events.RandomizedAnswer, share.filter(lambda x: x < 1), st.integers(2, 99), where)
+    mixture = st.builds(
+        lambda variance, p, small, large: events.MixtureOfGaussians(
+            variance=variance, sensitivities=(small, large), probabilities=(p, 1 - p), adjacency=adjacency
+        ),
+        exact, share.filter(lambda x: 0 < x < 1), exact, exact,
+    )  # fmt: skip
     table = st.builds(lambda p, q: events.FiniteAnswer((p, 1 - p), (q, 1 - q), adjacency), share, share)
     return st.one_of(
         table,
+        *([mixture] if adjacency is None or adjacency.change == "add or remove" else []),
         *([response] if adjacency in RESPONDING else []),
         st.builds(events.LaplaceNoise, exact, exact, adjacency=where),
         st.builds(lambda scale, grid: events.LaplaceNoise(scale, **grid, adjacency=adjacency), exact, lattice),
-        st.builds(events.GaussianNoise, exact, exact, adjacency=where),
-        st.builds(lambda scale, grid: events.GaussianNoise(scale, **grid, adjacency=adjacency), exact, square),
+        st.builds(events.GaussianNoise, variance=exact, sensitivity_squared=exact, adjacency=where),
+        st.builds(lambda scale, grid: events.GaussianNoise(variance=scale, **grid, adjacency=adjacency), exact, square),
         st.builds(events.StaircaseNoise, exact, share.filter(bool), exact, adjacency=where),
         st.builds(
             events.Selection,
@@ -108,8 +115,8 @@ def test_sampled_events_say_their_adjacency(leaf: Event, rate: Fraction, sample:
             events.PoissonSampled(leaf, rate)
     else:
         sampled.append(events.PoissonSampled(leaf, rate))
-    if getattr(leaf, "monotone", False):
-        with pytest.raises(ParameterError, match="monotone"):
+    if getattr(leaf, "monotone", False) or isinstance(leaf, events.MixtureOfGaussians):
+        with pytest.raises(ParameterError, match=r"monotone|added or removed"):
             events.FixedSizeSampled(leaf, sample, population)
     else:
         sampled.append(events.FixedSizeSampled(leaf, sample, population))

@@ -12,7 +12,8 @@ import dither as dp
 from dither.errors import ParameterError
 from dither.guarantees import hockey_stick
 from dither.pairs import ProfileOf
-from dither.pairs.pair import GaussianPair, LaplacePair
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
 
 SIZES = (1, 2, 3, 10)
 
@@ -28,6 +29,11 @@ def test_groups_of_gaussian_and_laplace_noise_are_shifts(size: int) -> None:
     moved = ProfileOf(LaplacePair(Fraction(size, 10)))
     assert dp.PureDP("0.1").group(size).epsilon(0) == pytest.approx(moved.epsilon(0))
     assert ProfileOf(LaplacePair(Fraction(1, 10))).group(size).epsilon(0) == pytest.approx(moved.epsilon(0))
+
+
+@pytest.mark.parametrize("size", [100, 1_000, 10**6])
+def test_a_large_group_may_learn_all(size: int) -> None:
+    assert dp.ApproxDP(1, 1e-6).group(size) == dp.ApproxDP(size, 1)
 
 
 @pytest.mark.parametrize("epsilon", ["0", "0.5", "1"])

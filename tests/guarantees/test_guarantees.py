@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from dither.accounting import of_pairs
 from dither.adjacency import ADD_REMOVE, EDGE, REPLACE_ONE, person
 from dither.errors import AdjacencyMismatch, NotANumberError, ParameterError
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
 from dither.pairs import ProfileOf
-from dither.pairs.pair import GaussianPair, LaplacePair, pure
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
+from dither.pairs.two_point import pure
 
 ALL: list[Guarantee] = [
     PureDP(1),
@@ -23,6 +26,7 @@ ALL: list[Guarantee] = [
     GaussianDP(1),
     TVStable("0.2"),
     ProfileOf(LaplacePair(Fraction(1))),
+    of_pairs([(LaplacePair(Fraction(1)), 3), (GaussianPair(Fraction(1)), 1)]),
 ]
 MAKERS: list[Callable[[Any], Guarantee]] = [
     PureDP,

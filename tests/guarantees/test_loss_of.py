@@ -14,13 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import brentq
 
 import dither as dp
 from dither.errors import ParameterError
 from dither.guarantees import hockey_stick, loss_of, normalised, privacy_loss
 from dither.guarantees.finite_loss import FiniteLoss
 from dither.noise import DiscreteGaussian, DiscreteLaplace
-from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 from dither.plots.curves import loss_masses
 
 EPSILONS = (0, "0.1", 1, 3)
@@ -99,6 +100,34 @@ def test_laws_of_dither_are_certified(law: Any, pair: Any) -> None:
     assert loss.loss(-4) == pytest.approx(-loss.loss(7))
 
 
+def test_an_atom_at_epsilon_counts_in_the_tail_and_not_in_the_bad_set() -> None:
+    """L = 1/2 exactly at all y ≤ 0, which have 0.6225 together; balls do not tell it from a number 1e-45 apart."""
+    loss = loss_of(DiscreteLaplace(2), DiscreteLaplace(2), shift=1)
+    mass = 1 / (1 + math.exp(-0.5))
+    near = Fraction(1, 10**45)
+    for epsilon in (Fraction(1, 2) - near, Fraction(1, 2)):
+        assert mass - 1e-15 <= loss.tail(epsilon) <= mass + 1e-12
+        assert loss.bad_set(epsilon).p < 1e-20
+        assert loss.witness(epsilon) is None
+    assert loss.tail("0.500001") < 1e-20
+    assert float(loss.bad_set("0.499999").p) == pytest.approx(mass)
+    far = loss_of(DiscreteLaplace(1), DiscreteLaplace(1), shift=100)
+    assert far.tail(101) < 1e-20
+    assert far.tail(99) > 0.5
+
+
+def test_without_radii_each_outcome_may_be_off_by_the_whole_error() -> None:
+    p, q = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))
+    loss = FiniteLoss(("a", "b"), p, q, Fraction(1, 50), Fraction(1, 100))
+    assert [loss.tail("1.1"), loss.tail("1.3")] == pytest.approx([0.77, 0.02])
+    assert (loss.bad_set("1").outcomes, loss.bad_set("1.09").outcomes) == (("a",), ())
+    assert loss.swapped().tail("1.1") == pytest.approx(0.76)
+    sure = FiniteLoss(
+        ("a", "b"), p, q, Fraction(1, 50), Fraction(1, 100), p_radii=(Fraction(0),) * 2, q_radii=(Fraction(0),) * 2
+    )
+    assert sure.bad_set("1.09").outcomes == ("a",)
+
+
 def test_the_errors_of_laws_widen_the_bracket() -> None:
     """δ may be off by the error of P and e^ε times that of Q, on both sides."""
     p, q = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))
@@ -111,13 +140,32 @@ def laplace(at: float) -> Any:
     return lambda y: np.exp(-np.abs(y - at) / 2) / 4
 
 
+class _Cosine:
+    """1 + cos(θ)/2 against 1, by hand: p > e^ε where |θ| < a, and P[|θ| < a] = (a + sin(a)/2)/π."""
+
+    def angle(self, epsilon: float) -> float:
+        return math.acos(min(1.0, 2 * math.expm1(epsilon)))
+
+    def tail(self, epsilon: float) -> float:
+        a = self.angle(epsilon)
+        return (a + math.sin(a) / 2) / math.pi
+
+    def delta(self, epsilon: float) -> float:
+        return self.tail(epsilon) - math.exp(epsilon) * self.angle(epsilon) / math.pi
+
+    def beta(self, alpha: float) -> float:
+        """Reject where p is small, |θ| > a, with P = 1 − (a + sin(a)/2)/π = α; then Q accepts a/π."""
+        return float(brentq(lambda a: 1 - (a + math.sin(a) / 2) / math.pi - alpha, 0, math.pi, xtol=1e-15)) / math.pi
+
+
 DENSITIES: list[tuple[Any, Any, dict[str, Any], Any]] = [
     (stats.norm(0, 1), stats.norm(1, 1), {}, dp.GaussianDP(1)),
     (stats.norm(5e6, 300), stats.norm(5e6 + 300, 300), {}, dp.GaussianDP(1)),
     (lambda y: math.exp(-y * y / 2), lambda y: math.exp(-((y - 1) ** 2) / 2), {"normalise": True}, dp.GaussianDP(1)),
     (stats.uniform(0, 1), stats.uniform(0.25, 1), {}, dp.TVStable("0.25")),
     (lambda y: 1.5 if y < 0.5 else 0.5, lambda y: 0.5 if y < 0.5 else 1.5, {"interval": (0, 1)},
-     dp.pairs.ProfileOf(dp.pairs.pair.TwoPointPair(odds=Fraction(3)))),
+     dp.pairs.ProfileOf(dp.pairs.two_point.TwoPointPair(odds=Fraction(3)))),
+    (lambda y: 1 + np.cos(256 * np.pi * (y - 1 / 512)) / 2, np.ones_like, {"interval": (0, 1)}, _Cosine()),
 ]  # fmt: skip
 
 
@@ -133,6 +181,19 @@ def test_densities_state_an_error_that_holds(p: Any, q: Any, options: dict[str, 
         assert float(bad.p) - math.exp(epsilon) * float(bad.q) == pytest.approx(truth.delta(epsilon), abs=1e-9)
     for alpha in (0.01, 0.3):
         assert truth.beta(alpha) - 1e-8 <= loss.beta(alpha) <= truth.beta(alpha) + 1e-15
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3703, 0.4054])
+def test_narrow_peaks_of_the_loss_are_found(epsilon: float) -> None:
+    """128 of them, each in the middle of a panel; at 0.4054 they are 5e-5 wide."""
+    truth, loss = _Cosine(), loss_of(*DENSITIES[-1][:2], interval=(0, 1))
+    low, high = loss.delta_bracket(epsilon)
+    assert low <= truth.delta(epsilon) <= high <= low + 1e-9
+    assert truth.tail(epsilon) <= loss.tail(epsilon) <= truth.tail(epsilon) + 1e-9
+    bad = loss.bad_set(epsilon)
+    assert len(bad.outcomes) == 128
+    assert float(bad.p) == pytest.approx(truth.tail(epsilon), abs=1e-9)
+    assert loss.epsilon(truth.delta(epsilon)) == pytest.approx(epsilon, abs=1e-6)
 
 
 def test_a_laplace_density_has_its_bad_tail() -> None:
@@ -158,6 +219,10 @@ def test_singular_densities_state_a_larger_error() -> None:
 @pytest.mark.parametrize(("p", "q", "options", "message"), [
     ([1 / 3, 1 / 3, 1 / 3], [0.2, 0.3, 0.5], {}, "normalised"),
     ([0.5, 0.4], [0.5, 0.5], {"normalise": True}, "but for rounding"),
+    (np.where(np.arange(300) < 150, 0, 1 / 300).astype(np.float16), np.full(300, 1 / 300), {"normalise": True},
+     "but for rounding"),
+    (np.full(10**4, 0.998e-4, dtype=np.float32), np.full(10**4, 1e-4), {"normalise": True}, "but for rounding"),
+    (np.zeros(300, dtype=np.float16), np.full(300, 1 / 300), {"normalise": True}, "but for rounding"),
     ([math.nan, 1.0], [0.5, 0.5], {"normalise": True}, "a number, 0 or more"),
     ([-0.5, 1.5], [0.5, 0.5], {"normalise": True}, "a number, 0 or more"),
     (np.eye(2), [0.5, 0.5], {"normalise": True}, "a vector"),
@@ -179,7 +244,7 @@ def test_mass_is_never_lost_silently(p: Any, q: Any, options: dict[str, Any], me
 
 def test_softmax_of_any_width_is_made_exact() -> None:
     scores = np.linspace(-3, 3, 1000)
-    for width in (np.float32, np.float64):
+    for width in (np.float16, np.float32, np.float64):
         weights = np.exp(scores).astype(width)
         exact = normalised(weights / weights.sum())
         assert sum(exact.values()) == 1

@@ -9,23 +9,19 @@ from flint import arb, ctx
 from scipy.special import erfcx
 
 from dither.exact import Ball, ball, precision
+from dither.pairs.bounded_range import BoundedRangePair
+from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 from dither.pairs.finite import FinitePair
+from dither.pairs.gaussian import ERFCX_ERROR, GaussianPair
+from dither.pairs.gaussian_mixture import GaussianMixturePair
 from dither.pairs.heavy_tailed import PowerLawPair, StudentTPair
-from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.laplace import LaplacePair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
 from dither.pairs.one_sided import GumbelPair
-from dither.pairs.pair import (
-    ERFCX_ERROR,
-    BoundedRangePair,
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    TwoPointPair,
-    approximate,
-    pure,
-)
+from dither.pairs.pair import Pair
 from dither.pairs.staircase import StaircasePair
 from dither.pairs.subsampled import FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair
+from dither.pairs.two_point import TwoPointPair, approximate, pure
 from tests.oracle import compositions as oracle
 from tests.oracle.points import Points, stream
 
@@ -78,7 +74,18 @@ def _wrapped(base: str, wrapper: str) -> Maker:
     return make
 
 
+def _gaussian_mixture(points: Points, is_swapped: bool = False) -> Pair:
+    """Three amounts, of which one may be none."""
+    means = (points.size(-3, 1), points.size(-4, 0) if points.probability(-2) < Fraction(1, 2) else Fraction(0))
+    third = points.size(-2, 1.5)
+    share, rest = points.probability(-3), points.probability(-3)
+    weights = (share / 2, (1 - share) * rest / 2, 1 - share / 2 - (1 - share) * rest / 2)
+    return GaussianMixturePair((*means, third), weights, is_swapped)
+
+
 MAKERS: dict[str, Maker] = {
+    "mixture of Gaussians": _gaussian_mixture,
+    "mixture of Gaussians, swapped": lambda points: _gaussian_mixture(points, is_swapped=True),
     "Gaussian": lambda points: GaussianPair(points.size(-6, 2.5)),
     "Laplace": lambda points: LaplacePair(points.size(-5, 1.5)),
     "pure": lambda points: pure(points.size(-5, 1.5)),
@@ -136,7 +143,11 @@ def check_tails(pair: Pair, points: Points) -> None:
 
     Where only bounds are known, the profile is a ball around all that is possible, and says less.
     """
-    losses = losses_of(pair, points)
+    check_tails_at(pair, losses_of(pair, points))
+
+
+def check_tails_at(pair: Pair, losses: np.ndarray) -> None:
+    """At losses that increase."""
     p, q, error = pair.tails(losses)
     dots = pair.dots(losses)
     errors = np.broadcast_to(np.asarray(error), losses.shape)

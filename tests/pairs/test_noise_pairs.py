@@ -20,8 +20,9 @@ from dither.mechanisms import Staircase
 from dither.pairs import ProfileOf
 from dither.pairs.heavy_tailed import BETAINC_ERROR, HeavyTailedPair, PowerLawPair, StudentTPair, _peak
 from dither.pairs.one_sided import GeometricPair, GumbelPair
-from dither.pairs.pair import Pair, pure
+from dither.pairs.pair import Pair
 from dither.pairs.staircase import StaircasePair
+from dither.pairs.two_point import pure
 from tests.oracle import laws as oracle
 from tests.oracle import shifted
 from tests.oracle.points import stream

@@ -15,7 +15,8 @@ from dither.errors import ParameterError
 from dither.exact import ball, lower, precision, upper
 from dither.mechanisms.smooth_calibration import Scaling, textbook, tight
 from dither.noise import Steepest
-from dither.pairs.pair import GaussianPair, LaplacePair
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
 from dither.pairs.rescaled import RescaledPair, largest_loss, rescaled_profile, worst_profile
 from tests.oracle import rescaled as oracle
 

@@ -14,13 +14,16 @@ from scipy.special import erfcx
 
 from dither.accounting.composition import WideBracket, of_pairs
 from dither.exact import Ball, ball, precision
-from dither.pairs import lattice as lattice_pairs
+from dither.pairs import discrete_noise as discrete_pairs
 from dither.pairs import moments as moment_pairs
-from dither.pairs import pair as pairs
+from dither.pairs.bounded_range import BoundedRangePair
+from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 from dither.pairs.finite import FinitePair
-from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
-from dither.pairs.pair import ERFCX_ERROR, BoundedRangePair, FloatArray, GaussianPair, LaplacePair, Pair, Tails, pure
+from dither.pairs.gaussian import ERFCX_ERROR, GaussianPair
+from dither.pairs.laplace import LaplacePair
+from dither.pairs.pair import FloatArray, Pair, Tails
 from dither.pairs.subsampled import FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair
+from dither.pairs.two_point import TwoPointPair, approximate, pure
 from tests.oracle.points import Points, stream
 
 BITS = 2400
@@ -154,7 +157,7 @@ WRAPPED: dict[str, Callable[[Pair], Pair]] = {
     "mixed last": lambda base: MixturePair((Fraction(1, 10), Fraction(9, 10)), (LaplacePair(Fraction(1)), base)),
     "worst first": lambda base: WorstPair(base, LaplacePair(Fraction(1, 10))),
     "worst last": lambda base: WorstPair(LaplacePair(Fraction(1, 10)), base),
-    "worst beside a leak": lambda base: WorstPair(base, pairs.approximate(Fraction(1, 100), Fraction(1, 20))),
+    "worst beside a leak": lambda base: WorstPair(base, approximate(Fraction(1, 100), Fraction(1, 20))),
 }
 
 
@@ -168,7 +171,7 @@ def test_errors_of_the_base_are_passed_on(name: str, sign: int) -> None:
 def test_dots_leave_room_for_the_rounding_of_their_places() -> None:
     """Lattice points are floats: each may lie an ulp right of where it should."""
     losses = np.array([-3.0, 0.01, 1.0, 30.0])
-    exact = Worse(pairs.TwoPointPair(loss=Fraction(40)), 0.5, 1)
+    exact = Worse(TwoPointPair(loss=Fraction(40)), 0.5, 1)
     found = exact.dots(losses)
     with precision(BITS):
         for loss, dot in zip(losses, found, strict=True):
@@ -194,8 +197,8 @@ ENDS: list[tuple[Pair, Fraction | None, Fraction | None]] = [
     (pure(Fraction(1, 3)), Fraction(1, 3), None),
     (BoundedRangePair(Fraction(1, 3)), Fraction(1, 3), None),
     (DiscreteLaplacePair(Fraction(3)), Fraction(1, 3), None),
-    (pairs.TwoPointPair(odds=Fraction(3)), None, Fraction(3)),
-    (pairs.TwoPointPair(odds=Fraction(5)), None, Fraction(5)),
+    (TwoPointPair(odds=Fraction(3)), None, Fraction(3)),
+    (TwoPointPair(odds=Fraction(5)), None, Fraction(5)),
     (FinitePair((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))), None, Fraction(3)),
     (FinitePair((Fraction(5, 6), Fraction(1, 6)), (Fraction(1, 6), Fraction(5, 6))), None, Fraction(5)),
 ]
@@ -222,7 +225,7 @@ def test_an_atom_counts_up_to_its_very_loss(odds: int) -> None:
 def test_whole_steps_do_not_enlarge_a_pair() -> None:
     """Where the step divides the distance of the atoms up to rounding, the shrunk pair is not the larger one."""
     for odds in (Fraction(3), Fraction(7, 2), Fraction(101, 100)):
-        pair = pairs.TwoPointPair(odds=odds)
+        pair = TwoPointPair(odds=odds)
         for steps in range(1, 60):
             smaller = pair.shrunk(2 * math.log(odds) / steps)
             with precision(BITS):
@@ -233,8 +236,8 @@ def test_whole_steps_do_not_enlarge_a_pair() -> None:
 def test_the_midpoint_rule_holds_the_sum(n: int) -> None:
     variance = Fraction(10**4)
     with precision(400):
-        total = lattice_pairs._ball_sum(variance, n + 1) / (1 + 2 * lattice_pairs._ball_sum(variance, 1))
-        assert lattice_pairs._midpoint_tail(variance, n).overlaps(total)
+        total = discrete_pairs._ball_sum(variance, n + 1) / (1 + 2 * discrete_pairs._ball_sum(variance, 1))
+        assert discrete_pairs._midpoint_tail(variance, n).overlaps(total)
 
 
 def test_what_is_not_summed_is_in_the_ball() -> None:
@@ -242,7 +245,7 @@ def test_what_is_not_summed_is_in_the_ball() -> None:
         square, naive = ball(Fraction(1, 2 * 9)), Ball(0)
         for x in range(2, 200):
             naive += (-square * x * x).exp()
-        assert lattice_pairs._ball_sum(Fraction(9), 2).overlaps(naive)
+        assert discrete_pairs._ball_sum(Fraction(9), 2).overlaps(naive)
 
 
 def test_moments_of_huge_orders_are_rounded_up() -> None:
@@ -358,7 +361,7 @@ def test_an_underflow_of_a_sample_is_not_privacy() -> None:
 def test_mixtures_of_exact_tails_have_errors_of_their_own() -> None:
     exact = Worse(GaussianPair(Fraction(1)), 0.0, 1)
     mixed = MixturePair((Fraction(1, 3), Fraction(2, 3)), (exact, exact))
-    beside = WorstPair(exact, pairs.approximate(Fraction(1, 100), Fraction(1, 20)))
+    beside = WorstPair(exact, approximate(Fraction(1, 100), Fraction(1, 20)))
     for pair in (mixed, beside):
         assert np.all(np.asarray(pair.tails(np.array([0.1])).error) >= 2.0**-50)
 

@@ -10,13 +10,16 @@ from flint import ctx
 
 from dither.accounting import WideBracket, compose
 from dither.errors import ParameterError
-from dither.events import GaussianNoise, LaplaceNoise, Repeated, Stated, TestAndRelease
+from dither.events import Event, GaussianNoise, LaplaceNoise, Repeated, Stated, TestAndRelease
 from dither.exact import Ball, ball, lower, precision, upper
 from dither.pairs import tested as tested_pairs
-from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
-from dither.pairs.pair import GaussianPair, LaplacePair, Pair, approximate
+from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
+from dither.pairs.pair import Pair
 from dither.pairs.subsampled import PoissonRemovePair
 from dither.pairs.tested import TestedPair
+from dither.pairs.two_point import approximate
 from tests.oracle import tested as oracle
 
 Noise = DiscreteLaplacePair | DiscreteGaussianPair
@@ -130,10 +133,12 @@ def test_bounds_of_blocks_hold_for_each_distance_inside() -> None:
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_accounting_reads_the_event_as_this_pair(noise: str) -> None:
     if noise == "laplace":
-        test, answer = LaplaceNoise(Fraction(2), step=Fraction(1)), LaplaceNoise(Fraction(6), Fraction(3))
+        test: Event = LaplaceNoise(Fraction(2), step=Fraction(1))
+        answer: Event = LaplaceNoise(Fraction(6), Fraction(3))
         pair = TestedPair(DiscreteLaplacePair(Fraction(2)), 26, LaplacePair(Fraction(1, 2)))
     else:
-        test, answer = GaussianNoise(Fraction(36), step=Fraction(1)), GaussianNoise(Fraction(144), Fraction(4))  # type: ignore[assignment]
+        test = GaussianNoise(variance=Fraction(36), step=Fraction(1))
+        answer = GaussianNoise(variance=Fraction(144), sensitivity_squared=Fraction(4))
         pair = TestedPair(DiscreteGaussianPair(Fraction(36)), 28, GaussianPair(Fraction(1, 36)))
     event = TestAndRelease(test, Fraction(26 if noise == "laplace" else 28), answer)
     assert compose([event]).delta(1) == pair.delta(1)
@@ -150,7 +155,7 @@ def test_accounting_reads_the_event_as_this_pair(noise: str) -> None:
         (LaplaceNoise(Fraction(2)), LaplaceNoise(Fraction(2))),
         (LaplaceNoise(Fraction(2), Fraction(2), Fraction(1)), LaplaceNoise(Fraction(2))),
         (LaplaceNoise(Fraction(2), step=Fraction(1)), Repeated(LaplaceNoise(Fraction(2)), 2)),
-        (GaussianNoise(Fraction(2)), Stated("PureDP", (Fraction(1),))),
+        (GaussianNoise(variance=Fraction(2)), Stated("PureDP", (Fraction(1),))),
     ],
     ids=str,
 )

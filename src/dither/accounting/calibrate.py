@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 from dither.accounting.composition import compose, of_pairs
 from dither.accounting.dominate import Spending, parts_of_all
-from dither.errors import DitherError
+from dither.accounting.scale_search import WIDTHS, Budget, Uncalibrated, scale_for
 from dither.events import Event, GaussianNoise, LaplaceNoise, PoissonSampled, Repeated
 from dither.exact import Ball, Number, ball, check, rational
 from dither.exact.certified import below, read_above
@@ -30,19 +29,7 @@ __all__ = [
     "smallest_scale",
 ]
 
-_WIDTHS = (3e-3, 3e-5, 3e-6)
-"""Lattices to search on, from rough to fine: at the last one the upper bound is within about 5e-7 of the truth."""
-
-_OVERSHOOT = 0.18  # of a width: what the upper bound on ε exceeds the truth by, about
-_TOLERANCES = (0.03, 0.02, 0.15)  # of a width: how far below the budget a search may end
-_EXACT = 1e-11
-_STEPS = 60
-_LARGEST_SCALE = 1e12
 _MOST = 10**9
-
-
-class Uncalibrated(DitherError, ArithmeticError):
-    """No scale keeps the budget, or none could be certified."""
 
 
 class ForError(NamedTuple):
@@ -58,26 +45,6 @@ class ForError(NamedTuple):
 
     scale: float
     epsilon: float
-
-
-@dataclass(frozen=True)
-class _Budget:
-    epsilon: Fraction
-    delta: Fraction
-
-    @classmethod
-    def of(cls, epsilon: Number, delta: Number) -> _Budget:
-        budget = cls(rational(epsilon, "epsilon"), rational(delta, "delta"))
-        check.positive(epsilon=budget.epsilon)
-        check.probability(delta=budget.delta)
-        return budget
-
-    def excess(self, things: Iterable[Spending], width: float) -> float:
-        """ln of the upper bound on ε over the budget: at most 0 if the budget is certainly kept."""
-        upper = compose(things, relative_width=width).upper_epsilon(self.delta)
-        if math.isfinite(upper) and read_above(upper) <= self.epsilon:
-            return min(math.log(upper / float(self.epsilon)), 0.0) if upper > 0 else -math.inf
-        return max(math.log(upper / float(self.epsilon)), 1e-16)
 
 
 def smallest_scale(
@@ -118,70 +85,7 @@ def smallest_scale(
     >>> smallest_scale(lambda s: [GaussianNoise.of(s)] * 1000, epsilon=1, delta="1e-6")
     133.59607...
     """
-    budget = _Budget.of(epsilon, delta)
-    first = rational(start, "start")
-    check.positive(start=first)
-
-    def excess(log_scale: float, width: float) -> float:
-        if not abs(log_scale - math.log(first)) < math.log(_LARGEST_SCALE):
-            raise Uncalibrated(
-                f"no scale within a factor of {_LARGEST_SCALE} of start={float(first)} keeps "
-                f"epsilon={float(budget.epsilon)} at delta={float(budget.delta)}, or every scale "
-                "does. Raise the budget, or check that the cost falls with the scale."
-            )
-        return budget.excess(events_at(rational(math.exp(log_scale))), width)
-
-    low, high = _bracket(lambda x: excess(x, _WIDTHS[0]), math.log(first))
-    slope, at = _slope(low, high), high
-    if compose(events_at(first)).is_closed(budget.delta):
-        return math.exp(_descend(lambda x: excess(x, _WIDTHS[0]), at, slope, _EXACT)[0].place)
-    for width, finer, tolerance in zip(_WIDTHS, (*_WIDTHS[1:], _WIDTHS[-1]), _TOLERANCES, strict=True):
-        at, slope = _descend(lambda x, width=width: excess(x, width), at, slope, tolerance * width)  # type: ignore[misc]
-        if finer < width:
-            place = at.place + _OVERSHOOT * (width - finer) / slope
-            at = _Point(place, excess(place, finer))
-    return math.exp(at.place)
-
-
-class _Point(NamedTuple):
-    place: float
-    value: float
-
-
-def _bracket(function: Callable[[float], float], start: float) -> tuple[_Point, _Point]:
-    """Two places, a little apart, where a falling function is positive and where it is not."""
-    at = _Point(start, function(start))
-    stride = 0.5 if at.value > 0 else -0.5
-    while True:
-        after = _Point(at.place + stride, function(at.place + stride))
-        if (after.value > 0) != (at.value > 0):
-            return (at, after) if at.value > 0 else (after, at)
-        at, stride = after, 1.5 * stride
-
-
-def _slope(low: _Point, high: _Point) -> float:
-    if not (math.isfinite(low.value) and math.isfinite(high.value)):
-        return -1.0
-    return min((high.value - low.value) / (high.place - low.place), -1e-3)
-
-
-def _descend(function: Callable[[float], float], at: _Point, slope: float, tolerance: float) -> tuple[_Point, float]:
-    """A place where the function is between −tolerance and 0, by secant steps that aim at −tolerance/2."""
-    for _ in range(_STEPS):
-        if -tolerance <= at.value <= 0:
-            return at, slope
-        goal = -tolerance / 2
-        stride = (goal - at.value) / slope if math.isfinite(at.value) else math.copysign(0.5, at.value)
-        place = at.place + max(min(stride, 1.0), -1.0)
-        after = _Point(place, function(place))
-        if after.place == at.place:
-            break
-        if math.isfinite(at.value) and math.isfinite(after.value) and abs(after.value - at.value) > tolerance / 100:
-            slope = min(max(_slope(at, after), 4 * slope), slope / 4)
-        at = after
-    while at.value > 0:  # what is left is rounding: give up precision, not safety
-        at = _Point(at.place + tolerance, function(at.place + tolerance))
-    return at, slope
+    return scale_for(Budget.of(epsilon, delta), events_at, start)
 
 
 def gaussian_scale(
@@ -291,7 +195,7 @@ def most_repetitions(thing: Event | Spending, *, epsilon: Number, delta: Number 
     >>> most_repetitions(LaplaceNoise(50), epsilon=1, delta="1e-6")
     144
     """
-    budget = _Budget.of(epsilon, delta)
+    budget = Budget.of(epsilon, delta)
     pairs, adjacency = parts_of_all([thing])
 
     def fits(times: int, width: float) -> bool:
@@ -300,11 +204,11 @@ def most_repetitions(thing: Event | Spending, *, epsilon: Number, delta: Number 
         return math.isfinite(upper) and read_above(upper) <= budget.epsilon
 
     high = 1
-    while fits(high, _WIDTHS[0]):
+    while fits(high, WIDTHS[0]):
         if high > _MOST:
             raise Uncalibrated(f"more than {_MOST} repetitions fit. Do they cost anything?")
         high *= 2
-    return first_integer(lambda times: not fits(times, _WIDTHS[1]), high // 2 + 1, high + high // 8 + 1) - 1
+    return first_integer(lambda times: not fits(times, WIDTHS[1]), high // 2 + 1, high + high // 8 + 1) - 1
 
 
 def epsilon_for_error(

@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from dither.accounting.choices import are_mixed, worst_mix
+from dither.accounting.reading import DeltaCurve, nothing
 from dither.accounting.search import (
     MOST_POINTS,
     Bracket,
@@ -31,25 +32,32 @@ from dither.accounting.search import (
 from dither.errors import ParameterError
 from dither.exact import ball, lower, precision, upper
 from dither.exact.certified import exactly_above, exactly_below, named
+from dither.pairs.gaussian import GaussianPair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
 from dither.pairs.one_sided import GeometricPair
-from dither.pairs.pair import GaussianPair, Pair, TwoPointPair
+from dither.pairs.pair import Pair
 from dither.pairs.subsampled import FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair
+from dither.pairs.two_point import TwoPointPair
 
 __all__ = [
     "composed_curve",
     "composed_delta",
+    "composed_deltas",
     "composed_epsilon",
     "delta_in_one_pass",
+    "directions",
     "epsilon_in_one_pass",
     "forget",
     "is_closed",
+    "is_single",
+    "lower_deltas",
     "merged",
 ]
 
 _COARSER = 30.0
 _FEW = 64
 _MIXTURES = (FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair)
+_SIZES_OF_DELTA = (1e-2, 1e-4, 1e-6, 1e-9, 1e-12)
 _SUPPORT_SLACK = 2.0**-44
 _TOO_EXTREME = (OverflowError, ZeroDivisionError)
 """Sizes or counts that floats cannot hold: then the sum of the largest losses, or nothing, is what is certain."""
@@ -90,7 +98,8 @@ def _is_free(pair: Pair) -> bool:
     return isinstance(pair, TwoPointPair) and not pair.leak and (pair.loss == 0 or pair.odds == 1)
 
 
-def _directions(groups: Groups) -> list[Groups]:
+def directions(groups: Groups) -> list[Groups]:
+    """All pairs (P, Q), and all of them swapped unless that is the same."""
     if all(group.pair.is_symmetric for group in groups):
         return [groups]
     return [groups, tuple(Group(group.pair.swapped(), group.times) for group in groups)]
@@ -114,12 +123,13 @@ def _in_sum(groups: Groups) -> float:
     return math.inf if total is None else named(total)
 
 
-def _is_single(groups: Groups) -> bool:
+def is_single(groups: Groups) -> bool:
+    """Whether it is one release, or as good as one: many Gaussian ones are."""
     return len(groups) == 1 and groups[0].times == 1
 
 
 def is_closed(groups: Groups, delta: Fraction) -> bool:
-    return not delta or delta == 1 or not groups or _is_single(groups)
+    return not delta or delta == 1 or not groups or is_single(groups)
 
 
 def epsilon_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> float:
@@ -135,7 +145,7 @@ def epsilon_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> flo
 
 def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
     """Upper bounds of both directions; the cheaper direction only as finely as needed to show that it is."""
-    if any(pair.infinity > delta for each in _directions(groups) for pair, _ in each):
+    if any(pair.infinity > delta for each in directions(groups) for pair, _ in each):
         return math.inf
     with precision(64):
         low = lower(ball(delta))
@@ -151,7 +161,7 @@ def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
 
 def _dearest_first(groups: Groups, delta: float) -> list[LossWindow]:
     """How to search in each direction; the one that seems to cost more comes first, and decides most often."""
-    plans = [plan_for_delta(each, max(delta, 1e-300)) for each in _directions(groups)]
+    plans = [plan_for_delta(each, max(delta, 1e-300)) for each in directions(groups)]
     return sorted(plans, key=lambda plan: plan.saddle.epsilon, reverse=True)
 
 
@@ -166,8 +176,8 @@ def composed_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracke
 def _found_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
     if delta == 1 or not groups:
         return Bracket(0.0, 0.0)
-    if _is_single(groups):
-        answers = [Bracket(*each[0].pair.bracket(delta)) for each in _directions(groups)]
+    if is_single(groups):
+        answers = [Bracket(*each[0].pair.bracket(delta)) for each in directions(groups)]
         highest = max(a.upper for a in answers)
         return Bracket(max(a.lower for a in answers), min(highest, _epsilon_if_pure(groups, delta)))
     if not delta:
@@ -189,7 +199,7 @@ def _without_delta(groups: Groups) -> Bracket:
     best = Bracket(0.0, 0.0)
     is_exact = all(pair.is_exact for pair, _ in groups)
     slack = _SUPPORT_SLACK * sum(times for pair, times in groups if isinstance(pair, _MIXTURES))
-    for each in _directions(groups):
+    for each in directions(groups):
         top = math.inf if any(pair.infinity for pair, _ in each) else _in_sum(each)
         low = top * (1 - 2.0**-40) - slack if is_exact else 0.0
         best = Bracket(max(best.lower, low), max(best.upper, top))
@@ -198,7 +208,7 @@ def _without_delta(groups: Groups) -> Bracket:
 
 def _epsilon_if_pure(groups: Groups, delta: Fraction) -> float:
     """Basic composition of the largest losses, where δ covers all infinite ones."""
-    return max(0.0, *(math.inf if _exceeds(each, delta) else _in_sum(each) for each in _directions(groups)))
+    return max(0.0, *(math.inf if _exceeds(each, delta) else _in_sum(each) for each in directions(groups)))
 
 
 def _exceeds(groups: Groups, delta: Fraction) -> bool:
@@ -207,7 +217,7 @@ def _exceeds(groups: Groups, delta: Fraction) -> bool:
 
 
 def _worst_direction(groups: Groups, delta: Fraction, relative: float) -> Bracket:
-    if any(pair.infinity > delta for each in _directions(groups) for pair, _ in each):
+    if any(pair.infinity > delta for each in directions(groups) for pair, _ in each):
         return Bracket(math.inf, math.inf)
     with precision(64):
         low, high = lower(ball(delta)), upper(ball(delta))
@@ -251,14 +261,14 @@ def _found_delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
             lambda block: delta_in_one_pass(block, epsilon, relative),
             relative,
         )
-    if _is_single(groups):
-        answers = [_delta_of_one(each[0].pair, epsilon) for each in _directions(groups)]
+    if is_single(groups):
+        answers = [_delta_of_one(each[0].pair, epsilon) for each in directions(groups)]
     else:
         with precision(64):
             low, high = lower(ball(epsilon)), upper(ball(epsilon))
         answers = [
             Bracket(0.0, 0.0) if _is_beyond(each, epsilon) else delta_bracket(each, low, high, relative)
-            for each in _directions(groups)
+            for each in directions(groups)
         ]
     return Bracket(max(a.lower for a in answers), max(a.upper for a in answers))
 
@@ -273,11 +283,11 @@ def _delta_of_one(pair: Pair, epsilon: Fraction) -> Bracket:
 
 def delta_in_one_pass(groups: Groups, epsilon: Fraction, relative: float, most_points: int = MOST_POINTS) -> float:
     """An upper bound on δ(ε); a choice counts as its worst pair here."""
-    if not groups or _is_single(groups):
+    if not groups or is_single(groups):
         return composed_delta(groups, epsilon, relative).upper
     with precision(64):
         low = lower(ball(epsilon))
-    ways = [each for each in _directions(groups) if not _is_beyond(each, epsilon)]
+    ways = [each for each in directions(groups) if not _is_beyond(each, epsilon)]
     try:
         return max((upper_delta(each, low, relative, most_points) for each in ways), default=0.0)
     except _TOO_EXTREME:
@@ -292,7 +302,7 @@ def _is_beyond(groups: Groups, epsilon: Fraction) -> bool:
 
 def forget() -> None:
     """Forget all answers, so that the next one is computed anew (for measurements)."""
-    for remembered in (composed_epsilon, composed_delta, composed_curve):
+    for remembered in (composed_epsilon, composed_delta, composed_curve, _readings):
         remembered.cache_clear()
 
 
@@ -301,16 +311,54 @@ def composed_curve(groups: Groups, relative: float) -> tuple[np.ndarray, np.ndar
     """Points ε ≥ 0 and upper bounds on δ there, the larger of both directions."""
     if not groups:
         return np.zeros(1), np.zeros(1)
-    epsilons = np.zeros(1)
-    readings = []
-    try:
-        for each in _directions(groups):
-            plan: LossWindow = plan_for_epsilon(each, 0.0)
-            readings.append(plan.read(plan.step_for(relative * plan.saddle.deviation), above=True))
-    except _TOO_EXTREME:
-        return epsilons, np.ones(1)
-    first = readings[0]
+    readings = [_readings(each, relative) for each in directions(groups)]
+    (first, *_), *_ = readings
     points = first.first + first.step * np.arange(len(first.values))
     epsilons = np.concatenate([[0.0], points[points > 0]])
-    deltas = np.max([[reading.delta(float(e)) for e in epsilons] for reading in readings], axis=0)
-    return epsilons, deltas
+    return epsilons, _upper_deltas(readings, epsilons)
+
+
+def lower_deltas(groups: Groups, epsilons: np.ndarray, relative: float) -> list[np.ndarray]:
+    """Lower bounds on δ at each ε > 0 in each direction; twice the same where both are."""
+    found = [_lower_deltas(each, epsilons, relative) for each in directions(groups)]
+    return found if len(found) == 2 else found * 2
+
+
+def _lower_deltas(groups: Groups, epsilons: np.ndarray, relative: float) -> np.ndarray:
+    if not groups:
+        return np.zeros(len(epsilons))
+    if is_single(groups):
+        return np.array([_delta_of_one(groups[0].pair, Fraction(x)).lower for x in epsilons.tolist()])
+    plans = [plan_for_epsilon(groups, 0.0), *(plan_for_delta(groups, size) for size in _SIZES_OF_DELTA[:3])]
+    reads = [plan.read(plan.step_for(relative * plan.saddle.deviation), above=False) for plan in plans]
+    found: np.ndarray = np.max([read.deltas(epsilons) for read in reads], axis=0)
+    return found
+
+
+def composed_deltas(groups: Groups, epsilons: np.ndarray, relative: float) -> np.ndarray:
+    """Upper bounds on δ at many ε: from a few passes, each tilted to losses of another size."""
+    if not groups or all(_is_beyond(each, Fraction(0)) for each in directions(groups)):
+        return np.zeros(len(epsilons))
+    deltas = _upper_deltas([_readings(each, relative) for each in directions(groups)], epsilons)
+    tops = [None if any(pair.infinity for pair, _ in each) else _largest(each) for each in directions(groups)]
+    if None not in tops:
+        deltas = np.where(epsilons >= max(exactly_above(top) for top in tops if top is not None), 0.0, deltas)
+    return deltas
+
+
+@lru_cache(maxsize=64)
+def _readings(groups: Groups, relative: float) -> list[DeltaCurve]:
+    """The profile of one direction from above, once around ε = 0 and once around each of a few sizes of δ."""
+    try:
+        plans = [plan_for_epsilon(groups, 0.0)]
+        infinity = float(sum((pair.infinity * count for pair, count in groups), Fraction(0)))
+        plans += [plan_for_delta(groups, size) for size in _SIZES_OF_DELTA if size > infinity]
+        return [plan.read(plan.step_for(relative * plan.saddle.deviation), above=True) for plan in plans]
+    except _TOO_EXTREME:
+        return [nothing(above=True)]
+
+
+def _upper_deltas(readings: list[list[DeltaCurve]], epsilons: np.ndarray) -> np.ndarray:
+    """The smallest bound of each direction, and the larger of both."""
+    found: np.ndarray = np.max([np.min([one.deltas(epsilons) for one in each], axis=0) for each in readings], axis=0)
+    return found

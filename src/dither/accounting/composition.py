@@ -1,7 +1,8 @@
 """The cost of everything together, bracketed from both sides.
 
 >>> from fractions import Fraction
->>> from dither.pairs.pair import LaplacePair, response
+>>> from dither.pairs.laplace import LaplacePair
+>>> from dither.pairs.two_point import response
 >>> both = of_pairs([(LaplacePair(Fraction(1, 50)), 200), (response(Fraction(3, 4)), 20)])
 >>> lower, upper = both.bracket(1e-6)
 >>> round(lower, 2), round(upper, 2)
@@ -13,9 +14,10 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
@@ -23,13 +25,17 @@ from dither.accounting.choices import are_mixed
 from dither.accounting.composed_brackets import (
     composed_curve,
     composed_delta,
+    composed_deltas,
     composed_epsilon,
     delta_in_one_pass,
+    directions,
     epsilon_in_one_pass,
     is_closed,
+    is_single,
     merged,
 )
-from dither.accounting.dominate import HasEvent, Spending, parts_of_all
+from dither.accounting.divergences import mu_squared_of, renyi_of, rho_of
+from dither.accounting.dominate import HasEvent, Parts, Spending, parts, parts_of_all
 from dither.accounting.search import (
     MOST_POINTS,
     Bracket,
@@ -37,8 +43,11 @@ from dither.accounting.search import (
 )
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
-from dither.exact import Number, check, rational
+from dither.exact import Ball, Number, check, rational
+from dither.exact.certified import exactly_below
+from dither.guarantees import ZCDP, GaussianDP, Guarantee, PureDP
 from dither.pairs.pair import Pair
+from dither.pairs.two_point import pure
 
 __all__ = ["RELATIVE_WIDTH", "Composition", "WideBracket", "compose", "of_pairs"]
 
@@ -63,13 +72,14 @@ class WideBracket(UserWarning):
     """
 
 
-@dataclass(frozen=True)
-class Composition:
+@dataclass(frozen=True, repr=False)
+class Composition(Guarantee):
     """The privacy cost of several releases on the same data, each with its own randomness, fixed in advance.
 
-    `dp.compose` returns it. `bracket` and `delta_bracket` return both ends of the answer, the other methods the safe
-    one. The lower ends are about the dominating pairs: no accounting that rests on them can do better. Where a release
-    may be one of two things, the upper end covers all mixes, and the lower end is what one of them costs.
+    `dp.compose` returns it. It is a guarantee like any other: it can be drawn, converted and composed again. `bracket`
+    and `delta_bracket` return both ends of the answer, the other methods the safe one. The lower ends are about the
+    dominating pairs: no accounting that rests on them can do better. Where a release may be one of two things, the
+    upper end covers all mixes, and the lower end is what one of them costs.
 
     Parameters
     ----------
@@ -124,6 +134,9 @@ class Composition:
         if self._is_exact:
             self._warn(found, question)
         return found.upper
+
+    def _epsilon(self, delta: Fraction) -> float:
+        return composed_epsilon(self.groups, delta, self.relative_width).upper
 
     def _around_epsilon(self, delta: Number) -> tuple[Bracket, str]:
         exact = rational(delta, "delta")
@@ -210,6 +223,38 @@ class Composition:
         found = composed_delta(self.groups, exact, _OF_DELTA * self.relative_width)
         return found, f"delta at epsilon={float(exact)}"
 
+    def _profile(self, epsilon: Fraction) -> Ball:
+        found = composed_delta(self.groups, epsilon, _OF_DELTA * self.relative_width)
+        return Ball(found.lower).union(Ball(found.upper))
+
+    def deltas(self, epsilons: Iterable[Number]) -> list[float]:
+        """Compute δ at many ε, as curves need it: a few passes for all of them together, and no warning.
+
+        Parameters
+        ----------
+        epsilons : iterable of Number
+            Where δ is asked for, each at least 0.
+
+        Returns
+        -------
+        list of float
+            Upper bounds on δ. Each may be a little wider than that of `delta`, and below 1e-12 much wider.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> whole = dp.compose([dp.events.Repeated(dp.events.GaussianNoise.of(20), 100)])
+        >>> [round(delta, 4) for delta in whole.deltas([0, 1, 2])]
+        [0.1974, 0.0068, 0.0]
+        """
+        exact = [rational(epsilon, "epsilon") for epsilon in epsilons]
+        for epsilon in exact:
+            check.nonnegative(epsilon=epsilon)
+        if is_single(self.groups):
+            return [self.delta(epsilon) for epsilon in exact]
+        below = np.array([exactly_below(epsilon) for epsilon in exact])
+        return [float(delta) for delta in composed_deltas(self.groups, below, _OF_DELTA * self.relative_width)]
+
     def upper_delta(self, epsilon: Number) -> float:
         """Bound δ from above only: one pass over a bounded number of points, so a little wider than `delta`.
 
@@ -228,36 +273,9 @@ class Composition:
         points = max(min(MOST_POINTS, _MOST_WORK // max(len(self.groups), 1)), _FEWEST_POINTS)
         return delta_in_one_pass(self.groups, exact, _OF_DELTA * self.relative_width, points)
 
-    def tv(self) -> float:
-        """Compute the total variation distance δ(0): the advantage of the best attacker.
-
-        Returns
-        -------
-        float
-            The distance, never below the truth.
-        """
-        return self.delta(0)
-
-    def beta(self, alpha: Number) -> float:
-        """Compute the smallest type II error (false negative rate) of any test at type I error `alpha` (claim C27).
-
-        Parameters
-        ----------
-        alpha : Number
-            The type I error (false positive rate), between 0 and 1.
-
-        Returns
-        -------
-        float
-            β(α), never above the truth.
-
-        Notes
-        -----
-        β(α) ≥ max(1 − δ(ε) − e^ε α, e^{−ε}(1 − δ(ε) − α)) for every ε ≥ 0 (Dong, Roth and Su 2022, Prop. 2.5).
-        """
-        exact = rational(alpha, "alpha")
-        check.probability(alpha=exact)
-        level = math.nextafter(float(exact), 2.0)
+    def _beta(self, alpha: Fraction) -> float:
+        """β(α) ≥ max(1 − δ(ε) − e^ε α, e^{−ε}(1 − δ(ε) − α)) for every ε ≥ 0 (Dong, Roth and Su 2022, Prop. 2.5)."""
+        level = math.nextafter(float(alpha), 2.0)
         epsilons, deltas = composed_curve(self.groups, self.relative_width)
         # Down by 2^-50 of itself before anything is taken away: that is more than all roundings that follow, of 1 − δ,
         # of e^ε α (smaller than it wherever the difference is positive), of e^-ε, of differences and products.
@@ -265,7 +283,58 @@ class Composition:
         with np.errstate(over="ignore"):
             steep = rest - np.exp(epsilons) * level
         flat = np.exp(-epsilons) * np.maximum(rest - level, 0.0)
-        return max(float(np.max(np.maximum(steep, flat))), 0.0)
+        return float(np.max(np.maximum(steep, flat)))
+
+    def _renyi(self, order: Fraction) -> float:
+        """The sum of all divergences, in the direction where it is larger."""
+        sums = (math.fsum(times * renyi_of(pair, order) for pair, times in each) for each in directions(self.groups))
+        return max(sums, default=0.0) * (1 + 2.0**-48) if self.groups else 0.0
+
+    def _rho(self) -> Fraction | None:
+        return self._summed(rho_of)
+
+    def _mu_squared(self) -> Fraction | None:
+        return self._summed(mu_squared_of)
+
+    def _summed(self, of: Callable[[Pair], Fraction | None]) -> Fraction | None:
+        """The sum over all releases of what each keeps; None if one of them keeps none."""
+        sums = []
+        for each in directions(self.groups):
+            kept = [(of(pair), times) for pair, times in each]
+            sums.append([value * times for value, times in kept if value is not None])
+            if len(sums[-1]) < len(kept):
+                return None
+        return max(sum(values, Fraction(0)) for values in sums)
+
+    def _group(self, size: int) -> Guarantee:
+        """By the largest losses, or by μ or ρ, where each release has one."""
+        largest = self.epsilon(0)
+        if largest < math.inf:
+            return PureDP(largest).group(size)
+        if (squared := self._mu_squared()) is not None:
+            return GaussianDP.from_square(squared).group(size)
+        if (rho := self._rho()) is not None:
+            return ZCDP(rho).group(size)
+        return super()._group(size)
+
+    def _is_implied_by(self, other: Guarantee) -> bool:
+        return isinstance(other, Composition) and other.groups == self.groups
+
+    def _under(self, adjacency: Adjacency | None) -> Self:
+        return replace(self, adjacency=adjacency)
+
+    def _parameters(self) -> Mapping[str, object]:
+        return {"releases": sum(group.times for group in self.groups), "kinds": len(self.groups)}
+
+    def is_perfect(self) -> bool:
+        """Decide whether nothing that is composed costs anything.
+
+        Returns
+        -------
+        bool
+            Whether there is nothing left that costs.
+        """
+        return not self.groups
 
     @property
     def _is_exact(self) -> bool:
@@ -293,6 +362,11 @@ class Composition:
         if are_mixed(self.groups):
             return "Say what each value will be, event_for(value) of its mechanism, or give a larger relative_width."
         return "Give a larger relative_width, or fewer different events."
+
+
+@parts.register
+def _(whole: Composition) -> Parts:
+    return tuple((pair, times) for pair, times in whole.groups) or ((pure(Fraction(0)), 1),)
 
 
 def compose(things: Iterable[Spending | HasEvent], *, relative_width: float = RELATIVE_WIDTH) -> Composition:

@@ -23,15 +23,20 @@ from dither.exact import Ball, ball, precision, upper
 from dither.exact.certified import fraction_above
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
 from dither.pairs import ProfileOf
+from dither.pairs.bounded_range import BoundedRangePair
 from dither.pairs.choice import ChoicePair
+from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 from dither.pairs.finite import FinitePair
-from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.gaussian_mixture import GaussianMixturePair
+from dither.pairs.laplace import LaplacePair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
-from dither.pairs.pair import BoundedRangePair, GaussianPair, LaplacePair, Pair, TwoPointPair, approximate, pure
+from dither.pairs.pair import Pair
 from dither.pairs.rescaled import RescaledPair, largest_loss
 from dither.pairs.staircase import StaircasePair
 from dither.pairs.subsampled import WorstPair, either, fixed_size, poisson
 from dither.pairs.tested import TestedPair
+from dither.pairs.two_point import TwoPointPair, approximate, pure
 
 __all__ = ["HasEvent", "Parts", "Spending", "adjacency_of", "parts", "parts_of_all"]
 
@@ -105,6 +110,17 @@ def _(event: events.GaussianNoise) -> Parts:
         return ((DiscreteGaussianPair(variance, isqrt(int(event.sensitivity_squared / event.step**2))), 1),)
     # Canonne, Kamath and Steinke 2020, Theorem 14: in any dimension it is as concentrated as the continuous one.
     return ((ConcentratedPair(squared_mu / 2), 1),)
+
+
+@parts.register
+def _(event: events.MixtureOfGaussians) -> Parts:
+    weights: dict[Fraction, Fraction] = {}
+    for sensitivity, probability in zip(event.sensitivities, event.probabilities, strict=True):
+        square = sensitivity**2 / event.variance
+        weights[square] = weights.get(square, Fraction(0)) + probability
+    if len(weights) == 1:
+        return ((GaussianPair(*weights), 1),)
+    return ((GaussianMixturePair(tuple(weights), tuple(weights.values())), 1),)
 
 
 @parts.register
@@ -286,10 +302,12 @@ def _(guarantee: RenyiDP) -> Parts:
 def _(guarantee: ProfileOf) -> Parts:
     """Each release may have its worst neighbours in its own order, so one pair has to dominate both orders.
 
-    A profile alone does not say that what has it is one of two things: a choice is its worst pair here.
+    One of two things whose orders are alike stays that: what a mechanism guarantees costs what its event costs.
     """
     pair = guarantee.pair
-    return ((either(WorstPair(pair.first, pair.second) if isinstance(pair, ChoicePair) else pair), 1),)
+    if isinstance(pair, ChoicePair) and not (pair.first.is_symmetric and pair.second.is_symmetric):
+        pair = WorstPair(pair.first, pair.second)
+    return ((either(pair), 1),)
 
 
 _STATED: dict[str, Callable[[Fraction], Parts]] = {

@@ -26,10 +26,12 @@ from dither.adjacency import Adjacency, common
 from dither.errors import OverBudget
 from dither.exact import Number, ball, check, in_words, precision, rational, set_fields, upper
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+from dither.pairs.bounded_range import BoundedRangePair
 from dither.pairs.choice import ChoicePair
-from dither.pairs.lattice import DiscreteGaussianPair
+from dither.pairs.discrete_noise import DiscreteGaussianPair
+from dither.pairs.gaussian import GaussianPair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
-from dither.pairs.pair import BoundedRangePair, GaussianPair, Pair
+from dither.pairs.pair import Pair
 
 __all__ = ["BasicFilter", "BasicOdometer", "RenyiFilter", "ZCDPFilter", "pure_cost", "zcdp_cost"]
 

@@ -37,18 +37,21 @@ class DeltaCurve:
 
     def delta(self, epsilon: float) -> float:
         """The bound at any ε; outside the points that were computed, the nearest that still holds."""
+        return float(self.deltas(np.array([epsilon]))[0])
+
+    def deltas(self, epsilons: FloatArray) -> FloatArray:
+        """The bound at each of many ε."""
         nudge = _POSITION * (abs(self.first) + self.step * len(self.values))  # at least 16u·|ε|, inside
-        place = (epsilon + (-nudge if self.above else nudge) - self.first) / self.step
+        places = (epsilons + (-nudge if self.above else nudge) - self.first) / self.step
         last = len(self.values) - 1
-        if place < 0:
-            return 1.0 if self.above else float(self.values[0])
-        if place >= last:
-            return float(self.values[last]) if self.above else self.infinity
-        index = math.floor(place)
-        share = math.expm1((place - index) * self.step) / math.expm1(self.step)
-        low, high = float(self.values[index]), float(self.values[index + 1])
-        value = low + share * (high - low)
-        return value * (1 + 8 * UNIT) if self.above else value * (1 - 8 * UNIT)
+        index = np.clip(np.floor(places), 0, max(last - 1, 0)).astype(np.int64)
+        shares = np.expm1(np.clip(places - index, 0.0, 1.0) * self.step) / math.expm1(self.step)
+        low, high = self.values[index], self.values[np.minimum(index + 1, last)]
+        inside = (low + shares * (high - low)) * (1 + (8 if self.above else -8) * UNIT)
+        before = 1.0 if self.above else self.values[0]
+        beyond = self.values[last] if self.above else self.infinity
+        found: FloatArray = np.where(places < 0, before, np.where(places >= last, beyond, inside))
+        return found
 
     def epsilon(self, delta: float) -> float:
         """The ε at which the bound falls to `delta`: inf or −inf if that lies outside the points computed."""

@@ -92,6 +92,11 @@ class LossWindow:
         return all(one.pair.is_exact for one in self.sketches)
 
     @property
+    def steepness(self) -> float:
+        """How far ln δ moves with ε: by the tilt, or where losses are narrow by the inverse of their spread."""
+        return 1 + self.saddle.tilt + 1 / max(self.saddle.deviation, 1e-12)
+
+    @property
     def releases(self) -> int:
         """How many laws are convolved."""
         return sum(one.count for one in self.sketches)
@@ -237,8 +242,8 @@ def upper_delta(groups: Groups, low: float, relative: float, most_points: int = 
     With fewer points than that needs the bound is wider, and holds.
     """
     plan = plan_for_epsilon(groups, low)
-    step = max(plan.step_for(relative / (1 + plan.saddle.tilt)), plan.widest / (0.9 * most_points))
-    return plan.read(plan.fitted(step), above=True).delta(low)
+    step = max(plan.step_for(relative / plan.steepness), plan.widest / (0.9 * most_points))
+    return min(plan.read(plan.fitted(step), above=True).delta(low), 1.0)
 
 
 def delta_bracket(groups: Groups, low: float, high: float, relative: float) -> Bracket:

@@ -17,7 +17,7 @@ Every event has an `adjacency`; None means that it is unstated (see `dither.adja
 has the adjacency that its parts share, and refuses parts that differ.
 """
 
-from dither.events.added_noise import GaussianNoise, LaplaceNoise, SmoothNoise, StaircaseNoise
+from dither.events.added_noise import GaussianNoise, LaplaceNoise, MixtureOfGaussians, SmoothNoise, StaircaseNoise
 from dither.events.composite import (
     Composed,
     Composite,
@@ -30,8 +30,9 @@ from dither.events.composite import (
     TestAndRelease,
     walk,
 )
+from dither.events.event import Stated
+from dither.events.foreign import from_dp_accounting, from_opacus, to_dp_accounting
 from dither.events.noisy_choices import FiniteAnswer, RandomizedAnswer, Selection, SparseVectorRun
-from dither.events.stated import Stated
 from dither.events.wire import from_json, to_json
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "GaussianNoise",
     "LaplaceNoise",
     "Leaf",
+    "MixtureOfGaussians",
     "PoissonSampled",
     "RandomizedAnswer",
     "Repeated",
@@ -53,7 +55,10 @@ __all__ = [
     "StaircaseNoise",
     "Stated",
     "TestAndRelease",
+    "from_dp_accounting",
     "from_json",
+    "from_opacus",
+    "to_dp_accounting",
     "to_json",
     "walk",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
-from dither.events.event import EventBase, check_count, under
-from dither.exact import Number, check, in_words, rational
+from dither.events.event import EventBase, check_count, exact_number, under
+from dither.exact import Number, check, in_words, rational, set_fields
 
-__all__ = ["GaussianNoise", "LaplaceNoise", "SmoothNoise", "StaircaseNoise"]
+__all__ = ["GaussianNoise", "LaplaceNoise", "MixtureOfGaussians", "SmoothNoise", "StaircaseNoise"]
+
+_MOST_MOVES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +89,13 @@ class LaplaceNoise(EventBase):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianNoise(EventBase):
     """Gaussian noise on a value of bounded ℓ₂ sensitivity: density ∝ e^{−x²/2σ²}.
 
     Squares are kept, because σ and Δ₂ are often roots of rational numbers: a histogram under 'replace one record' has
-    Δ₂ = √2. Use `GaussianNoise.of` where both are rational.
+    Δ₂ = √2. Use `GaussianNoise.of(sigma)` where both are rational. Squares are given by name, as σ and σ² are easily
+    mistaken for each other: ``GaussianNoise(1.1)`` is refused.
 
     Parameters
     ----------
@@ -135,6 +139,7 @@ class GaussianNoise(EventBase):
 
         def __init__(
             self,
+            *,
             variance: Number,
             sensitivity_squared: Number = ...,
             step: Number | None = ...,
@@ -192,13 +197,86 @@ class GaussianNoise(EventBase):
         """
         sigma, distance = rational(scale, "scale"), rational(sensitivity, "sensitivity")
         check.positive(scale=sigma, sensitivity=distance)
-        return cls(sigma**2, distance**2, step, adjacency=adjacency)
+        return cls(variance=sigma**2, sensitivity_squared=distance**2, step=step, adjacency=adjacency)
 
     def __str__(self) -> str:
         where = _on_lattice(self.step) + (f" in dimension {self.dimension}" if self.dimension > 1 else "")
         return (
             f"Gaussian noise of standard deviation {_root_in_words(self.variance)}{where} "
             f"on a value of sensitivity {_root_in_words(self.sensitivity_squared)}{under(self.adjacency)}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixtureOfGaussians(EventBase):
+    """Gaussian noise on a value that a record moves by a random amount, drawn anew each time.
+
+    So it is where a record may be in a batch more than once, or weighs at random: with probability pᵢ it moves the
+    value by sᵢ. Poisson sampling is the case of two amounts, 0 and Δ.
+
+    Parameters
+    ----------
+    variance : Number
+        σ² > 0, the square of the standard deviation of the noise.
+    sensitivities : sequence of Number
+        The amounts sᵢ ≥ 0, at most 100 of them; at least one is not 0. In several dimensions these are ℓ₂ norms.
+    probabilities : sequence of Number
+        The probability of each amount; exact, and summing to 1.
+    adjacency : Adjacency, optional
+        Which datasets are neighbours: a record must come or go, as under `ADD_REMOVE`. Unstated by default.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, or the probabilities do not sum to 1.
+
+    Notes
+    -----
+    The worst neighbours are Σ pᵢ N(sᵢ, σ²) and N(0, σ²) (Choquette-Choo, Ganesh, Steinke and Thakurta 2024, Lemma 4.5).
+
+    Examples
+    --------
+    >>> print(MixtureOfGaussians(variance=4, sensitivities=(0, 1, 2), probabilities=("0.98", "0.015", "0.005")))
+    Gaussian noise of standard deviation 2 on a value that a record moves by one of 3 amounts, at most 2
+    """
+
+    variance: Fraction
+    sensitivities: tuple[Fraction, ...]
+    probabilities: tuple[Fraction, ...]
+    adjacency: Adjacency | None = None
+
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(
+            self,
+            *,
+            variance: Number,
+            sensitivities: Sequence[Number],
+            probabilities: Sequence[Number],
+            adjacency: Adjacency | None = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        self._exact("variance")
+        check.positive(variance=self.variance)
+        for name in ("sensitivities", "probabilities"):
+            set_fields(self, **{name: tuple(exact_number(value, name) for value in getattr(self, name))})
+        if not 0 < len(self.sensitivities) == len(self.probabilities) <= _MOST_MOVES:
+            raise ParameterError(
+                f"sensitivities and probabilities must have the same length, 1 to {_MOST_MOVES}; got "
+                f"{len(self.sensitivities)} and {len(self.probabilities)}."
+            )
+        check.nonnegative(smallest_sensitivity=min(self.sensitivities))
+        check.positive(largest_sensitivity=max(self.sensitivities), smallest_probability=min(self.probabilities))
+        if sum(self.probabilities) != 1:
+            total = in_words(sum(self.probabilities, Fraction(0)))
+            raise ParameterError(f"the probabilities must sum to 1, got {total}. Give exact numbers, such as '1/3'.")
+
+    def __str__(self) -> str:
+        return (
+            f"Gaussian noise of standard deviation {_root_in_words(self.variance)} on a value that a record moves by "
+            f"one of {len(self.sensitivities)} amounts, at most {in_words(max(self.sensitivities))}"
+            f"{under(self.adjacency)}"
         )
 
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, check_monotone, common
 from dither.errors import ParameterError
-from dither.events.added_noise import GaussianNoise, LaplaceNoise, SmoothNoise, StaircaseNoise
-from dither.events.event import EventBase, check_count, check_sampled
+from dither.events.added_noise import GaussianNoise, LaplaceNoise, MixtureOfGaussians, SmoothNoise, StaircaseNoise
+from dither.events.event import EventBase, Stated, check_count, check_sampled
 from dither.events.noisy_choices import FiniteAnswer, RandomizedAnswer, Selection, SparseVectorRun
-from dither.events.stated import Stated
 from dither.exact import Number, check, in_words, set_fields
 
 __all__ = [
@@ -24,6 +23,7 @@ __all__ = [
     "Event",
     "FixedSizeSampled",
     "Leaf",
+    "MixtureOfGaussians",
     "PoissonSampled",
     "Repeated",
     "TestAndRelease",
@@ -364,6 +364,7 @@ class Either(Composite):
 Leaf: TypeAlias = (
     LaplaceNoise
     | GaussianNoise
+    | MixtureOfGaussians
     | StaircaseNoise
     | RandomizedAnswer
     | Selection

@@ -8,6 +8,7 @@ sample, where a person is there or not, too.
 |---|---|---|---|---|
 | Laplace, Gaussian, staircase, smooth noise | any adjacency | yes | add or remove | replace |
 | selection, sparse vector | any; monotone scores: add or remove | yes | add or remove | replace, not monotone |
+| mixture of Gaussians | add or remove | yes | add or remove | refused |
 | randomized response | replace; a person with one record | no | refused | replace |
 | answer of a table | the one it was stated for | as was stated | add or remove, stated | replace, stated |
 | stated guarantee | the one it was stated for | as was stated | add or remove | replace |
@@ -21,11 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, checked
 from dither.errors import AdjacencyMismatch, ParameterError
-from dither.exact import check, rational, set_fields
+from dither.exact import Number, check, in_words, rational, set_fields
 
 __all__ = [
     "LEAVES",
@@ -33,6 +34,7 @@ __all__ = [
     "EventBase",
     "LeafRule",
     "SamplingRule",
+    "Stated",
     "check_adjacency",
     "check_count",
     "check_sampled",
@@ -92,6 +94,8 @@ class LeafRule:
     """Whether data without the person is an input like any other, so that persons may be added and removed."""
     covers_many: bool = True
     """Whether all the records of a person are covered at once, by a sensitivity that counts them all."""
+    covers_replacement: bool = True
+    """Whether it may be stated for a record that is replaced by another, and not only for one that comes or goes."""
     is_sampled_unstated: bool = True
     """Whether an unstated adjacency may become that of a sampling; not if nothing says that absence is an input."""
 
@@ -108,6 +112,7 @@ class SamplingRule:
 LEAVES: Final = {
     "LaplaceNoise": LeafRule(),
     "GaussianNoise": LeafRule(),
+    "MixtureOfGaussians": LeafRule(covers_replacement=False),
     "StaircaseNoise": LeafRule(),
     "RandomizedAnswer": LeafRule(knows_absence=False, covers_many=False),
     "Selection": LeafRule(),
@@ -133,6 +138,10 @@ def check_adjacency(kind: str, adjacency: Adjacency | None) -> None:
         raise ParameterError(
             f"randomized response shows how many answered, so it cannot hide a change such as '{known}'. "
             "Use one that replaces, such as adjacency=REPLACE_ONE."
+        )
+    if known.change != "add or remove" and not rule.covers_replacement:
+        raise ParameterError(
+            f"{kind} is accounted for where a record is added or removed, not under '{known}'. Use ADD_REMOVE."
         )
     if not rule.covers_many and not _is_at_most_one(known):
         raise ParameterError(
@@ -170,3 +179,65 @@ def _is_at_most_one(adjacency: Adjacency) -> bool:
 
 def _is_one_record(adjacency: Adjacency) -> bool:
     return adjacency.protects in ("record", "person") and _is_at_most_one(adjacency)
+
+
+@dataclass(frozen=True, slots=True)
+class Stated(EventBase):
+    """A guarantee that is stated, not derived: whatever was done costs no more than this.
+
+    Parameters
+    ----------
+    measure : {"PureDP", "ApproxDP", "ZCDP", "RenyiDP", "GaussianDP", "TVStable"}
+        The name of the guarantee.
+    values : tuple of Number
+        Its parameters in order: PureDP (epsilon), ApproxDP (epsilon, delta), ZCDP (rho), GaussianDP (mu squared),
+        TVStable (tv), RenyiDP (order, epsilon, order, epsilon, ...).
+    adjacency : Adjacency, optional
+        The neighbours for which it was stated. By default unstated.
+
+    Raises
+    ------
+    ParameterError
+        If `measure` is unknown, or `values` are not its parameters.
+
+    Examples
+    --------
+    >>> print(Stated("ApproxDP", (1, "1e-6")))
+    a stated ApproxDP(1, 1e-06)
+    """
+
+    measure: str
+    values: tuple[Fraction, ...]
+    adjacency: Adjacency | None = None
+
+    if TYPE_CHECKING:  # any number is made exact
+
+        def __init__(self, measure: str, values: tuple[Number, ...], adjacency: Adjacency | None = ...) -> None: ...
+
+    def __post_init__(self) -> None:
+        self._one_of("measure", *_MEASURES)
+        self._exact()
+        values = tuple(exact_number(value, f"{self.measure} value") for value in self.values)
+        set_fields(self, values=values)
+        check.nonnegative(**dict.fromkeys(("smallest value",), min(values, default=Fraction(0))))
+        wanted = _MEASURES[self.measure]
+        if not values or (len(values) != len(wanted) if self.measure != "RenyiDP" else len(values) % 2):
+            raise ParameterError(f"{self.measure} has the values ({', '.join(wanted)}), got {len(values)} values.")
+        for label, value in zip(wanted, values, strict=False):
+            if label in ("delta", "tv"):
+                check.probability(**{label: value})
+        if self.measure == "RenyiDP" and not min(values[::2]) > 1:
+            raise ParameterError(f"each order must be greater than 1, got order={min(values[::2])}.")
+
+    def __str__(self) -> str:
+        return f"a stated {self.measure}({', '.join(map(in_words, self.values))}){under(self.adjacency)}"
+
+
+_MEASURES: dict[str, tuple[str, ...]] = {
+    "PureDP": ("epsilon",),
+    "ApproxDP": ("epsilon", "delta"),
+    "ZCDP": ("rho",),
+    "RenyiDP": ("order", "epsilon", "..."),
+    "GaussianDP": ("mu squared",),
+    "TVStable": ("tv",),
+}

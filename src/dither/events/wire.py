@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
-from dither.events.added_noise import GaussianNoise, LaplaceNoise, SmoothNoise, StaircaseNoise
+from dither.events.added_noise import GaussianNoise, LaplaceNoise, MixtureOfGaussians, SmoothNoise, StaircaseNoise
 from dither.events.composite import (
     MAX_DEPTH,
     Composed,
@@ -26,9 +26,8 @@ from dither.events.composite import (
     Repeated,
     TestAndRelease,
 )
-from dither.events.event import EventBase
+from dither.events.event import EventBase, Stated
 from dither.events.noisy_choices import FiniteAnswer, RandomizedAnswer, Selection, SparseVectorRun
-from dither.events.stated import Stated
 from dither.exact import rational
 
 __all__ = ["VERSION", "from_json", "strict_object", "to_json"]
@@ -42,6 +41,7 @@ _KINDS: dict[str, type[Any]] = {
     for kind in (
         LaplaceNoise,
         GaussianNoise,
+        MixtureOfGaussians,
         StaircaseNoise,
         RandomizedAnswer,
         Selection,

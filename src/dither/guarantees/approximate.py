@@ -223,10 +223,10 @@ class ApproxDP(_WorstIsKnown):
 
         def total() -> Ball:
             steps = ball(size * epsilon).expm1() / ball(epsilon).expm1() if epsilon else Ball(size)
-            return ball(failure) * steps
+            return (ball(failure) * steps).min(Ball(1))  # beyond the floats for large groups
 
         grown = failure if size == 1 or not failure else fraction_above(total)
-        return ApproxDP(size * epsilon, min(grown, Fraction(1)))
+        return ApproxDP(size * epsilon, grown)
 
     def _under(self, adjacency: Adjacency | None) -> Self:
         return type(self)(self.stated_epsilon, self.stated_delta, adjacency=adjacency)

@@ -76,7 +76,7 @@ def to_tv(guarantee: Guarantee) -> TVStable:
 
 
 def to_zcdp(guarantee: Guarantee) -> ZCDP:
-    """Convert pure or Gaussian DP to ρ-zCDP with the smallest ρ; other guarantees imply none.
+    """Convert pure or Gaussian DP, or a composition of what has a ρ, to ρ-zCDP; other guarantees imply none.
 
     Parameters
     ----------
@@ -108,12 +108,14 @@ def to_zcdp(guarantee: Guarantee) -> ZCDP:
         return guarantee
     if isinstance(guarantee, GaussianDP):
         return ZCDP(guarantee.mu_squared / 2, adjacency=guarantee.adjacency)
+    if (rho := guarantee._rho()) is not None:
+        return ZCDP(rho, adjacency=guarantee.adjacency)
     epsilon = _pure_epsilon(guarantee, "zCDP")
     return ZCDP(fraction_above(lambda: concentrated(epsilon)), adjacency=guarantee.adjacency)
 
 
 def to_gaussian(guarantee: Guarantee) -> GaussianDP:
-    """Convert pure DP to μ-GDP with the smallest μ; other guarantees imply none.
+    """Convert pure DP, or a composition of what has a μ, to μ-GDP; other guarantees imply none.
 
     Parameters
     ----------
@@ -143,6 +145,8 @@ def to_gaussian(guarantee: Guarantee) -> GaussianDP:
     """
     if isinstance(guarantee, GaussianDP):
         return guarantee
+    if (squared := guarantee._mu_squared()) is not None:
+        return GaussianDP.from_square(squared, adjacency=guarantee.adjacency)
     epsilon = _pure_epsilon(guarantee, "Gaussian DP")
     return GaussianDP(fraction_above(lambda: _gaussian_mu(epsilon)), adjacency=guarantee.adjacency)
 

@@ -5,6 +5,10 @@ on which both differ is halved, and all differences that remain are added up as 
 the mass of both laws are those with which every later integral begins, so what one law hides in a narrow place is not
 missed by the others. Each δ(ε) is computed twice, as the integral of (p − e^ε q)₊ and as P(E) − e^ε Q(E) of the bad
 set E, and what they differ by counts as error too. A density must integrate to 1 within its error.
+
+The bad set is looked for at all points of these panels and at the peaks and dips of the loss between them, and its
+ends are found by halving. A part of it in which no point lies, and which makes no peak among its neighbours, is missed
+by all answers, and no error is stated for that: its probability is then in neither δ(ε) nor Pr[L > ε].
 """
 
 from __future__ import annotations
@@ -35,6 +39,9 @@ _ROUNDING = 1e-14
 _MASS_ERROR = 1e-6
 """A density that integrates to less or more than 1 by this, and by more than the error of the integral, is refused."""
 _STEEPEST = 60.0
+_SAME_LOSS = 1e-12  # losses are differences of logarithms in floats, and not told apart below this
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_NARROWINGS = 40
 _LEVELS = [float(level) for level in range(-30, 31, 2)]
 _STEPS = 28
 
@@ -89,10 +96,15 @@ def integral(values: Callable[[FloatArray], FloatArray], edges: FloatArray) -> I
 
 
 def _panels(values: Callable[[FloatArray], FloatArray], lows: FloatArray, highs: FloatArray) -> FloatArray:
-    half = (highs - lows) / 2
-    points = lows[:, None] + half[:, None] * (1 + _NODES)
-    total: FloatArray = half * (values(points.ravel()).reshape(points.shape) @ _WEIGHTS)
+    points = _points_of(lows, highs)
+    total: FloatArray = (highs - lows) / 2 * (values(points.ravel()).reshape(points.shape) @ _WEIGHTS)
     return total
+
+
+def _points_of(lows: FloatArray, highs: FloatArray) -> FloatArray:
+    """The points of the rule, a row for each panel."""
+    points: FloatArray = lows[:, None] + (highs - lows)[:, None] / 2 * (1 + _NODES)
+    return points
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +159,29 @@ class DensityLoss(Loss):
 
     @once
     def _points(self) -> FloatArray:
-        """Where the loss is looked at for changes of sign: three points of every panel."""
+        """Where the loss is looked at for changes of sign: the points of both rules, and the peaks and dips between."""
         lows, highs = self._edges[:-1], self._edges[1:]
-        return np.unique(np.concatenate([lows + (highs - lows) * share for share in (0.05, 0.35, 0.65, 0.95)]))
+        middles = (lows + highs) / 2
+        points = np.unique([_points_of(*ends) for ends in ((lows, highs), (lows, middles), (middles, highs))])
+        y = self.line.place(points)[0]
+        points = points[np.maximum(self.first.log(y), self.second.log(y)) > -math.inf]  # where a law allows them
+        return np.unique(np.concatenate([points, self._turns(points, 1.0), self._turns(points, -1.0)]))
+
+    def _turns(self, points: FloatArray, sign: float) -> FloatArray:
+        """The places of the largest loss (the smallest, if `sign` is −1) near each point above its neighbours."""
+        heights = np.clip(sign * self._loss_at(points), -1e300, 1e300)
+        left, middle, right = heights[:-2], heights[1:-1], heights[2:]
+        at = np.flatnonzero((middle >= left) & (middle >= right) & (middle > np.minimum(left, right) + _SAME_LOSS))
+        lows, highs = points[at], points[at + 2]
+        for _ in range(_NARROWINGS):  # golden section
+            firsts, seconds = highs - _GOLDEN * (highs - lows), lows + _GOLDEN * (highs - lows)
+            is_left = sign * self._loss_at(firsts) >= sign * self._loss_at(seconds)
+            lows, highs = np.where(is_left, lows, firsts), np.where(is_left, seconds, highs)
+        return (lows + highs) / 2
+
+    @once
+    def _point_losses(self) -> FloatArray:
+        return self._loss_at(self._points)
 
     def _loss_at(self, t: FloatArray) -> FloatArray:
         return self._losses(self.line.place(t)[0])
@@ -161,7 +193,7 @@ class DensityLoss(Loss):
         return np.where(np.isnan(found), 0.0, found)  # neither law allows y, so it does not matter
 
     def loss(self, outcome: Any) -> float:
-        y = float(outcome)
+        y = float(rational(outcome, "outcome"))
         if not self.line.low <= y <= self.line.high:
             raise ParameterError(f"outcome must lie in [{self.line.low}, {self.line.high}], got {y}.")
         p, q = (float(law.log(np.array([y]))[0]) for law in (self.first, self.second))
@@ -187,7 +219,7 @@ class DensityLoss(Loss):
     def _bad_places(self, epsilon: float) -> list[tuple[float, float]]:
         """The intervals of t on which the loss exceeds ε; their ends are found by halving."""
         points = self._points
-        over = self._loss_at(points) > epsilon
+        over = self._point_losses > epsilon
         at = np.flatnonzero(over[1:] != over[:-1])
         lows, highs, rises = points[at], points[at + 1], over[at + 1]
         for _ in range(_BISECTIONS):
@@ -204,8 +236,8 @@ class DensityLoss(Loss):
         p, q = ((sum(x.value for x in each), sum(x.error for x in each) + _ROUNDING) for each in sums)
         return places, p, q
 
-    def _hockey_stick(self, epsilon: float) -> tuple[float, float]:
-        """δ(ε) for any real ε, and how far it may be off."""
+    def _hockey_stick(self, epsilon: float) -> tuple[float, float, float]:
+        """δ(ε) for any real ε, how far it may be off, and by how much of that without what e^ε swells."""
         odds = math.exp(epsilon)
 
         def values(t: FloatArray) -> FloatArray:
@@ -218,18 +250,20 @@ class DensityLoss(Loss):
         found = integral(values, self._edges)
         _, (p, p_error), (q, q_error) = self._event(epsilon)
         apart = abs(found.value - (p - odds * q))
-        masses = self.first.mass.error + odds * self.second.mass.error
-        return found.value, found.error + _ROUNDING * (1 + odds) + masses + max(0.0, apart - p_error - odds * q_error)
+        own = found.error + _ROUNDING + self.first.mass.error
+        swollen = odds * (_ROUNDING + self.second.mass.error) + max(0.0, apart - p_error - odds * q_error)
+        return found.value, own + swollen, own
 
     def delta_bracket(self, epsilon: Number) -> tuple[float, float]:
         level = float(level_of(epsilon))
         if level > _STEEPEST:  # e^ε swells the error of Q until δ(ε) ≤ Pr[L > ε] says more
             return 0.0, self.tail(epsilon)
-        value, error = self._hockey_stick(level)
-        return max(0.0, value - error), min(1.0, max(0.0, value + error), self.tail(epsilon))
+        value, error, own = self._hockey_stick(level)
+        # Pr[L > ε] may replace what e^ε swells, but never undercuts the integral itself.
+        return max(0.0, value - error), min(1.0, value + error, max(value + own, self.tail(epsilon)))
 
     def tail(self, epsilon: Number) -> float:
-        _, (p, error), _ = self._event(float(level_of(epsilon)))
+        _, (p, error), _ = self._event(float(level_of(epsilon)) - _SAME_LOSS)  # a loss that may be ε counts
         return min(1.0, p + error + self.first.mass.error)
 
     def bad_set(self, epsilon: Number) -> BadSet:
@@ -249,7 +283,7 @@ class DensityLoss(Loss):
         check.probability(alpha=level)
         size = float(level)
         best = self._back._level_of_mass(size)  # the best test rejects with probability α where q > u p
-        lines = [(best, *self._back._hockey_stick(best)), *self._back._sticks]
+        lines = [(best, *self._back._hockey_stick(best)[:2]), *self._back._sticks]
         return min(1.0, max(0.0, *(1 - math.exp(log_u) * size - value - error for log_u, value, error in lines)))
 
     @once
@@ -259,7 +293,7 @@ class DensityLoss(Loss):
     @once
     def _sticks(self) -> list[tuple[float, float, float]]:
         """δ at a few levels: a bound where the best level lies so far out that errors swell."""
-        return [(level, *self._hockey_stick(level)) for level in _LEVELS[15:24:2]]
+        return [(level, *self._hockey_stick(level)[:2]) for level in _LEVELS[15:24:2]]
 
     @once
     def _masses(self) -> list[float]:

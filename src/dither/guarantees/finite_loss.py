@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, once, rational
@@ -17,6 +17,19 @@ from dither.guarantees.finite import PrivacyLoss, is_at_most, privacy_loss
 from dither.guarantees.loss import BadSet, Loss, level_of
 
 __all__ = ["FiniteLoss"]
+
+
+class _ByOdds(NamedTuple):
+    """Outcomes by falling odds, those odds as pairs, and the masses of the first so many under both laws."""
+
+    order: list[int]
+    odds: list[tuple[Fraction, Fraction]]
+    p: list[Fraction]
+    q: list[Fraction]
+
+    def count(self, epsilon: Fraction) -> int:
+        """How many have odds above e^ε: they come first."""
+        return bisect_left(self.odds, True, key=lambda odds: is_at_most(odds[0], odds[1], epsilon))
 
 
 @dataclass(frozen=True)
@@ -39,6 +52,10 @@ class FiniteLoss(Loss):
         How far the true Q may be from `q`, in all outcomes together.
     is_certified : bool
         Whether the errors are proven.
+    p_radii : tuple of Fraction, optional
+        How far each of `p` may be off. By default `p_error`.
+    q_radii : tuple of Fraction, optional
+        How far each of `q` may be off. By default `q_error`.
     """
 
     # For all E, |P(E) − P̂(E)| ≤ p_error and the same for Q: so |δ(ε) − δ̂(ε)| ≤ p_error + e^ε q_error, and a test of
@@ -49,25 +66,49 @@ class FiniteLoss(Loss):
     p_error: Fraction = Fraction(0)
     q_error: Fraction = Fraction(0)
     is_certified: bool = True
+    p_radii: tuple[Fraction, ...] | None = None
+    q_radii: tuple[Fraction, ...] | None = None
 
     @once
     def _place(self) -> dict[Hashable, int]:
         return {outcome: at for at, outcome in enumerate(self.outcomes)}
 
     @once
-    def _steps(self) -> tuple[list[int], list[Fraction], list[Fraction]]:
-        """Outcomes by falling p/q, and the masses of the first so many of them under both laws."""
-        order = [at for at in range(len(self.p)) if self.p[at]]
-        order.sort(key=lambda at: (self.q[at] != 0, -self.p[at] / self.q[at] if self.q[at] else 0))
-        zero = [Fraction(0)]
-        return order, *([*accumulate((law[at] for at in order), initial=zero[0])] for law in (self.p, self.q))  # type: ignore[return-value]
+    def _steps(self) -> _ByOdds:
+        return self._ranked(0)
 
-    def _count(self, epsilon: Fraction) -> int:
-        """How many outcomes have p > e^ε q: they come first."""
-        order = self._steps[0]
-        return bisect_left(order, True, key=lambda at: is_at_most(self.p[at], self.q[at], epsilon))
+    @once
+    def _possible(self) -> _ByOdds:
+        """By the largest odds that the radii allow: which outcomes may have L > ε."""
+        return self._ranked(1)
+
+    @once
+    def _certain(self) -> _ByOdds:
+        """By the smallest odds that the radii allow: which outcomes have L > ε for certain."""
+        return self._ranked(-1)
+
+    def _ranked(self, side: int) -> _ByOdds:
+        """The outcomes by falling p/q, each p moved by `side` of its radius and each q the other way."""
+        if side and not (self.p_error or self.q_error):
+            return self._steps
+        size, zero = len(self.p), Fraction(0)
+        p_radii, q_radii = self.p_radii or (self.p_error,) * size, self.q_radii or (self.q_error,) * size
+        odds = {
+            at: (max(zero, self.p[at] + side * p_radii[at]), max(zero, self.q[at] - side * q_radii[at]))
+            for at in range(size)
+            if self.p[at]
+        }
+
+        def place(at: int) -> tuple[bool, bool, Fraction]:
+            a, b = odds[at]
+            return a == 0, b != 0, -a / b if b else zero
+
+        order = sorted(odds, key=place)
+        p, q = ([*accumulate((law[at] for at in order), initial=zero)] for law in (self.p, self.q))
+        return _ByOdds(order, [odds[at] for at in order], p, q)
 
     def loss(self, outcome: Any) -> float:
+        check.distinct(outcome=(outcome,))  # which is hashable, too
         at = self._place.get(outcome)
         if at is None or not (self.p[at] or self.q[at]):
             raise ParameterError(f"outcome must be one that a law allows, got {outcome!r}. See .outcomes.")
@@ -90,22 +131,23 @@ class FiniteLoss(Loss):
         """The largest loss; ∞ where an outcome has probability 0 under the second law, or outcomes were left out."""
         if self.p_error or any(p and not q for p, q in zip(self.p, self.q, strict=True)):
             return math.inf
-        return max(0.0, self.loss(self.outcomes[self._steps[0][0]]))
+        return max(0.0, self.loss(self.outcomes[self._steps.order[0]]))
 
     def tail(self, epsilon: Number) -> float:
-        return exactly_above(min(self._steps[1][self._count(level_of(epsilon))] + self.p_error, Fraction(1)))
+        steps = self._possible  # an atom at ε that its radius does not tell from one above counts
+        return exactly_above(min(steps.p[steps.count(level_of(epsilon))] + self.p_error, Fraction(1)))
 
     def bad_set(self, epsilon: Number) -> BadSet:
         level = level_of(epsilon)
-        order, p, q = self._steps
-        count = self._count(level)
-        outcomes = tuple(self.outcomes[at] for at in sorted(order[:count]))
-        return BadSet(float(level), outcomes, p[count], q[count], self.delta(level))
+        steps = self._certain
+        count = steps.count(level)
+        outcomes = tuple(self.outcomes[at] for at in sorted(steps.order[:count]))
+        return BadSet(float(level), outcomes, steps.p[count], steps.q[count], self.delta(level))
 
     def delta_bracket(self, epsilon: Number) -> tuple[float, float]:
         level = level_of(epsilon)
-        count = self._count(level)
-        p, q = self._steps[1][count], self._steps[2][count]
+        count = self._steps.count(level)
+        p, q = self._steps.p[count], self._steps.q[count]
         if not (level or self.p_error or self.q_error) or not (q or self.p_error or self.q_error):
             return exactly_below(p - q if not level else p), exactly_above(p - q if not level else p)
 
@@ -121,7 +163,7 @@ class FiniteLoss(Loss):
         check.probability(alpha=level)
         left, found = min(level + self.p_error, Fraction(1)), Fraction(1)
         found -= sum((q for p, q in zip(self.p, self.q, strict=True) if not p), Fraction(0))
-        for at in reversed(self._steps[0]):  # reject where q/p is largest first
+        for at in reversed(self._steps.order):  # reject where q/p is largest first
             if not left > 0 or not self.q[at]:
                 break
             share = min(Fraction(1), left / self.p[at])
@@ -129,7 +171,8 @@ class FiniteLoss(Loss):
         return max(0.0, exactly_below(found - self.q_error))
 
     def swapped(self) -> Self:
-        return type(self)(self.outcomes, self.q, self.p, self.q_error, self.p_error, self.is_certified)
+        errors, radii = (self.q_error, self.p_error), (self.q_radii, self.p_radii)
+        return type(self)(self.outcomes, self.q, self.p, *errors, self.is_certified, *radii)
 
     def __str__(self) -> str:
         return f"the loss of two laws on {len(self.outcomes)} outcomes"

@@ -26,7 +26,7 @@ from dither.exact.certified import above
 from dither.views import views
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["Guarantee"]
 
@@ -64,6 +64,27 @@ class Guarantee(ABC):
         exact = rational(epsilon, "epsilon")
         check.nonnegative(epsilon=exact)
         return min(1.0, self._delta(exact))
+
+    def deltas(self, epsilons: Iterable[Number]) -> list[float]:
+        """Compute δ at many ε, as curves need it.
+
+        Parameters
+        ----------
+        epsilons : iterable of Number
+            Where δ is asked for, each at least 0.
+
+        Returns
+        -------
+        list of float
+            δ(ε) of each, never below the truth.
+
+        Examples
+        --------
+        >>> from dither.guarantees import ApproxDP
+        >>> ApproxDP(1, 1e-6).deltas([1, 2])
+        [1e-06, 1e-06]
+        """
+        return [self.delta(epsilon) for epsilon in epsilons]
 
     def epsilon(self, delta: Number) -> float:
         """Compute the smallest ε for which (ε, δ)-DP is certain.
@@ -224,20 +245,29 @@ class Guarantee(ABC):
         check.count(size=size)
         return self._group(int(size))
 
-    def plot(self, kind: str = "profile") -> Any:
+    def plot(
+        self, kind: str = "profile", *, label: str | None = None, ax: Any = None, upto: Number | None = None
+    ) -> Any:
         """Draw the guarantee.
 
         Parameters
         ----------
         kind : {"profile", "tradeoff", "loss"}, default "profile"
             The curve: δ(ε), β(α), or the privacy loss.
+        label : str, optional
+            Its name in the legend; by default what the guarantee says of itself.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw it, beside other curves; a new figure by default.
+        upto : Number, optional
+            The largest ε, false alarm rate or loss to show; by default as far as there is something to see.
 
         Returns
         -------
         matplotlib.figure.Figure
             The figure; `figure.savefig("profile.png")` stores it.
         """
-        return views.plots.draw(kind, self)
+        end = None if upto is None else float(rational(upto, "upto"))
+        return views.plots.draw(kind, self, label=label, ax=ax, upto=end)
 
     # What each kind of guarantee knows.
 
@@ -266,6 +296,14 @@ class Guarantee(ABC):
         raise ParameterError(
             f"no rule for groups is known of a {type(self).__name__}. Convert it first: to_approx(guarantee, delta)."
         )
+
+    def _rho(self) -> Fraction | None:
+        """ρ of the zCDP that follows from the parts of the guarantee, if it has parts and one follows."""
+        return None
+
+    def _mu_squared(self) -> Fraction | None:
+        """μ² of the Gaussian DP that follows from its parts, likewise."""
+        return None
 
     @abstractmethod
     def _is_implied_by(self, other: Guarantee) -> bool:

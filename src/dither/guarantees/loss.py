@@ -92,7 +92,8 @@ class Loss(ABC):
         Returns
         -------
         float
-            The probability, rounded up by the stated error.
+            The probability, rounded up by the stated error: a loss that may be above ε and is not certainly at most
+            ε counts. Of densities, parts between all points that are looked at are missed.
         """
 
     @abstractmethod
@@ -107,7 +108,8 @@ class Loss(ABC):
         Returns
         -------
         BadSet
-            The outcomes, or intervals of them, and their probability under both laws.
+            The outcomes whose loss is certainly above ε, or intervals of them as far as they are found, and their
+            probability under both laws, without its error.
         """
 
     @abstractmethod

@@ -17,7 +17,8 @@ import numpy as np
 
 from dither.exact import Ball, ball, check
 from dither.guarantees.renyi import ZCDP, RenyiDP
-from dither.pairs.pair import POSITION_ERROR, FloatArray, GaussianPair, Pair, Tails
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.pair import POSITION_ERROR, FloatArray, Pair, Tails
 
 __all__ = ["ConcentratedPair", "RenyiPair", "unfolded"]
 

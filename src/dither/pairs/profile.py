@@ -32,7 +32,7 @@ class ProfileOf(Guarantee):
     Parameters
     ----------
     pair : Pair
-        The dominating pair (P, Q).
+        The dominating pair (P, Q). A `ChoicePair` promises that one of its two dominates, fixed in advance.
     adjacency : Adjacency, optional
         Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. Guarantees combine only under the same one.
 

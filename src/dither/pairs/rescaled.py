@@ -32,8 +32,10 @@ import numpy as np
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, check, once, precision, upper
 from dither.exact.certified import normal_cdf
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
 from dither.pairs.moments import unfolded
-from dither.pairs.pair import FloatArray, GaussianPair, LaplacePair, Pair, Tails
+from dither.pairs.pair import FloatArray, Pair, Tails
 
 __all__ = ["RescaledPair", "largest_loss", "polynomial_loss", "rescaled_profile", "steepest_loss", "worst_profile"]
 

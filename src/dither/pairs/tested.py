@@ -22,9 +22,10 @@ import numpy as np
 
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, once, precision, upper
-from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
-from dither.pairs.pair import FloatArray, Pair, Tails, approximate
+from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.pair import FloatArray, Pair, Tails
 from dither.pairs.subsampled import WorstPair
+from dither.pairs.two_point import approximate
 
 __all__ = ["TestedPair"]
 
