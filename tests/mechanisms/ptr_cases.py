@@ -20,7 +20,7 @@ from tests.mechanisms.batches import additive_batch
 from tests.mechanisms.mechanism_case import Case, ErrorLaw
 from tests.oracle.lattice_sums import masses
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "joint_profile", "passing"]
 
 _BAD = (0, -1, math.nan, math.inf, None, True, "many", "1e999")
 _DATA = [0.0] * 5
@@ -44,7 +44,7 @@ def joint_profile(passes: np.ndarray[Any, Any], answer: Callable[[float], float]
     return delta
 
 
-def _passes(law: np.ndarray[Any, Any], threshold: int) -> np.ndarray[Any, Any]:
+def passing(law: np.ndarray[Any, Any], threshold: int) -> np.ndarray[Any, Any]:
     beyond = np.cumsum(law[::-1])[::-1]
     middle = len(law) // 2
     return np.array([beyond[middle + threshold - d + 1] for d in range(threshold + middle)])
@@ -55,7 +55,7 @@ def _laplace(threshold: str) -> Callable[[float], float]:
     split = _make("laplace", threshold=threshold).split
     law = masses(lambda x: np.exp(-x * float(split.test)), 200)
     top = float(split.answer)
-    return joint_profile(_passes(law, split.threshold), lambda e: max(0.0, -math.expm1((e - top) / 2), -math.expm1(e)))
+    return joint_profile(passing(law, split.threshold), lambda e: max(0.0, -math.expm1((e - top) / 2), -math.expm1(e)))
 
 
 @functools.cache
@@ -66,7 +66,7 @@ def _gaussian() -> Callable[[float], float]:
     def answer(epsilon: float) -> float:
         return float(ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon) * ndtr(-mu / 2 - epsilon / mu))
 
-    return joint_profile(_passes(law, split.threshold)[:100], answer)
+    return joint_profile(passing(law, split.threshold)[:100], answer)
 
 
 def _laplace_errors(threshold: str) -> ErrorLaw:

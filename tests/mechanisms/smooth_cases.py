@@ -89,6 +89,7 @@ _BUILDS = [
     lambda: _make(noise="cauchy"),
     lambda: _make(noise="laplace"),
     lambda: _make(noise="gaussian"),
+    lambda: _make(noise="printed"),
     lambda: _make(noise="polynomial", delta="1e-6"),
     lambda: _make(noise="laplace", delta="1e-6", beta="0.1"),
     lambda: _make(noise="laplace", delta="1e-6", epsilon="14"),

@@ -15,7 +15,7 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.errors import AdjacencyMismatch, NotANumberError, ParameterError
 from dither.events import Composed, Either, GaussianNoise, LaplaceNoise, Stated
 from dither.mechanisms import Gaussian, Histogram, Laplace, Mechanism, Release, Staircase
-from dither.pairs.lattice import DiscreteLaplacePair as LaplacePair
+from dither.pairs.discrete_noise import DiscreteLaplacePair as LaplacePair
 from tests.mechanisms.entropy_use import nothing_drawn
 from tests.oracle.lattice_sums import laplace_line, masses
 

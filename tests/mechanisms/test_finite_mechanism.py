@@ -112,6 +112,17 @@ def test_outputs_have_their_exact_probabilities() -> None:
         assert not fits({"x": wrong, "y": share["y"], "z": 1 - wrong - share["y"]})
 
 
+@pytest.mark.parametrize(("inputs", "outputs", "message"), [
+    ("aab", "xy", "inputs must be all different"),
+    ("ab", "xyy", "outputs must be all different"),
+    ([[0], [1]], "xy", "inputs must be hashable"),
+    ("ab", [[0], [1]], "outputs must be hashable"),
+])  # fmt: skip
+def test_inputs_and_outputs_of_a_function_are_all_different(inputs: Any, outputs: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        dp.FiniteMechanism.of(lambda x, y: 1, inputs, outputs)
+
+
 def test_the_message_shows_no_value() -> None:
     with pytest.raises(ParameterError) as caught:
         dp.FiniteMechanism(RESPONSE).release("a secret")

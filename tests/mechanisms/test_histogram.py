@@ -17,7 +17,7 @@ from dither.errors import ParameterError
 from dither.events import GaussianNoise, LaplaceNoise
 from dither.guarantees import ApproxDP, PureDP
 from dither.mechanisms import Histogram, Release
-from dither.mechanisms.discovery import Discovery
+from dither.mechanisms.discovery_threshold import Discovery
 from tests.mechanisms.entropy_use import nothing_drawn
 from tests.oracle.lattice_sums import Masses, masses, profile_of, thresholded_profile
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
 
 from dither.errors import ParameterError
+from dither.events import Selection
 from dither.exact import Ball, ball, precision
 from dither.guarantees import PureDP
 from dither.mechanisms import MetricExponential
@@ -77,3 +80,90 @@ def test_metric_errors_are_exact() -> None:
     assert mechanism.error(0.5) == 0.0
     with pytest.raises(ParameterError, match="radius"):
         mechanism.release("a").interval()
+
+
+# ------------------------------------------------------------ large spaces, row by row
+
+NORMS: dict[str, Any] = {
+    "l1": lambda x, y: sum(abs(a - b) for a, b in zip(x, y, strict=True)),
+    "l2": math.dist,
+    "linf": lambda x, y: max(abs(a - b) for a, b in zip(x, y, strict=True)),
+}
+PLACES = [(x / 10, y / 7, x * y / 3) for x in range(5) for y in range(4)]
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_norm_and_a_function_are_the_same_law(norm: str) -> None:
+    """Up to rounding, by which the sensitivity grows: the table and both kinds of rows."""
+    table = MetricExponential(points=PLACES, distance=NORMS[norm], sensitivity=1, scale=3)
+    by_norm = MetricExponential(points=np.array(PLACES), distance=norm, sensitivity=1, scale=3)
+    by_rows = MetricExponential(
+        points=PLACES,
+        distance=lambda x, points: [NORMS[norm](x, y) for y in points],
+        vectorised=True,
+        sensitivity=1,
+        scale=3,
+    )
+    assert table.points == by_norm.points
+    for place in (PLACES[0], PLACES[7]):
+        laws = [[float(p) for p in each.probabilities(place).values()] for each in (table, by_norm, by_rows)]
+        assert laws[0] == pytest.approx(laws[1], rel=1e-9)
+        assert laws[0] == pytest.approx(laws[2], rel=1e-9)
+    for rows in (by_norm, by_rows):
+        assert 1 < rows.sensitivity < 1 + Fraction(1, 10**9)
+        assert rows.factor == 2
+        assert rows.error(0.05) >= table.error(0.05)
+        assert rows.expected_error >= table.expected_error
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_rows_keep_their_epsilon_over_all_neighbours(norm: str) -> None:
+    """Every two points within Δ, by distances of exact arithmetic."""
+    rng = np.random.default_rng(3)
+    places = np.round(rng.normal(size=(40, 2)), 3)
+    made = MetricExponential(points=places, distance=norm, sensitivity=1, epsilon=1)
+    laws = [made.probabilities(point) for point in made.points]
+    losses = [
+        abs(math.log(float(laws[i][y] / laws[j][y])))
+        for i, j in itertools.combinations(range(40), 2)
+        if NORMS[norm](made.points[i], made.points[j]) <= 1
+        for y in made.points
+    ]
+    assert 0.5 < max(losses) <= 1
+
+
+def test_a_hundred_thousand_points() -> None:
+    side = np.arange(316)
+    places = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    made = MetricExponential(points=places, distance="linf", sensitivity=1, epsilon=200)
+    assert isinstance(made.event, Selection)
+    assert made.event.candidates == len(places) == 99_856
+    # P[farther than 2] is below Σ_k 8k e^{−100 k}: never.
+    assert max(abs(a - b) for a, b in zip(made.release((70, 300)).value, (70, 300), strict=True)) <= 2
+    line = MetricExponential(points=range(100_000), distance=lambda x, y: abs(x - y), sensitivity=1, epsilon=200)
+    assert abs(line.release(99_998).value - 99_998) <= 2
+
+
+@pytest.mark.parametrize(
+    ("points", "distance", "other"),
+    [
+        (range(100_001), "l1", {}),
+        (PLACES, "l3", {}),
+        ([0, 1, (2, 3)], "l2", {}),
+        (["a", "b"], "l2", {}),
+        ([0, 10**400], "l2", {}),
+        ([0, 2**60 + 1], "l2", {}),
+        ([0, Fraction(1, 3)], "l2", {}),
+        ([0.0, 1e-200], "l2", {}),
+        ([1.0, math.inf], "l1", {}),
+        (range(600), lambda x, y: x - y, {}),
+        (range(600), lambda x, y: (x - y) ** 2, {}),
+        (range(600), lambda x, y: abs(x - y) * (1 + (x < y)), {}),
+        (range(600), lambda x, y: math.nan, {}),
+        (range(5), lambda x, points: [0.0], {"vectorised": True}),
+        (range(2), [[0, 1], [1, 0]], {"vectorised": True}),
+    ],
+)
+def test_what_is_no_metric_on_these_points_is_refused(points: Any, distance: Any, other: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        MetricExponential(points=points, distance=distance, sensitivity=1, epsilon=1, **other)

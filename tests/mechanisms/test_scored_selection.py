@@ -42,6 +42,10 @@ def test_a_base_measure_tilts_the_exponential_mechanism() -> None:
     even = dp.ScoredSelection("ab", lambda y, data: 0, 1, epsilon=1, noise="gumbel", weights=[1, 3])
     assert [float(chance) for chance in even.probabilities(None).values()] == [0.25, 0.75]
     assert even.release(None).value in "ab"
+    as_function = dp.ScoredSelection(
+        "ab", lambda y, data: 0, 1, epsilon=1, noise="gumbel", weights=lambda y: {"a": 1, "b": 3}[y]
+    )
+    assert as_function.weights == even.weights
     monotone = dp.ScoredSelection(range(3), count, 1, epsilon=1, monotone=True, adjacency=ADD_REMOVE)
     assert monotone.guarantee.epsilon(0) == 1
 
@@ -60,6 +64,14 @@ def test_a_base_measure_tilts_the_exponential_mechanism() -> None:
 def test_what_is_refused(build: Callable[[], object]) -> None:
     with pytest.raises(ParameterError):
         build()
+
+
+@pytest.mark.parametrize("noise", ["exponential", "gumbel"])
+def test_candidates_are_hashable_and_all_different(noise: Any) -> None:
+    """A candidate that stands twice would lose half of its probability in a dictionary."""
+    for candidates, message in (("aab", "2 different ones of 3"), ([[1], [2]], "must be hashable")):
+        with pytest.raises(ParameterError, match=message):
+            dp.ScoredSelection(candidates, lambda y, data: 0, 1, epsilon=1, noise=noise)
 
 
 PLANE = [(0.1 * x, 0.3 * y) for x in range(4) for y in range(4)]

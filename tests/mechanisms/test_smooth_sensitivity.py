@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import dither as dp
+from dither.accounting import compose
 from dither.adjacency import REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
 from dither.events import from_json, to_json
@@ -69,9 +70,9 @@ def test_releases_follow_the_law_and_others_would_be_seen(count: int, wrong: tup
         assert p_value(steps, Steepest(scale * Fraction(factor), index)) < ALARM
 
 
-@pytest.mark.parametrize("noise", ["tight", "polynomial", "laplace", "gaussian"])
+@pytest.mark.parametrize("noise", ["tight", "polynomial", "laplace", "gaussian", "printed"])
 def test_all_but_the_answer_is_known_before_data(noise: str) -> None:
-    delta = "1e-6" if noise in ("laplace", "gaussian") else 0
+    delta = "1e-6" if noise in ("laplace", "gaussian", "printed") else 0
     with nothing_drawn():
         mechanism = dp.SmoothSensitivity(MEDIAN, epsilon=1, delta=delta, noise=noise)
         assert from_json(to_json(mechanism.event)) == mechanism.event
@@ -118,6 +119,19 @@ def test_tight_noise_is_at_least_twice_as_small_as_polynomial_noise(epsilon: str
     assert printed.error() > 3 * same.error()
     assert printed.expected_error * reference(printed) > 12 * best.expected_error * reference(best)
     assert printed.error() * reference(printed) > 6 * best.error() * reference(best)
+
+
+def test_the_printed_noise_is_that_of_the_slide() -> None:
+    """Lap(1) in place of N(0, 1): the same β and s, a mean error that is √(π/2) times as large, and less δ."""
+    printed, gaussian = (
+        SmoothSensitivity(MEDIAN, epsilon=1, delta="1e-6", noise=noise) for noise in ("printed", "gaussian")
+    )
+    assert (printed.smoothness, printed.scale) == (gaussian.smoothness, gaussian.scale)
+    assert (printed.event.noise, gaussian.event.noise) == ("laplace", "gaussian")
+    assert printed.expected_error / gaussian.expected_error == pytest.approx(math.sqrt(math.pi / 2))
+    assert compose([printed.event]).delta(1) < 1e-3 * compose([gaussian.event]).delta(1)
+    for epsilon in (20, 60):  # (b) is refused at both, N(0, 1) at 60
+        assert SmoothSensitivity(MEDIAN, epsilon=epsilon, delta="1e-6", noise="printed").guarantee.delta(epsilon) > 0
 
 
 def test_errors_are_for_a_given_sensitivity() -> None:

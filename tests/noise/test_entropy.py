@@ -1,4 +1,4 @@
-"""The one source of randomness: ranges, uniformity, re-keying, threads, signals and the test door.
+"""The one source of randomness: ranges, uniformity, re-keying, threads, signals and the test switch.
 
 That forked workers differ, that nothing can be seeded and that nobody else draws randomness are attacks: see
 tests/noise/test_attacks.py.
@@ -210,7 +210,7 @@ try:
 except EntropyError as error:
     print(error)
 """
-    assert _python(code, door).startswith("the test door is shut: recorded randomness is not private.")
+    assert _python(code, door).startswith("the test switch is off: recorded randomness is not private.")
 
 
 def test_the_test_door_opens_in_a_process_that_was_started_with_it() -> None:
@@ -237,7 +237,7 @@ with replaying(Ones()):
 print(attempt())
 """
     first, second, third = _python(code, "open").splitlines()
-    assert first.startswith("the test door is open already")
+    assert first.startswith("the test switch is in use already")
     assert (second, third) == ("255", "[255, 255, 255, 255, 255]")
 
 

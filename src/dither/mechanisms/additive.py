@@ -28,7 +28,7 @@ from dither.noise import Grid, add_integers
 from dither.noise.law import SymmetricLaw, integer_array
 from dither.noise.tape import answered
 
-__all__ = ["Additive", "Noising", "described", "exactly_one", "failure", "moved", "numeric"]
+__all__ = ["Additive", "Noising", "array_interval", "described", "exactly_one", "failure", "moved", "numeric"]
 
 _ROOM = 1 << 62
 _MOST_NAMES = 10
@@ -222,14 +222,14 @@ class Additive(Mechanism):
         noising = self.for_integers if whole and self.for_integers is not None else self.for_reals
         reach = noising.reach(1 - level)
         if isinstance(value, np.ndarray):
-            return _array_interval(value, reach, whole)
+            return array_interval(value, reach, whole)
         if whole:
             return value - int(reach), value + int(reach)
         middle, shown = Fraction(value), Fraction(math.ulp(value)) / 2
         return exactly_below(middle - shown - reach), exactly_above(middle + shown + reach)
 
 
-def _array_interval(value: NDArray[Any], reach: Fraction, whole: bool) -> Interval:
+def array_interval(value: NDArray[Any], reach: Fraction, whole: bool) -> Interval:
     if whole:
         return moved(value, -int(reach)), moved(value, int(reach))
     # Two roundings of the sum, and the one with which the value was shown: two units in the last place cover them.

@@ -12,12 +12,14 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
 from dither.errors import ParameterError, PrecisionError
 from dither.exact import Ball, Real, ball
 from dither.exact.certified import at_most, fraction_above, refined
 from dither.guarantees.gaussian import GaussianDP
 from dither.noise.discrete_gaussian import DiscreteGaussian
-from dither.pairs.lattice import DiscreteGaussianPair
+from dither.pairs.discrete_noise import DiscreteGaussianPair
 
 __all__ = ["TEXTBOOK", "Line", "largest_mu_squared", "line_profile", "line_variance", "rounded_up", "textbook_variance"]
 
@@ -26,6 +28,9 @@ TEXTBOOK = ("tail-bound", "dwork-roth", "zcdp")
 
 _DIGITS = 16
 _STEPS = 200
+_SMALLEST_SUMMED, _LARGEST_SUMMED = 0.05, 1e6  # variances for which a first root is found in double precision
+_LARGEST_EXPONENT = 700  # e to it is a float
+_FEW = 4  # points, of which the probabilities are added up sooner than a tail
 _SAFE = 2.0**-40  # how far past the root the first candidate lies: relative, far below the 1e-9 that is promised
 
 
@@ -42,7 +47,7 @@ def largest_mu_squared(epsilon: Fraction, delta: Fraction) -> Fraction:
         value = refined(lambda: guarantee._profile(epsilon))
         return float((value / ball(delta)).log()) if value > 0 else -math.inf
 
-    root = _root(excess, _first_guess(epsilon, delta))
+    root = _root(excess, _first_guess(epsilon, delta), stride=0.25)
     return _settled(
         lambda back: rounded_up(Fraction(math.exp(root) * (1 - back)) * Fraction(10**15 - 1, 10**15)),
         lambda square: at_most(lambda: GaussianDP.from_square(square)._profile(epsilon), delta),
@@ -66,8 +71,14 @@ def line_variance(epsilon: Fraction, delta: Fraction, shift: int) -> Fraction:
         value = refined(lambda: line_profile(Fraction(math.exp(log_variance)), shift, ball(epsilon)))
         return -float((value / ball(delta)).log()) if value > 0 else math.inf
 
-    start = math.log(shift**2 / largest_mu_squared(epsilon, delta))
-    root = _root(excess, start)
+    start, stride = math.log(shift**2 / largest_mu_squared(epsilon, delta)), 2.0**-12
+    if _SMALLEST_SUMMED < math.exp(start) < _LARGEST_SUMMED and epsilon < _LARGEST_EXPONENT:
+        goal = math.log(delta)
+        start, stride = (
+            _root(lambda log: goal - _log_profile(math.exp(log), shift, float(epsilon)), start, stride),
+            _SAFE,
+        )
+    root = _root(excess, start, stride)
     return _settled(
         lambda ahead: rounded_up(Fraction(math.exp(root) * (1 + ahead))),
         lambda variance: at_most(lambda: line_profile(variance, shift, ball(epsilon)), delta),
@@ -89,8 +100,22 @@ def line_profile(variance: Fraction, shift: int, epsilon: Ball) -> Ball:
         best = best.max(law.tail(first) - odds * law.tail(first + shift))
         return best.union(best.max(law.tail(first) - odds * law.tail(last + shift)))
     for n in range(first, last + 1):
-        best = best.max(law.tail(n) - odds * law.tail(n + shift))
+        beyond = law.tail(n + shift)
+        near = sum((law.pmf(n + i) for i in range(1, shift + 1)), beyond) if shift <= _FEW else law.tail(n)
+        best = best.max(near - odds * beyond)
     return best
+
+
+def _log_profile(variance: float, shift: int, epsilon: float) -> float:
+    """ln δ(ε) of `line_profile` in double precision, for a start: sums of weights relative to the nearest one."""
+    first = math.floor(epsilon * variance / shift - shift / 2) + 1
+    reach = math.ceil(10 * math.sqrt(variance)) + 1
+    points = np.arange(first, max(first, 0) + reach + shift, dtype=np.float64)
+    nearest = max(first, 0)
+    weights = np.exp((nearest**2 - points**2) / (2 * variance))
+    excess = float(weights.sum()) - math.exp(epsilon) * float(weights[shift:].sum())
+    whole = 2 * float(np.exp(-(np.arange(1, reach, dtype=np.float64) ** 2) / (2 * variance)).sum()) + 1
+    return math.log(excess / whole) - nearest**2 / (2 * variance) if excess > 0 else -math.inf
 
 
 @dataclass(frozen=True)
@@ -110,32 +135,32 @@ def _floor(end: Ball) -> int:
     return int(whole)
 
 
-def _root(rising: Callable[[float], float], start: float) -> float:
-    """Where a rising function changes sign, to the last digits of a float: a bracket, then regula falsi and halving."""
+def _root(rising: Callable[[float], float], start: float, stride: float) -> float:
+    """Where a rising function changes sign, to the last digits of a float; `start` is about a `stride` away.
+
+    A bracket is opened from `start` by growing strides. Then secants, as long as they stay inside and their steps
+    shrink by half, and halving where they do not.
+    """
     low = high = start
-    stride = 0.125
-    while rising(low) > 0:
-        low, stride = low - stride, 2 * stride
-    stride = 0.125
-    while rising(high) <= 0:
-        high, stride = high + stride, 2 * stride
-    at_low, at_high = rising(low), rising(high)
-    for step in range(_STEPS):
-        if high - low <= 2.0**-46 * max(1.0, abs(high)):
-            break
-        middle = (low + high) / 2
-        if step % 3 and math.isfinite(at_low) and math.isfinite(at_high):
-            # Towards the far end a little, so that the bracket closes from both sides.
-            share = min(max(at_low / (at_low - at_high), 2.0**-40), 1 - 2.0**-40)
-            nudge = 2.0**-44 if step % 3 == 1 else -(2.0**-44)
-            middle = low + (high - low) * share + nudge * max(1.0, abs(high))
-        if not low < middle < high:
-            middle = (low + high) / 2
-        value = rising(middle)
-        if value > 0:
-            high, at_high = middle, value
-        else:
-            low, at_low = middle, value
+    at_low = at_high = rising(start)
+    while at_low > 0:
+        high, at_high, low = low, at_low, low - stride
+        at_low, stride = rising(low), 16 * stride
+    while at_high <= 0:
+        low, at_low, high = high, at_high, high + stride
+        at_high, stride = rising(high), 16 * stride
+    (before, at_before), (here, at_here) = sorted([(low, at_low), (high, at_high)], key=lambda end: -abs(end[1]))
+    step = high - low
+    for _ in range(_STEPS):
+        rise = at_here - at_before
+        there = here - at_here * (here - before) / rise if rise and math.isfinite(rise) else math.nan
+        if not (low < there < high and abs(there - here) <= step / 2):
+            there = (low + high) / 2
+        step = abs(there - here)
+        if min(step, high - low) <= 2.0**-46 * max(1.0, abs(here)) or not low < there < high:
+            return there
+        before, at_before, here, at_here = here, at_here, there, rising(there)
+        low, high = (low, here) if at_here > 0 else (here, high)
     return (low + high) / 2
 
 

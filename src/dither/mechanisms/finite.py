@@ -13,7 +13,7 @@ from typing import Any
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Event, FiniteAnswer
-from dither.exact import Ball, Number, once, precision, rational, set_fields
+from dither.exact import Ball, Number, check, listed, once, precision, rational, set_fields
 from dither.exact.certified import exactly_above
 from dither.guarantees import Guarantee, normalised
 from dither.guarantees.finite import Distribution, read_distribution
@@ -116,9 +116,9 @@ class FiniteMechanism(Mechanism):
         pmf : callable
             The weight of output y for input x, not negative; it needs not be normalised. A ball counts with its middle.
         inputs : iterable
-            The inputs.
+            The inputs, all different.
         outputs : iterable
-            The outputs.
+            The outputs, all different.
         neighbours : iterable of pairs, optional
             Which inputs are neighbours. By default all.
         adjacency : Adjacency, optional
@@ -138,8 +138,9 @@ class FiniteMechanism(Mechanism):
         >>> round(walk.guarantee.epsilon(0), 6)
         1.20087
         """
-        known = tuple(outputs)
-        laws = {value: _shares({y: _weight(pmf(value, y)) for y in known}, f"pmf({value!r}, ·)") for value in inputs}
+        rows, columns = listed(inputs, "inputs"), listed(outputs, "outputs")
+        check.distinct(inputs=rows, outputs=columns)
+        laws = {value: _shares({y: _weight(pmf(value, y)) for y in columns}, f"pmf({value!r}, ·)") for value in rows}
         return cls(laws, neighbours=neighbours, adjacency=adjacency)
 
     def __repr__(self) -> str:

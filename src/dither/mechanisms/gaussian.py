@@ -28,14 +28,15 @@ from dither.noise import Grid
 from dither.noise.discrete_gaussian import DiscreteGaussian
 from dither.pairs import ProfileOf
 from dither.pairs.choice import ChoicePair
+from dither.pairs.gaussian import GaussianPair
 from dither.pairs.moments import ConcentratedPair
-from dither.pairs.pair import GaussianPair, Pair
+from dither.pairs.pair import Pair
 
 __all__ = ["Gaussian"]
 
-_LARGEST_LINE = 10**24  # lattice_pairs: above, on the line too, the theorem of lattice_gaussian.md is exact to 1e-23
+_LARGEST_LINE = 10**24  # discrete_pairs: above, on the line too, the theorem of lattice_gaussian.md is exact to 1e-23
 _LARGEST_MU_SQUARED = 10**14
-_LARGEST_COMPOSED = 50**2  # lattice_pairs: of D²/V, above which floats cannot hold the tails on the integers
+_LARGEST_COMPOSED = 50**2  # discrete_pairs: of D²/V, above which floats cannot hold the tails on the integers
 _SMALLEST_DELTA = Fraction(1, 10**12)
 _SUMMED = 10**4
 
@@ -153,7 +154,7 @@ class Gaussian(Additive):
                 "the noise must be at least a part in 10^7 of the sensitivity: less hides nothing. Give a larger "
                 "sigma, or a smaller rho or epsilon."
             )
-        self._check_promise()
+        self._check_lattices()
 
     def _nominal(self, way: str, amount: Fraction) -> Fraction:
         """σ² of continuous noise."""
@@ -166,13 +167,19 @@ class Gaussian(Additive):
             return rounded_up(self.sensitivity_squared / largest_mu_squared(amount, self.delta))
         return textbook_variance(self.calibration, self.sensitivity_squared, amount, self.delta)
 
-    def _check_promise(self) -> None:
-        """The formulas of the lectures are for continuous noise: that ours keeps the promise too is computed."""
-        promised = self.guarantee if self.calibration in TEXTBOOK else None
+    def _check_lattices(self) -> None:
+        """Refuse noise that no lattice can hold, and formulas of the lectures whose promise a lattice does not keep.
+
+        These are for continuous noise: that ours keeps the promise too is computed. What else a lattice needs is found
+        when it is used.
+        """
+        DiscreteGaussian(self.variance / self._grid.step**2)
+        if self.calibration not in TEXTBOOK:
+            return
         for noising in self._noisings:
-            if isinstance(promised, ApproxDP) and not noising.guarantee.implies(promised):
+            if not noising.guarantee.implies(self.guarantee):
                 raise ParameterError(
-                    f"on a lattice the formula {self.calibration} misses {promised} at sigma={self.sigma}: "
+                    f"on a lattice the formula {self.calibration} misses {self.guarantee} at sigma={self.sigma}: "
                     'the noise is too narrow for its steps. Use calibration="exact".'
                 )
 
@@ -235,7 +242,11 @@ class Gaussian(Additive):
     def _continuous(self, mu_squared: Fraction) -> GaussianNoise:
         variance = self.sensitivity_squared / mu_squared
         shorter = Fraction(10**15 - 1, 10**15) * variance  # never above, so that rounding cannot overstate the noise
-        return GaussianNoise(min(rounded_up(shorter), variance), self.sensitivity_squared, adjacency=self.adjacency)
+        return GaussianNoise(
+            variance=min(rounded_up(shorter), variance),
+            sensitivity_squared=self.sensitivity_squared,
+            adjacency=self.adjacency,
+        )
 
     @property
     def _largest_rho(self) -> Fraction:
@@ -254,7 +265,13 @@ class Gaussian(Additive):
         if self._on_integers is None:
             return None
         part = self._on_integers
-        event = GaussianNoise(part.variance, part.distance_squared, Fraction(1), part.coordinates, self.adjacency)
+        event = GaussianNoise(
+            variance=part.variance,
+            sensitivity_squared=part.distance_squared,
+            step=Fraction(1),
+            dimension=part.coordinates,
+            adjacency=self.adjacency,
+        )
         return Noising(DiscreteGaussian(part.variance), None, event, part.guarantee(self.adjacency))
 
     @once
@@ -359,8 +376,8 @@ class _LatticeGaussian:
         """The exact profile on the integer line, that of the dominating continuous noise otherwise."""
         if self.is_on_the_line:
             return ProfileOf(Line(self.variance, math.isqrt(int(self.distance_squared))), adjacency=adjacency)
-        if self.mu_squared is not None:
-            return GaussianDP.from_square(self.mu_squared, adjacency=adjacency)
+        if (mu_squared := self.mu_squared) is not None:
+            return GaussianDP.from_square(mu_squared, adjacency=adjacency)
         return ZCDP(self.rho, adjacency=adjacency)
 
 

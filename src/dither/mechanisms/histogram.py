@@ -20,7 +20,7 @@ from dither.exact import Number, check, once, rational, set_fields
 from dither.exact.certified import exactly_above
 from dither.guarantees import ApproxDP, Guarantee
 from dither.mechanisms.additive import Noising, described, failure, moved, numeric
-from dither.mechanisms.discovery import Discovery
+from dither.mechanisms.discovery_threshold import Discovery
 from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.mechanism import Mechanism
@@ -69,7 +69,7 @@ class Histogram(Mechanism):
     Under add/remove a neighbour moves k = `max_bins` counts by one: Δ₁ = Δ₂² = k; under replace-one twice as many: Δ₁ =
     Δ₂² = 2k (claim C10). Each count moves by one at most, so that neither passes the number of known bins. `threshold`
     is the smallest integer for which the whole is (ε, δ)-DP, computed from the exact tail of the noise (see
-    `mechanisms.discovery`).
+    `mechanisms.discovery_threshold`).
 
     Examples
     --------

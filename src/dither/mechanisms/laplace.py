@@ -102,7 +102,7 @@ class Laplace(Additive):
             dimension=int(dimension),
             adjacency=checked(adjacency),
         )
-        self.event  # noqa: B018  (built now, so that a scale that no lattice holds is refused here)
+        self._noisings  # noqa: B018  (built now, so that a scale that no lattice holds is refused here)
 
     def __repr__(self) -> str:
         scale = self.scale if self.epsilon is None else None

@@ -11,6 +11,7 @@ from dither.exact import Ball, ball, precision
 __all__ = ["dominating_mu_squared", "smallest_variance"]
 
 _LOOSEST, _TIGHTEST = 3, 58  # ζ from 2^-3 to 2^-58
+_WIDE = 64  # much more than any width: that of the tightest ζ is about 3
 _BITS = 192
 
 
@@ -21,19 +22,34 @@ def dominating_mu_squared(variance: Fraction, distance_squared: Fraction, coordi
     V = `variance` and D² = `distance_squared` are counted in steps; k = `coordinates` of them may move at once.
     Never below the truth; above D²/V by about 2/V relatively, and by at least 2^-57.
     """
-    found = []
-    for bits in range(_LOOSEST, _TIGHTEST + 1):
-        zeta, width = Fraction(1, 1 << bits), Fraction(0)
-        for _ in range(4):  # the width that is needed depends, hardly, on the μ that it leads to
-            if not width < variance:
-                break
-            mu_squared = distance_squared / (variance - width) * (1 + zeta) ** 2
-            needed = _width(mu_squared, zeta, coordinates)
-            if needed <= width:
-                found.append(mu_squared)
-                break
-            width = needed * Fraction(17, 16)
-    return min(found, default=None)
+    near = (_dominating(variance, distance_squared, coordinates, zeta) for zeta in _zetas(variance))
+    return min((square for square in near if square is not None), default=None)
+
+
+def _dominating(variance: Fraction, distance_squared: Fraction, coordinates: int, zeta: Fraction) -> Fraction | None:
+    """The μ′² of one ζ."""
+    width = Fraction(0)
+    for _ in range(4):  # the width that is needed depends, hardly, on the μ that it leads to
+        if not width < variance:
+            break
+        mu_squared = distance_squared / (variance - width) * (1 + zeta) ** 2
+        needed = _width(mu_squared, zeta, coordinates)
+        if needed <= width:
+            return mu_squared
+        width = needed * Fraction(17, 16)
+    return None
+
+
+def _zetas(variance: Fraction) -> tuple[Fraction, ...]:
+    """Those near the best one; each is a proof of its own, so that the choice costs tightness at most.
+
+    A ζ of 2^-b costs 2ζ and, as the width grows by ln 2/(2π²) with each b, b·ln 2/(2π²V), relatively: together least
+    at 2^b = 4π²V. Where the width itself counts against V, looser ones do better.
+    """
+    best = round(math.log2(variance.numerator) - math.log2(variance.denominator) + math.log2(4 * math.pi**2))
+    best = min(max(best, _LOOSEST + 1), _TIGHTEST - 1)
+    first = best - 1 if variance > _WIDE else _LOOSEST
+    return tuple(Fraction(1, 1 << bits) for bits in range(first, best + 2))
 
 
 @lru_cache(maxsize=256)
@@ -41,7 +57,7 @@ def smallest_variance(mu_squared: Fraction, distance_squared: Fraction, coordina
     """A V for which N(μ, 1) against N(0, 1) dominates lattice noise, with μ² = `mu_squared`; never too small."""
     return min(
         distance_squared / mu_squared * (1 + zeta) ** 2 + _width(mu_squared, zeta, coordinates)
-        for zeta in (Fraction(1, 1 << bits) for bits in range(_LOOSEST, _TIGHTEST + 1))
+        for zeta in _zetas(distance_squared / mu_squared)
     )
 
 

@@ -32,7 +32,7 @@ from dither.workloads.strategies import Strategy, named, names
 from dither.workloads.strategies.strategy import Floats
 from dither.workloads.workload import Workload, is_replaced
 
-__all__ = ["Comparison", "MatrixMechanism", "Prediction", "compare_strategies"]
+__all__ = ["Comparison", "MatrixMechanism", "Prediction", "compare_strategies", "gaussian_reach"]
 
 _OUTWARDS = 1 + 2.0**-30
 """Bounds on errors are computed in floats, and made wider by this: far more than their rounding."""
@@ -287,8 +287,7 @@ class MatrixMechanism(Mechanism):
         """How far each answer is off at most, except with probability `miss`."""
         law = self._noising.law
         if isinstance(law, DiscreteGaussian):
-            far = -float(scipy.special.ndtri(float(miss) / 2 / self._excess / _OUTWARDS))
-            return self._lengths * ((math.sqrt(self._variance) * far + self._rounding) * _OUTWARDS)
+            return self._lengths * gaussian_reach(self._variance, self._strategy.measurements, miss)
         assert isinstance(law, DiscreteLaplace)
         if self._strategy.is_direct:
             return self._lengths * (float(law.quantile(1 - miss / 2)) * _OUTWARDS)
@@ -303,16 +302,30 @@ class MatrixMechanism(Mechanism):
 
     @property
     def _excess(self) -> float:
-        """κ: an event is at most κ times likelier under the noise than under rounded Gaussian noise (matrix.md)."""
-        small = 1 / (24 * self._variance)
-        if not small < 1:
-            return math.inf
-        return math.exp(-self._strategy.measurements * math.log1p(-small))
+        return _excess(self._variance, self._strategy.measurements)
 
     @property
     def _rounding(self) -> float:
         """½‖c‖₁ ≤ ½√m for ‖c‖ = 1: what rounding m numbers can do to an answer."""
         return math.sqrt(self._strategy.measurements) / 2
+
+
+def gaussian_reach(variance: float, measurements: int, miss: Fraction, rounding: float = 0.5) -> float:
+    """How far c·Z is from 0 for ‖c‖ = 1 and Gaussian noise Z on ℤ^m, except with probability `miss` (matrix.md).
+
+    `rounding` is by how much each of the m = `measurements` numbers may be off: ½ where nothing else is rounded.
+    """
+    excess = _excess(variance, measurements)
+    far = -float(scipy.special.ndtri(float(miss) / 2 / excess / _OUTWARDS))
+    return (math.sqrt(variance) * far + rounding * math.sqrt(measurements)) * _OUTWARDS
+
+
+def _excess(variance: float, measurements: int) -> float:
+    """κ: an event is at most κ times likelier under the noise than under rounded Gaussian noise (matrix.md)."""
+    small = 1 / (24 * variance)
+    if not small < 1:
+        return math.inf
+    return math.exp(-measurements * math.log1p(-small))
 
 
 def _all_within(lengths: Floats, distance: float) -> float:

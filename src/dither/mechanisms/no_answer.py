@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from dither.errors import ParameterError
 
-__all__ = ["NoAnswer"]
+__all__ = ["TOO_FEW_ROWS", "NoAnswer"]
+
+TOO_FEW_ROWS: Final = (
+    "no answer: there are too few rows to find this. State bounds if there are none, spend a larger epsilon, or use "
+    "more data."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 from dither.adjacency import Adjacency, checked
 from dither.errors import NotANumberError, ParameterError
 from dither.events import GaussianNoise, LaplaceNoise, TestAndRelease
-from dither.exact import Number, check, in_words, once, plain, rational, set_fields
+from dither.exact import Number, ball, check, in_words, once, plain, rational, set_fields
 from dither.exact.certified import below, exactly_above
 from dither.guarantees import ApproxDP
 from dither.mechanisms.additive import Noising, described, failure
@@ -24,14 +24,16 @@ from dither.mechanisms.tested_calibration import (
     Split,
     gaussian_textbook,
     gaussian_tight,
+    given,
     keeps,
     laplace_textbook,
     laplace_tight,
 )
 from dither.noise.tape import answered
 from dither.pairs import ProfileOf
-from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
-from dither.pairs.pair import GaussianPair, LaplacePair
+from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
 from dither.pairs.tested import TestedPair
 from dither.sensitivity import Statistic, distance_to_sensitivity
 from dither.sensitivity.statistic import check_one_number
@@ -68,6 +70,8 @@ class ProposeTestRelease(Mechanism):
         The noise on the distance and on the answer.
     threshold : {"tight", "textbook"}, default "tight"
         How the threshold T of the test and the split of the budget are chosen; see Notes.
+    a, b : Number, optional
+        The lecture's own parameters a_δ > 0 and b_δ, given together in place of a `threshold`; checked, see Notes.
     n : int, optional
         The number of people, if it is public: then δ ≥ 1/n is refused, as that would allow publishing a random record
         (claim C26).
@@ -77,7 +81,8 @@ class ProposeTestRelease(Mechanism):
     Raises
     ------
     ParameterError
-        If the statistic does not know its sensitivities, or a number is out of range.
+        If the statistic does not know its sensitivities, a number is out of range, or `a` and `b` cost more than
+        (ε, δ).
 
     Notes
     -----
@@ -95,6 +100,8 @@ class ProposeTestRelease(Mechanism):
       (distance that passes) × (noise) smallest; for Laplace noise that is ε₁ ≈ ε₂.
     * "textbook" threshold: ε₁ = ε₂ = ε/2 and T = 1 + ln(2/δ)/ε₁; for Gaussian noise, with ε below 2 and
       2e^{ε₁}δ₁ + δ₁² = δ, σ₁ = σ₂ = √(2 ln(1.25/δ₁))/ε₁ and T = 1 + 2 ln(1.25/δ₁)/ε₁.
+    * `a` and `b`: with ε′ = ε/2, X₁ is Z times a/ε′, X₂ is Z times ηa/ε′, for Z ~ Lap(1) or N(0, 1), and
+      T = 1 + b/ε′. The joint profile is computed, and (ε, δ) refused unless it is certain.
 
     Measuring d by datasets whose *value* differs by more than η, as it is sometimes printed, is not private.
 
@@ -117,6 +124,8 @@ class ProposeTestRelease(Mechanism):
     delta: Fraction
     noise: str
     threshold: str
+    a: Fraction | None
+    b: Fraction | None
     adjacency: Adjacency | None
 
     def __init__(
@@ -128,6 +137,8 @@ class ProposeTestRelease(Mechanism):
         delta: Number,
         noise: str = "laplace",
         threshold: str = "tight",
+        a: Number | None = None,
+        b: Number | None = None,
         n: int | None = None,
         allow_large_delta: bool = False,
     ) -> None:
@@ -148,12 +159,22 @@ class ProposeTestRelease(Mechanism):
                 f"got noise={noise!r} and threshold={threshold!r}."
             )
         values = {**exact, "statistic": statistic, "delta": miss, "noise": noise, "threshold": threshold}
-        set_fields(self, **values, adjacency=checked(statistic.adjacency))
+        set_fields(self, **values, **_box(threshold, a, b), adjacency=checked(statistic.adjacency))
         if not keeps(self._pair, self.epsilon, self.delta):
+            self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        if self.a is not None:
+            least = below(lambda: self._pair.profile(ball(self.epsilon)))
             raise ParameterError(
-                f"the {threshold} threshold misses (epsilon, delta) on a lattice at epsilon={self.epsilon}, "
-                f'delta={self.delta}. Use threshold="tight", or another budget.'
+                f"a={in_words(self.a)} and b={in_words(self.b or Fraction(0))} cost delta={least:.4g} at epsilon="
+                f"{in_words(self.epsilon)}, more than delta={in_words(self.delta)}. Give a larger a or b, or leave "
+                "both out."
             )
+        raise ParameterError(
+            f"the {self.threshold} threshold misses (epsilon, delta) on a lattice at epsilon={self.epsilon}, "
+            f'delta={self.delta}. Use threshold="tight", or another budget.'
+        )
 
     def __repr__(self) -> str:
         shown = described(
@@ -163,6 +184,8 @@ class ProposeTestRelease(Mechanism):
             delta=self.delta,
             noise=self.noise if self.noise != "laplace" else None,
             threshold=self.threshold if self.threshold != "tight" else None,
+            a=self.a,
+            b=self.b,
         )
         return shown.replace("(", f"({self.statistic!r}, ", 1)
 
@@ -171,6 +194,8 @@ class ProposeTestRelease(Mechanism):
     @once
     def split(self) -> Split:
         """The threshold T and the two noises: ε₁ and ε₂, or σ₁² and 1/σ₂²."""
+        if self.a is not None and self.b is not None:
+            return given(self.noise, self.epsilon, self.a, self.b)
         return _RULES[self.noise, self.threshold](self.epsilon, self.delta)
 
     @once
@@ -312,3 +337,14 @@ class ProposeTestRelease(Mechanism):
         if isinstance(value, NoAnswer):
             return -math.inf, math.inf
         return self._answer._interval(value, level)
+
+
+def _box(threshold: str, a: Number | None, b: Number | None) -> dict[str, Fraction | None]:
+    """a_δ and b_δ as exact numbers, if they are given."""
+    if a is None and b is None:
+        return {"a": None, "b": None}
+    if a is None or b is None or threshold != "tight":
+        raise ParameterError("a and b take the place of a threshold. Give both of them and no threshold.")
+    exact = {"a": rational(a, "a"), "b": rational(b, "b")}
+    check.positive(a=exact["a"])
+    return {**exact}

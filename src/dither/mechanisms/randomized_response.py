@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Event, RandomizedAnswer
-from dither.exact import Ball, Number, ball, check, once, precision, rational, set_fields
+from dither.exact import Ball, Number, ball, check, listed, once, precision, rational, set_fields
 from dither.exact.certified import at_most, exactly_above, exactly_below
 from dither.exact.search import farthest
 from dither.guarantees import Guarantee
@@ -25,7 +25,8 @@ from dither.noise import Bernoulli, UniformBelow
 from dither.noise.tape import answered
 from dither.pairs import ProfileOf
 from dither.pairs.finite import FinitePair
-from dither.pairs.pair import Pair, TwoPointPair
+from dither.pairs.pair import Pair
+from dither.pairs.two_point import TwoPointPair
 
 __all__ = ["Frequencies", "RandomizedResponse"]
 
@@ -111,9 +112,10 @@ class RandomizedResponse(Mechanism):
         keep: Number | None = None,
         adjacency: Adjacency | None = None,
     ) -> None:
-        set_fields(self, answers=tuple(answers))
-        if len(self.answers) < 2 or len(set(self.answers)) != len(self.answers):
-            raise ParameterError(f"answers must be two or more, all different; got {len(self.answers)} answers.")
+        set_fields(self, answers=listed(answers, "answers"))
+        if len(self.answers) < 2:
+            raise ParameterError(f"answers must be two or more, got {len(self.answers)} answers.")
+        check.distinct(answers=self.answers)
         if (epsilon is None) == (keep is None):
             raise ParameterError("exactly one of epsilon and keep must be given. Say epsilon=... or keep=...")
         set_fields(self, keep=rational(keep, "keep") if epsilon is None else _keep(len(self.answers), epsilon))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Event
-from dither.exact import Ball, Number, set_fields
+from dither.exact import Ball, Number, check, listed, set_fields
 from dither.guarantees import Guarantee
 from dither.mechanisms.released import Release
 from dither.mechanisms.selection import Exponential, NoiseName, NoisyMax
@@ -28,7 +28,7 @@ class ScoredSelection:
     Parameters
     ----------
     candidates : iterable
-        Y, the public set of possible outputs, in any order.
+        Y, the public set of possible outputs, in any order: hashable, all different.
     score : callable
         q, a function of a candidate and the data: the larger, the better.
     sensitivity : Number
@@ -38,9 +38,9 @@ class ScoredSelection:
         The privacy budget ε > 0.
     noise : {"exponential", "gumbel", "laplace"}, default "exponential"
         Report noisy max with this noise; "gumbel" is the exponential mechanism.
-    weights : sequence or array of numbers, optional
-        The base measure of the exponential mechanism: a positive public weight for each candidate. Only for "gumbel"
-        noise.
+    weights : sequence or array of numbers, or callable, optional
+        The base measure of the exponential mechanism: a positive public weight for each candidate, or a function of a
+        candidate. Only for "gumbel" noise.
     monotone : bool, default False
         Whether a change of the data moves all scores in the same direction: then half the noise suffices.
     adjacency : Adjacency, optional
@@ -49,7 +49,8 @@ class ScoredSelection:
     Raises
     ------
     ParameterError
-        If there are no candidates, `score` cannot be called, or there is not one weight for each candidate.
+        If there are no candidates, one stands twice or is not hashable, `score` cannot be called, or there is not one
+        weight for each candidate.
 
     Notes
     -----
@@ -83,14 +84,18 @@ class ScoredSelection:
         *,
         epsilon: Number,
         noise: NoiseName = "exponential",
-        weights: Sequence[Number] | NDArray[Any] | None = None,
+        weights: Sequence[Number] | NDArray[Any] | Callable[[Any], Number] | None = None,
         monotone: bool = False,
         adjacency: Adjacency | None = None,
     ) -> None:
-        known = tuple(candidates)
+        known = listed(candidates, "candidates")
         if not known or not callable(score):
             raise ParameterError("there must be a candidate or more, and score must be a function of one and the data.")
-        if weights is not None and (noise != "gumbel" or len(weights) != len(known)):
+        check.distinct(candidates=known)
+        shares = (
+            tuple(map(weights, known)) if callable(weights) else None if weights is None else listed(weights, "weights")
+        )
+        if shares is not None and (noise != "gumbel" or len(shares) != len(known)):
             raise ParameterError(
                 'weights must be one for each candidate, with noise="gumbel": others have no base measure.'
             )
@@ -100,7 +105,6 @@ class ScoredSelection:
             if noise == "gumbel"
             else NoisyMax(sensitivity=sensitivity, epsilon=epsilon, noise=noise, **options)
         )
-        shares = None if weights is None else tuple(weights)
         set_fields(self, candidates=known, score=score, weights=shares, mechanism=mechanism)
 
     @property

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, KeysView, Sequence, Set
+from collections.abc import Callable, Iterable, KeysView, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from dither.adjacency import Adjacency, check_monotone
 from dither.errors import ParameterError
-from dither.events import Event, Repeated, Selection
+from dither.events import Event, Selection
 from dither.exact import Ball, Number, ball, check, once, rational, set_fields
 from dither.exact.certified import above
 from dither.guarantees import Guarantee, PureDP
@@ -28,9 +28,9 @@ from dither.mechanisms.selection_error import (
 from dither.noise.race import NOISES, Numbers, Race, Scores
 from dither.noise.tape import answered
 from dither.pairs import ProfileOf
-from dither.pairs.pair import BoundedRangePair
+from dither.pairs.bounded_range import BoundedRangePair
 
-__all__ = ["Exponential", "NoiseName", "NoisyMax", "TopK", "calibrated"]
+__all__ = ["Exponential", "NoiseName", "NoisyMax", "calibrated", "one_each"]
 
 NoiseName: TypeAlias = Literal["gumbel", "exponential", "laplace"]
 
@@ -135,7 +135,7 @@ class _Selecting(Mechanism):
 
     def _select(self, scores: Scores, candidates: Iterable[Any] | None) -> Release:
         self._check_count(len(scores))
-        named = _one_each(candidates, len(scores))
+        named = one_each(candidates, len(scores))
         return self._released(named[self._winner(scores)], self.event)
 
     def _winner(self, scores: Scores) -> int:
@@ -322,8 +322,10 @@ class Exponential(_Selecting):
         """
         return self._select(Scores.of(value, weights), candidates)
 
-    def release_interval(self, edges: Numbers, scores: Numbers) -> Release:
-        """Draw a point of an interval, with density ∝ e^{q/b}, where the score q is constant on each piece.
+    def release_interval(
+        self, edges: Numbers, scores: Numbers, *, density: Callable[[float], float] | None = None
+    ) -> Release:
+        """Draw a point of an interval, with density ∝ w·e^{q/b}, where the score q is constant on each piece.
 
         Piece i reaches from edges[i] to edges[i + 1]. The first and the last edge must be public; those between may be
         data, as for a median, and so may be their number: the `candidates` of the mechanism play no part.
@@ -334,6 +336,10 @@ class Exponential(_Selecting):
             The ends of the pieces, in increasing order.
         scores : sequence or array of numbers
             The exact score of each piece: one fewer than the edges.
+        density : callable, optional
+            The base measure: a positive density w of a point, which must be public; it need not integrate to 1. By
+            default uniform. It is taken in the middle of 8,192 public cells and kept to 24 binary digits (and at least
+            1e-30 of its largest value), so that the draw is exact for that density in steps.
 
         Returns
         -------
@@ -341,11 +347,46 @@ class Exponential(_Selecting):
             `.value` is a point of a public dyadic grid of at least 2^40 steps. Each point of the grid has the score of
             its piece: the exponential mechanism on a finite set, exactly.
         """
-        pieces = Pieces.of(edges, scores)
+        pieces = Pieces.of(edges, scores, density)
         race = Race("gumbel", self.scale)
-        given = (edges, scores)
-        point = answered(lambda: pieces.point_in(race.winner(pieces.scores)), "point", given, mechanism=self)
+        given, public = (edges, scores), {"mechanism": self, "density": density}
+        point = answered(lambda: pieces.point_in(race.winner(pieces.scores)), "point", given, **public)
         return self._released(point, self._event(None))
+
+    def interval_probabilities(
+        self, edges: Numbers, scores: Numbers, *, density: Callable[[float], float] | None = None
+    ) -> tuple[Ball, ...]:
+        """Compute the exact probability of each piece of an interval; it reveals the scores, so do not publish it.
+
+        Parameters
+        ----------
+        edges : sequence or array of numbers
+            The ends of the pieces, as in `release_interval`.
+        scores : sequence or array of numbers
+            The exact score of each piece.
+        density : callable, optional
+            The base measure, as in `release_interval`.
+
+        Returns
+        -------
+        tuple of Ball
+            For each piece a ball (certified interval) that contains the probability that the point lies in it: that of
+            the points that are drawn, with the normaliser of the density in steps.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> rising = dp.Exponential(sensitivity=1, epsilon=1).interval_probabilities(
+        ...     [0, 1, 2], [0, 0], density=lambda y: y
+        ... )
+        >>> [round(float(chance), 3) for chance in rising]  # ∫ y dy over [0, 1] and [1, 2]
+        [0.25, 0.75]
+        """
+        pieces = Pieces.of(edges, scores, density)
+        chances = [Ball(0)] * len(Scores.of(scores))
+        for owner, chance in zip(pieces.owners, probabilities(self._noise, self.scale, pieces.scores), strict=True):
+            chances[owner] += chance
+        return tuple(chances)
 
     def probabilities(self, scores: Numbers, *, weights: Numbers | None = None) -> tuple[Ball, ...]:
         """Compute the exact probability w·e^{q/b}/Σ of each candidate; it reveals the scores, so do not publish it.
@@ -473,140 +514,7 @@ class NoisyMax(_Selecting):
         return self.noise
 
 
-@dataclass(frozen=True, init=False, repr=False)
-class TopK(Mechanism):
-    """Select the best `count` candidates, best first, by noisy scores.
-
-    The winner of a noisy max is taken out and the rest compete again, k = `count` times at ε/k each.
-
-    Parameters
-    ----------
-    count : int
-        The number k of winners.
-    sensitivity : Number
-        Δ, the most that any score can move between neighbours, in the unit of the scores.
-    epsilon : Number
-        The privacy budget ε > 0 of all rounds together.
-    noise : {"gumbel", "exponential", "laplace"}, default "gumbel"
-        The noise of each round, as in `NoisyMax`.
-    monotone : bool, default False
-        Whether a change of the data moves all scores in the same direction, as adding or removing a record does with
-        counts: then half the noise suffices. An `adjacency` that replaces is refused with it.
-    candidates : int, optional
-        The number of candidates, if it is known in advance; `error` and `expected_error` need it.
-    adjacency : Adjacency, optional
-        Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`; recorded in the guarantee and the event. By
-        default unstated: `sensitivity` alone defines them.
-
-    Attributes
-    ----------
-    each : NoisyMax
-        The mechanism of one round.
-
-    Notes
-    -----
-    With Gumbel noise this has the distribution of adding noise once and taking the k largest (Durfee and Rogers 2019,
-    Lemma 4.2), and the rounds compose as bounded-range selections.
-
-    Examples
-    --------
-    >>> import dither as dp
-    >>> dp.TopK(count=2, sensitivity=1, epsilon=1).release([0, 900, 3000]).value
-    [2, 1]
-    """
-
-    count: int
-    each: NoisyMax
-    adjacency: Adjacency | None
-
-    def __init__(
-        self,
-        *,
-        count: int,
-        sensitivity: Number,
-        epsilon: Number,
-        noise: NoiseName = "gumbel",
-        monotone: bool = False,
-        candidates: int | None = None,
-        adjacency: Adjacency | None = None,
-    ) -> None:
-        check.count(count=count)
-        total = rational(epsilon, "epsilon")
-        check.positive(epsilon=total)
-        if candidates is not None:
-            check.count(count, candidates=candidates)
-        set_fields(self, count=count)
-        each = NoisyMax(
-            sensitivity=sensitivity, epsilon=total / count, noise=noise, monotone=monotone, candidates=candidates,
-            adjacency=adjacency,
-        )  # fmt: skip
-        set_fields(self, each=each, adjacency=adjacency)
-
-    def __repr__(self) -> str:
-        noise = self.each.noise if self.each.noise != "gumbel" else None
-        epsilon = self.count * self.each.epsilon
-        return described(self, **{"count": self.count, **self.each._shown, "epsilon": epsilon, "noise": noise})
-
-    @property
-    def event(self) -> Event:
-        """One selection, repeated `count` times."""
-        return Repeated(self.each.event, self.count) if self.count > 1 else self.each.event
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Pure ε-DP by basic composition (claim C3); `dp.compose` reads the event and finds less at δ > 0."""
-        return PureDP(self.count * self.each.epsilon, adjacency=self.adjacency)
-
-    def release(self, value: Numbers, *, candidates: Iterable[Any] | None = None) -> Release:
-        """Select the winners, one round after the other.
-
-        Parameters
-        ----------
-        value : sequence or array of numbers
-            The exact score of each candidate, as in `NoisyMax.release`.
-        candidates : iterable, optional
-            What each position stands for, in the order of the scores.
-
-        Returns
-        -------
-        Release
-            `.value` is a list: the positions of the winners in the order of the rounds, or the winners if `candidates`
-            are given.
-
-        Raises
-        ------
-        ParameterError
-            If fewer than `count` candidates can win, a score is NaN or +inf, or there is not one candidate for each
-            score.
-        """
-        scores = Scores.of(value)
-        self.each._check_count(len(scores))
-        named = _one_each(candidates, len(scores))
-        possible = len(scores) if scores.entrants is None else len(scores.entrants)
-        if possible < self.count:
-            raise ParameterError(f"there must be at least count={self.count} candidates that may win. Ask for fewer.")
-        return Release([named[i] for i in self._winners(scores)], self.event, self.guarantee, self)
-
-    def _winners(self, scores: Scores) -> list[int]:
-        winners: list[int] = []
-        for _ in range(self.count):
-            winners.append(self.each._winner(scores.without(winners)))
-        return winners
-
-    @property
-    def expected_error(self) -> float:
-        """The mean error of one round, at most: how far its winner is below the best of those that were left."""
-        return self.each.expected_error
-
-    def _error(self, beta: Fraction) -> float:
-        """For all rounds at once: each is within the bound of one round at β/k."""
-        return self.each._error(beta / self.count)
-
-    def _interval(self, value: Any, level: Any) -> Interval:
-        return self.each._interval(value, level)
-
-
-def _one_each(candidates: Iterable[Any] | None, count: int) -> Sequence[Any]:
+def one_each(candidates: Iterable[Any] | None, count: int) -> Sequence[Any]:
     """What each position stands for, checked before anything is drawn: itself unless candidates are given."""
     if candidates is None:
         return range(count)

@@ -114,7 +114,7 @@ def textbook(noise: str, epsilon: Fraction, delta: Fraction | None, exponent: Fr
     """β and s of claim C19, β rounded down and s up; refused where they cannot be certified.
 
     "polynomial": β = ε/(2(γ + 1)), s = 2(γ + 1)/ε. "laplace": β = ε/(2 ln(2/δ)), s = 2/ε.
-    "gaussian": β = ε/(4(1 + ln(2/δ))), s = 5√(2 ln(2/δ))/ε.
+    "gaussian": β = ε/(4(1 + ln(2/δ))), s = 5√(2 ln(2/δ))/ε. "printed": Lap(1) with the same two.
     """
     if noise == "polynomial":
         assert exponent is not None
@@ -126,7 +126,8 @@ def textbook(noise: str, epsilon: Fraction, delta: Fraction | None, exponent: Fr
             found = Scaling(noise, _short(epsilon / (2 * tail)), 2 / epsilon)
         else:
             scale = fraction_above(lambda: 5 * (2 * ball(2 / delta).log()).sqrt() / ball(epsilon))
-            found = Scaling(noise, _short(epsilon / (4 * (1 + tail))), scale)
+            law = "laplace" if noise == "printed" else noise
+            found = Scaling(law, _short(epsilon / (4 * (1 + tail))), scale)
     if not found.keeps(epsilon, delta or Fraction(0)):
         raise ParameterError(
             f"the formula for {noise} noise could not be certified for epsilon={epsilon} and delta={delta or 0}. "

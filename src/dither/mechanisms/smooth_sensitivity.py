@@ -26,7 +26,8 @@ from dither.sensitivity.statistic import check_one_number
 
 __all__ = ["SmoothSensitivity"]
 
-_NOISES = ("tight", "polynomial", "laplace", "gaussian")
+_NOISES = ("tight", "polynomial", "laplace", "gaussian", "printed")
+_WITH_DELTA = ("laplace", "gaussian", "printed")
 _FLOOR_BITS = 40  # the smallest S that is used is 2^-41 to 2^-40 of the global sensitivity
 _TEXTBOOK_EXPONENT = 4
 
@@ -46,8 +47,9 @@ class SmoothSensitivity(Mechanism):
     epsilon : Number
         The privacy budget ε > 0.
     delta : Number, default 0
-        The budget δ: required for "laplace" and "gaussian" noise, optional for "tight", refused for "polynomial".
-    noise : {"tight", "polynomial", "laplace", "gaussian"}, default "tight"
+        The budget δ: required for "laplace", "gaussian" and "printed" noise, optional for "tight", refused for
+        "polynomial".
+    noise : {"tight", "polynomial", "laplace", "gaussian", "printed"}, default "tight"
         How Z, β and s are chosen; see Notes.
     exponent : Number, optional
         γ, between 1.01 and 100, of polynomial noise; 4 by default.
@@ -75,6 +77,8 @@ class SmoothSensitivity(Mechanism):
     * "polynomial": density ∝ 1/(1 + |z|^γ), β = ε/(2(γ+1)), s = 2(γ+1)/ε; ε-DP (claim C19 a).
     * "laplace": Lap(1), β = ε/(2 ln(2/δ)), s = 2/ε; (ε, δ)-DP (claim C19 b), refused for large ε, where it is false.
     * "gaussian": N(0, 1), β = ε/(4(1 + ln(2/δ))), s = 5√(2 ln(2/δ))/ε; (ε, δ)-DP (claim C19 c).
+    * "printed": Lap(1) with β and s of (c), as the lecture prints it; certified like the others, and (ε, δ)-DP with far
+      less δ than stated. Where (ε, δ) is not certain, it is refused.
 
     Everything but S_β(D) is known before data is seen, the lattice of the answers too: its step is a power of two,
     2^-84 to 2^-83 of the global sensitivity. Proof: smooth_sensitivity.md.
@@ -137,7 +141,7 @@ class SmoothSensitivity(Mechanism):
             check.positive(beta=self.beta)
             if self.noise != "tight":
                 raise ParameterError(f'beta is set by the formula for {self.noise} noise. Give it with noise="tight".')
-        if self.noise in ("laplace", "gaussian") and self.delta is None:
+        if self.noise in _WITH_DELTA and self.delta is None:
             raise ParameterError(f'{self.noise} noise needs a delta above 0. Give one, or take noise="tight".')
         if self.noise == "polynomial" and self.delta is not None:
             raise ParameterError(f"polynomial noise is private without delta, got delta={self.delta}. Leave it out.")

@@ -19,11 +19,11 @@ from dither.exact import Real, ball
 from dither.exact.certified import above, at_most, below
 from dither.exact.search import farthest
 from dither.mechanisms.calibration import largest_mu_squared, rounded_up
-from dither.pairs.lattice import DiscreteGaussianPair, DiscreteLaplacePair
-from dither.pairs.pair import GaussianPair
+from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
+from dither.pairs.gaussian import GaussianPair
 from dither.pairs.tested import TestedPair
 
-__all__ = ["Split", "gaussian_textbook", "gaussian_tight", "keeps", "laplace_textbook", "laplace_tight"]
+__all__ = ["Split", "gaussian_textbook", "gaussian_tight", "given", "keeps", "laplace_textbook", "laplace_tight"]
 
 _LARGEST_THRESHOLD = 10**9
 _HALVINGS = 40
@@ -48,6 +48,18 @@ def laplace_textbook(epsilon: Fraction, delta: Fraction) -> Split:
     """ε₁ = ε₂ = ε/2 and T = 1 + ln(2/δ)/ε₁, for whole distances rounded down."""
     half = epsilon / 2
     return Split(_floor(lambda: 1 + ball(2 / delta).log() / ball(half)), half, half)
+
+
+def given(noise: str, epsilon: Fraction, a: Fraction, b: Fraction) -> Split:
+    """Z₁ and Z₂ times a/ε′ and ηa/ε′, and T = 1 + b/ε′, rounded down, with ε′ = ε/2: the box of the lecture.
+
+    Whether this keeps (ε, δ) is for the caller to check.
+    """
+    half = epsilon / 2
+    threshold = _checked(max(math.floor(1 + b / half), 0))
+    if noise == "laplace":
+        return Split(threshold, half / a, half / a)
+    return Split(threshold, (a / half) ** 2, (half / a) ** 2)
 
 
 @lru_cache(maxsize=256)

@@ -14,6 +14,7 @@ from dither.exact.sums import tail_sum
 from dither.noise.blocks import Floats, exp_minus
 from dither.noise.law import lattice_scale
 from dither.noise.rejection import TwoSidedLaw
+from dither.noise.single_draws import DirectGaussian
 
 __all__ = ["DiscreteGaussian"]
 
@@ -91,6 +92,9 @@ class DiscreteGaussian(TwoSidedLaw):
         twice_pi_variance = 2 * Ball.pi() * ball(self.variance)
         return twice_pi_variance.sqrt() * _theta((-Ball.pi() * twice_pi_variance).exp())
 
+    def _direct(self) -> DirectGaussian:
+        return DirectGaussian(self.variance)
+
     # ------------------------------------------------------ shape (both sides)
 
     def weight(self, i: int) -> Ball:
@@ -106,7 +110,8 @@ class DiscreteGaussian(TwoSidedLaw):
         Ball
             A ball that contains g(i) = e^{−i²/(2σ²)}.
         """
-        return ball(-i * i / (2 * self.variance)).exp()
+        # Dividing balls is much faster than dividing fractions.
+        return (ball(-i * i * self.variance.denominator) / (2 * self.variance.numerator)).exp()
 
     def tail_bound(self, i: int) -> Ball:
         """Bound the sum of all weights from a distance on.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dither.exact import Ball, ball
 from dither.noise.geometric import ExponentialDecay
 from dither.noise.rejection import TwoSidedLaw
+from dither.noise.single_draws import DirectLaplace
 
 __all__ = ["DiscreteLaplace"]
 
@@ -43,3 +44,6 @@ class DiscreteLaplace(ExponentialDecay, TwoSidedLaw):
     def _upper_tail(self, x: int) -> Ball:
         """P[X > x] = e^{−(x+1)/t} / (1 + e^{−1/t}) for x ≥ 0."""
         return self.weight(x + 1) / (1 + self.weight(1))
+
+    def _direct(self) -> DirectLaplace:
+        return DirectLaplace(self.scale)

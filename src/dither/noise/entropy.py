@@ -5,7 +5,7 @@ Promises:
 * every thread has its own stream with its own key from `os.urandom`, so no lock and no shared state;
 * the key is replaced from the operating system after every 16 MiB: a key found in memory reveals no more of the past;
 * after a fork the child forgets its parent's streams before it draws anything;
-* there is no seed. The only other way to get bits is the test door `dither.noise._replay`, which stays shut unless
+* there is no seed. The only other way to get bits is the test switch `dither.noise._replay`, which stays off unless
   the environment asked for it when this module was imported.
 """
 
@@ -86,7 +86,7 @@ class _Streams(threading.local):
 
 
 DOOR_MAY_OPEN = os.environ.get("DITHER_TEST_DOOR") == "open"
-"""Read once, when this module is imported: nothing that runs later can open the test door."""
+"""Read once, when this module is imported: nothing that runs later can set the test switch."""
 
 _streams = _Streams()
 _stand_in: BitSource | None = None

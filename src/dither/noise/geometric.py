@@ -10,6 +10,7 @@ from dither.exact import Ball, Number, ball, set_fields
 from dither.noise.blocks import Arm, Floats, exp_minus
 from dither.noise.law import lattice_scale
 from dither.noise.rejection import RejectionLaw
+from dither.noise.single_draws import DirectGeometric
 
 __all__ = ["ExponentialDecay", "Geometric"]
 
@@ -126,3 +127,6 @@ class Geometric(ExponentialDecay, RejectionLaw):
 
     def _arms(self) -> Sequence[Arm]:
         return (Arm(self, sign=1, first=0),)
+
+    def _direct(self) -> DirectGeometric:
+        return DirectGeometric(self.scale)

@@ -149,8 +149,8 @@ class Law(ABC):
         def reaches(x: int) -> bool:
             # Compare the smaller side: 1 − level may be far below the rounding of cdf.
             if level > Fraction(1, 2):
-                return bool(self.tail(x) <= ball(1 - level))
-            return bool(self.cdf(x) >= ball(level))
+                return bool(self._tail(x) <= ball(1 - level))
+            return bool(self._cdf(x) >= ball(level))
 
         with precision(WORKING_BITS):
             return _first_true(reaches)

@@ -1,4 +1,4 @@
-"""Exact rejection from a staircase of blocks: the sampler behind the laws of this room. Proof: rejection.md.
+"""Exact rejection from a staircase of blocks: the sampler behind the laws of this package. Proof: rejection.md.
 
 The integers are cut into blocks of 2^k neighbours on which the weight g of the law hardly changes. A draw takes
 
@@ -18,16 +18,17 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.exact import Ball, ball, once, uniform_is_below
+from dither.exact import Ball, Real, ball, once, uniform_is_below
 from dither.noise.blocks import COARSE, FINE, Arm, Block, BlockPlan, Layout, Shape, plan
 from dither.noise.entropy import BitSource
 from dither.noise.law import Integers, Law, SymmetricLaw, integer_array
 
-__all__ = ["BlockSampler", "RejectionLaw", "TwoSidedLaw"]
+__all__ = ["BlockSampler", "Direct", "RejectionLaw", "TwoSidedLaw", "accepts"]
 
 _CHUNK = 1 << 15  # proposals at a time: all of a round stays in the processor's cache
 _INT64_ROOM = 1 << 61  # the last fine block starts before the last coarse one ends, and is shorter: far below 2^62
@@ -86,19 +87,15 @@ class BlockSampler:
         """Whether a uniform number that begins with `uniform` ≥ `accept_below` is below c · 2^bits · g(x) / m."""
         if uniform >= block.reject_from:
             return False
-        shape, steps = block.arm.shape, 1 << self._layout.uniform_bits
-        i = abs(x - block.arm.peak)
+        shape, i = block.arm.shape, abs(x - block.arm.peak)
         ratio = shape.ratio(float(block.near), float(i - block.near)) if block.fits_double else None
-        if ratio is not None:
-            chance = block.top * ratio
-            if (uniform + 1) / steps <= chance - self._layout.margin:
-                return True
-            if uniform / steps >= chance + self._layout.margin:
-                return False
-        factor = self._plan.scale * (1 << block.bits) / block.words
-        return uniform_is_below(
-            lambda: shape.weight(i) * ball(factor), uniform, self._layout.uniform_bits, lambda: source.bits(1)
-        )
+        chance = None if ratio is None else block.top * ratio
+        layout = self._layout
+        return accepts(source, uniform, layout.uniform_bits, chance, layout.margin, lambda: self._chance(block, i))
+
+    def _chance(self, block: Block, i: int) -> Ball:
+        """c · 2^bits · g(i) / m."""
+        return block.arm.shape.weight(i) * ball(self._plan.scale * (1 << block.bits) / block.words)
 
     # ----------------------------------------------------------------- vectors
 
@@ -183,6 +180,46 @@ class BlockSampler:
         return all(-_INT64_ROOM < b.start and b.start + (1 << b.bits) < _INT64_ROOM for b in self._blocks)
 
 
+def accepts(source: BitSource, uniform: int, bits: int, chance: float | None, margin: float, exactly: Real) -> bool:
+    """Whether a uniform number that begins with the binary digits of `uniform` is below the number `exactly`.
+
+    `chance` is that number in double precision, off by less than half of `margin`, or None where it has no such form.
+    """
+    if chance is not None:
+        steps = 1 << bits
+        if (uniform + 1) / steps <= chance - margin:
+            return True
+        if uniform / steps >= chance + margin:
+            return False
+    return uniform_is_below(exactly, uniform, bits, lambda: source.bits(1))
+
+
+class Direct(Protocol):
+    """Draws exactly from a law without a table: slower, but at once."""
+
+    def draw(self, source: BitSource) -> int:
+        """One exact sample."""
+        ...
+
+
+class _FirstDraws:
+    """The samples of a law until a table pays. The count begins anew with each source, so that bits decide alone."""
+
+    def __init__(self, direct: Direct) -> None:
+        self._direct = direct
+        self._source: BitSource | None = None
+        self._left = 0
+
+    def draw(self, source: BitSource) -> int | None:
+        """One exact sample, or None if it is time for a table."""
+        if source is not self._source:
+            self._source, self._left = source, _BEFORE_A_TABLE
+        if not self._left > 0:
+            return None
+        self._left -= 1
+        return self._direct.draw(source)
+
+
 class RejectionLaw(Law):
     """A law that is sampled from a staircase of blocks. Hashable, as its samplers are kept for the next call."""
 
@@ -190,17 +227,28 @@ class RejectionLaw(Law):
     def _arms(self) -> Sequence[Arm]:
         """The sides of the law, which together hold every integer of its support once."""
 
+    def _direct(self) -> Direct | None:
+        """A sampler without a table, if there is one."""
+        return None
+
+    @once
+    def _first(self) -> _FirstDraws | None:
+        return _first_draws(self)
+
     @once
     def _single(self) -> BlockSampler:
         return _sampler(self, COARSE)
 
     def _draw(self, source: BitSource) -> int:
+        if self._first is not None and (x := self._first.draw(source)) is not None:
+            return x
         return self._single.draw(source)
 
     def _draw_many(self, source: BitSource, count: int) -> Integers:
         if count >= _MANY and self._single.fits_int64:
             return _sampler(self, FINE).draw_many(source, count)
-        return integer_array([self._draw(source) for _ in range(count)])
+        draw = self._draw if count <= _BEFORE_A_TABLE else self._single.draw
+        return integer_array([draw(source) for _ in range(count)])
 
 
 class TwoSidedLaw(SymmetricLaw, RejectionLaw, Shape):
@@ -219,6 +267,13 @@ class TwoSidedLaw(SymmetricLaw, RejectionLaw, Shape):
 
 
 _MANY = 256  # below, laying out the fine table costs more than it saves
+_BEFORE_A_TABLE = 48  # single draws that cost less than laying out the coarse one
+
+
+@lru_cache(maxsize=128)
+def _first_draws(law: RejectionLaw) -> _FirstDraws | None:
+    direct = law._direct()
+    return None if direct is None else _FirstDraws(direct)
 
 
 @lru_cache(maxsize=128)

@@ -1,7 +1,7 @@
 """The tape of an audit: what goes into every draw, what it was made for, and what comes out.
 
 Whoever draws says so through `answered`, at the one place where exact values meet randomness. Nothing is kept: there is
-no tape unless `dither.audit` laid one in through the test door (`_replay`), which is shut in production.
+no tape unless `dither.audit` laid one in through the test switch (`_replay`), which is off in production.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _is_noise_removed = False
 
 
 def noise_is_removed() -> bool:
-    """Whether answers are exact now: in a test that asked for it, through the test door."""
+    """Whether answers are exact now: in a test that asked for it, through the test switch."""
     return _is_noise_removed
 
 
@@ -53,7 +53,7 @@ def at_once(batches: Iterable[Item]) -> Iterable[Item]:
 
 
 def each(groups: Iterable[Item]) -> Iterator[Item]:
-    """The groups one by one; the tape is told when the next one begins, and after the last."""
+    """The groups one by one; the tape is notified when the next one begins, and after the last."""
     for place, group in enumerate(groups):
         if _tape is not None:
             _tape.turn(place)

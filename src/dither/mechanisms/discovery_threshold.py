@@ -1,4 +1,6 @@
-"""The threshold above which a bin that was found in the data may be shown.
+"""Partition selection: the threshold above which a bin that was found in the data may be shown.
+
+`mechanisms/histogram.py` applies it to arrays, `engine/noisy_groups.py` to groups of tables.
 
 A neighbour moves m counts by one. Let M(D) be: add noise to the counts that are not 0, show those that reach T.
 Between neighbours D and D′, let j′ of the moved counts go from 0 to 1, so that only M(D′) may show these bins, and j
@@ -34,7 +36,7 @@ from dither.mechanisms.gaussian import Gaussian
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.lattice_gaussian import dominating_mu_squared
 from dither.noise.law import SymmetricLaw
-from dither.pairs.pair import GaussianPair
+from dither.pairs.gaussian import GaussianPair
 
 __all__ = ["Discovery"]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dither.estimators.axes import Doubles, Multiples
 from dither.estimators.base_measure import bounded, stepped, unbounded
 from dither.mechanisms import Exponential
-from dither.mechanisms.measure import BaseMeasure, Mixture, PublicMeasure, released_place
+from dither.mechanisms.public_measure import BaseMeasure, Mixture, PublicMeasure, released_place
 from dither.noise import UniformBelow
 from tests.noise.fit import ALARM, p_value_of_counts
 
@@ -135,8 +135,9 @@ def test_the_base_measure_is_on_the_bounds_and_has_its_shares(bounds: tuple[floa
     assert base.bounds == bounds
     measure = base.measure
     assert isinstance(measure, BaseMeasure)
-    assert (int(measure.cuts[0]), int(measure.cuts[-1])) == (base.first, base.end)
-    total = measure.total
+    assert (int(measure.cuts[0]), int(measure.cuts[-1])) == (base.first, base.end + 1)  # the last is no answer
+    total = measure.weight(base.first, base.end)
+    assert measure.weight(base.end, base.end + 1) == total * 2**13
     for end in (base.first, base.end - 1):
         assert measure.weight(end, end + 1) >= total * Fraction(4, 1000)
     if bounds[0] <= 0 <= bounds[1]:
