@@ -114,3 +114,15 @@ def test_every_estimator_costs_what_it_was_charged_whatever_the_data_are(estimat
         )
         assert paid.release(estimator, *args, **options).guarantee.epsilon(0) == 1 / 8
         assert paid.remaining["epsilon"] == 0.875
+
+
+@pytest.mark.parametrize("data", [[], (), np.array([])], ids=["list", "tuple", "array"])
+def test_no_records_under_replace_one_are_refused_before_the_charge(data: Any) -> None:
+    whole = dp.PureDP(1)
+    held = dp.stats.BudgetedArray(data, identity="x", ledger=":memory:", budget=whole, adjacency=REPLACE_ONE)
+    for estimator in (dp.stats.mean, dp.stats.sum, dp.stats.median, dp.stats.variance, dp.stats.min):
+        with pytest.raises(ParameterError, match="at least one record"):
+            held.release(estimator, epsilon="1/4", bounds=(0, 1), adjacency=REPLACE_ONE)
+    assert held.remaining["epsilon"] == 1
+    assert held.ledger.account("x").failures.unanswered == 0
+    held.release(dp.stats.count, epsilon="1/4", adjacency=REPLACE_ONE)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import bdtrc
+from scipy.special import bdtr, bdtrc
 
 import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.base_measure import bounded
+from dither.estimators.places import RankedRows
+from dither.estimators.quantile_search import QuantileSearch
 from tests.noise.fit import ALARM, p_value_of_counts
 
 pytestmark = pytest.mark.statistical
@@ -51,7 +55,10 @@ def test_the_median_follows_its_law(adjacency: Adjacency, epsilon: int, draws: i
 
     One rank in all cases: with 50 % (10 %) more noise −log₁₀ of the p-value is 78 ± 7 (93 ± 7), far above 11.
     """
-    answers = [dp.stats.median(DATA, epsilon=epsilon, bounds=BOUNDS, adjacency=adjacency).value for _ in range(draws)]
+    base, half = replace(bounded(BOUNDS), refuses=False), Fraction(1, 2)  # of ten records a median is refused
+    search, rows = QuantileSearch(base, adjacency), RankedRows.of_values(np.array(DATA), base)
+    places = [search.run(rows, [half], Fraction(epsilon))[half] for _ in range(draws)]
+    answers = base.axis.values(np.array(places))
     counts = np.histogram(answers, bins=EDGES)[0].tolist()
     assert p_value_of_counts(counts, chances(1)) > ALARM
     assert p_value_of_counts(counts, chances(1 - wrong)) < ALARM
@@ -218,8 +225,46 @@ def test_the_largest_of_few_records_is_not_their_median(adjacency: Adjacency) ->
 
 @pytest.mark.parametrize("probability", [0.97, 0.03])
 def test_a_far_quantile_of_few_records_is_not_their_median(probability: float) -> None:
-    """Of 60, more than 26 in the middle half of 100 records with at most 12 % each (measured: 8 %): below 1e-9."""
-    records = (np.arange(100) + 0.5) / 100
+    """Of 60, more than 26 in the middle half of 1000 records with at most 12 % each (measured: none): below 1e-9."""
+    records = (np.arange(1000) + 0.5) / 1000
     found = [dp.stats.quantile(records, probability, epsilon=1, bounds=(0, 1)).value for _ in range(60)]
     assert sum(0.25 < place < 0.75 for place in found) <= 26
     assert bdtrc(26, 60, 0.12) < 1e-9
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+def test_no_answer_follows_its_law(adjacency: Adjacency) -> None:
+    """2^13 times all mass at the loss of n/2 ranks. A quarter of that mass, or four times as much, is noticed."""
+    records = 4 + np.arange(60.0) / 8
+    epsilon = Fraction(1, 2) if adjacency == ADD_REMOVE else Fraction(1)  # b is two ranks
+    base = bounded(BOUNDS)
+    places = base.axis.places(records)
+    edges = sorted({base.first, base.end, *(places - 1024).tolist(), *(places + 1025).tolist()})
+    answered = sum(
+        float(base.measure.weight(first, end))
+        * np.exp(-max(0, sum(places - 1024 > first) - 30, sum(places + 1025 <= first) - 30) / 2)
+        for first, end in pairwise(edges)
+    )
+    refused = float(base.measure.weight(base.end, base.end + 1)) * np.exp(-30 / 2)
+    found = [
+        isinstance(dp.stats.median(records, epsilon=epsilon, bounds=BOUNDS, adjacency=adjacency).value, dp.NoAnswer)
+        for _ in range(1000)
+    ]
+    for factor, is_right in ((1, True), (0.25, False), (4, False)):
+        chance = factor * refused / (factor * refused + answered)
+        one_sided = min(bdtr(sum(found), len(found), chance), bdtrc(sum(found) - 1, len(found), chance))
+        assert (one_sided > ALARM) == is_right
+
+
+@pytest.mark.parametrize("probability", [0.9, 0.99])
+def test_a_quantile_in_the_tail_does_not_go_astray_in_wide_bounds(probability: float) -> None:
+    """1000 records, ε = 0.2, bounds ×1000: a fifth of the answers were beyond ten times all records.
+
+    None of 100 are; with one in 2000, which is more than what is said, four would come once in 10⁶ runs.
+    """
+    records = np.random.default_rng(8).lognormal(5, 1, 1000)
+    wide = (0, 1000 * records.max())
+    found = [dp.stats.quantile(records, probability, epsilon=0.2, bounds=wide).value for _ in range(100)]
+    answers = [value for value in found if not isinstance(value, dp.NoAnswer)]
+    assert len(answers) > 50
+    assert sum(value > 10 * records.max() for value in answers) < 4

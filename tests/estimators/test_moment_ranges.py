@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,9 @@ import pytest
 
 import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
+from dither.estimators.answer import Spent
+from dither.estimators.binned import HalfOctaves
+from dither.estimators.clipping import _EVEN, _LITTLE_DOUBT, Goal, _Search
 from dither.estimators.tails import Seen, Tail
 
 pytestmark = pytest.mark.statistical
@@ -30,14 +35,15 @@ RUNS = 12
 def test_mostly_zeros_are_not_clamped_to_zero(name: str, adjacency: Adjacency) -> None:
     """80 % zeros, bounds (0, 8), ε = 0.5: off by a third or more is 50 standard deviations away; of a root, 8.
 
-    The old search answered 2·10⁻⁷ in every run.
+    At ε = 0.1 the noise of a variance has the scale 0.15 beside 1.03: it is negative, and its root 0, once in 2000
+    times, which is allowed, and the root twice as large once in 10⁹. The old search answered 2·10⁻⁷ in every run.
     """
     ask, truth = ASKED[name]
     exact = truth(ZEROS)
     for epsilon in (0.1, 0.5, 2):
         for _ in range(RUNS):
             value = ask(ZEROS, epsilon=epsilon, bounds=(0, 8), adjacency=adjacency).value
-            assert abs(value - exact) < exact * (0.5 if epsilon > 0.1 else 1)
+            assert abs(value - exact) <= exact * (0.5 if epsilon > 0.1 else 1)
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -50,6 +56,16 @@ def test_incomes_without_bounds_are_close_or_refused(name: str) -> None:
     # The noise of a variance of so few may be as large as itself: its root is not wild, no more is promised.
     least, most = (0.0, 10 * INCOMES.max()) if name == "std" else (0.1 * truth(INCOMES), 10 * truth(INCOMES))
     assert all(least <= value < most for value in answers)
+
+
+def test_a_second_cluster_far_from_the_first_is_not_cut_off_without_bounds() -> None:
+    """400 records of 10 and 100 of 1000, ε = 1: the look alone took the second for noise, and the mean was 10.
+
+    4 of 80 were cut off with both looks together, 80 of 80 without. 20 of 40 have a probability below 10⁻⁶ at 15 %.
+    """
+    records = np.repeat([10.0, 1000.0], [400, 100])
+    found = [dp.stats.mean(records, epsilon=1).value for _ in range(40)]
+    assert sum(value < 100 for value in found) < 20
 
 
 def test_far_too_wide_bounds_are_left_and_tight_ones_kept() -> None:
@@ -95,12 +111,83 @@ def test_a_tail_goes_on_beyond_what_is_seen() -> None:
 
 @pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
 def test_records_far_from_zero_and_close_together_get_a_range_of_their_own(adjacency: Adjacency) -> None:
-    """10⁶ ± 5 inside (0, 2·10⁶): ranges wider than a tenth of that are rare (1 in 100), and not 5 of 12 (1e-7)."""
+    """10⁶ ± 5 inside (0, 2·10⁶): ranges wider than a twentieth of that are rare, as noise is seldom taken for records.
+
+    8 of 2500 were under add/remove and 18 of 2500 under replace-one (before doubts were settled, one in seven). So the
+    probabilities are below 1.0 % and 1.6 % at a confidence of 0.9999 each, and 8 of 40 are met once in 5·10⁶ runs of
+    both tests: Σ C(40, k) pᵏ(1 − p)⁴⁰⁻ᵏ from k = 8 on is 5·10⁻⁹ and 2·10⁻⁷.
+    """
     records = DRAWN.normal(10**6, 5, 3000)
     ranges = [
-        dp.stats.mean(records, epsilon=1, bounds=(0, 2 * 10**6), adjacency=adjacency).found["clip"] for _ in range(RUNS)
+        dp.stats.mean(records, epsilon=1, bounds=(0, 2 * 10**6), adjacency=adjacency).found["clip"] for _ in range(40)
     ]
-    assert sum(high - low > 10**5 for low, high in ranges) < 5
+    assert sum(high - low > 10**5 for low, high in ranges) < 8
+
+
+def _first_look(values: Any, noise: dict[int, float]) -> Any:
+    """What a first look with noise of scale 22 says that happens to be 0 but in these cells; bounds (0, 2·10⁶)."""
+    binned = HalfOctaves.within((0.0, 2e6)).binned(np.asarray(values, dtype=np.float64)).coarse()
+    search = _Search(
+        binned, Goal("mean", replaces=False), Fraction(1), ADD_REMOVE, Spent(ADD_REMOVE), Fraction(1), joined=4
+    )
+    counts = np.array(binned.counts, dtype=np.float64)
+    for cell, scales in noise.items():
+        counts[cell] += 22 * scales
+    return search._choice(counts, 22.0)
+
+
+@pytest.mark.parametrize("cell", [0, 1, 5], ids=["at the anchor", "next to it", "farther"])
+def test_noise_elsewhere_puts_the_anchor_in_doubt_and_no_more(cell: int) -> None:
+    """Noise of 4 scales, or 7 farther out: the first look does not move the anchor, and a second one follows.
+
+    Records elsewhere that are seen but for little doubt keep the anchor where it is.
+    """
+    far = np.full(3000, 1e6)
+    assert _first_look(far, {}).narrow(_EVEN) is not None
+    seen = _first_look(far, {cell: 7.0 if cell == 5 else 4.0})
+    assert seen.narrow(_EVEN) is None
+    assert seen.narrow(_LITTLE_DOUBT) is not None
+    assert _first_look(far, {cell: 16.0}).narrow(_LITTLE_DOUBT) is None
+
+
+def test_a_doubt_is_settled_by_a_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bounds were kept where the first look had noise of 4 scales at the anchor: 1000 times too wide."""
+    look, shares = _Search.look, []
+
+    def looked(search: _Search, share: Fraction) -> Any:
+        chosen = look(search, share)
+        shares.append(share)
+        return chosen if len(shares) > 1 else _first_look(far, {0: 4.0})
+
+    far = DRAWN.normal(10**6, 5, 3000)
+    monkeypatch.setattr(_Search, "look", looked)
+    low, high = dp.stats.mean(far, epsilon=10**6, bounds=(0, 2 * 10**6)).found["clip"]
+    assert len(shares) == 3
+    assert high - low < 10**3
+
+
+def test_what_one_look_suspects_the_next_one_notices() -> None:
+    """50 of 500 at 0, the others near 10⁶: 8 scales in each of two looks are 16 together, and were cut off as noise."""
+    records = np.append(np.zeros(50), DRAWN.normal(10**6, 5, 450))
+    before = _chosen(records, 2e6, scale=5.9)
+    around = HalfOctaves.around(10.0**6, (0.0, 2e6)).binned(records)
+    search = _Search(around, Goal("mean", replaces=False), Fraction(2), ADD_REMOVE, Spent(ADD_REMOVE), Fraction(1))
+    counts = np.array(around.counts, dtype=np.float64)
+    assert search._choice(counts, 5.9).gain > 1000
+    known = replace(search, starts=before.starts_in(around.bins, before.narrow(_LITTLE_DOUBT)))
+    assert known._choice(counts, 5.9).gain < 2
+
+
+@pytest.mark.parametrize("share", [0.97, 0.9])
+def test_shares_keep_their_bounds(share: float) -> None:
+    """500 records of 0 and 1, ε = 1: 15 zeros are hidden by the noise. Nobody moves the anchor to the end of bounds.
+
+    The range was one around 1 in one of five runs, and the mean was 1. To choose one, the second look would have to
+    overlook 450 ones, 76 scales of its noise.
+    """
+    records = (np.arange(500) < 500 * share).astype(np.float64)
+    assert all(dp.stats.mean(records, epsilon=1, bounds=(0, 1)).found["clip"] == (0, 1) for _ in range(2 * RUNS))
+    assert _chosen(records, 1.0, scale=500.0).narrow(_EVEN) is None
 
 
 def test_shares_of_a_population_stay_between_0_and_1() -> None:
@@ -130,3 +217,24 @@ def test_counts_that_fit_no_level_warn_of_nothing() -> None:
         tail = Tail.of([Seen(np.array([1e9, -1e9, 0.0, 5.0]), 1.0), Seen(np.array([-1e9, 1e9, 1e9, 5.0]), 0.01)])
     assert np.isfinite(tail.posterior).all()
     assert np.isfinite(tail.evidence)
+
+
+def _chosen(values: Any, high: float, scale: float) -> Any:
+    """What a look says whose noise happens to be 0."""
+    binned = HalfOctaves.within((0.0, high)).binned(np.asarray(values, dtype=np.float64))
+    search = _Search(binned, Goal("mean", replaces=False), Fraction(2), ADD_REMOVE, Spent(ADD_REMOVE), Fraction(1))
+    return search._choice(np.array(binned.counts, dtype=np.float64), scale)
+
+
+def test_ties_that_are_far_apart_are_all_inside() -> None:
+    """Prices with empty cells between them. Three times 31 records, ten scales each, were taken for noise."""
+    prices = np.repeat([0.99, 4.99, 9.99, 19.99, 49.0, 99.0, 199.0], [25, 31, 110, 63, 31, 31, 31])
+    edges = HalfOctaves.within((0.0, 200.0)).above.edges
+    assert edges[_chosen(prices, 200.0, scale=2.94).reach[1]] == 200
+
+
+def test_the_anchor_stays_where_there_are_records() -> None:
+    """A half of zeros and a half of ones are not within an octave: moving there cost a second look in vain."""
+    assert _chosen([1.0] * 500, 3.0, scale=5.0).narrow(_EVEN) is not None
+    for doubt in (_EVEN, _LITTLE_DOUBT):
+        assert _chosen([0.0] * 500 + [1.0] * 500, 3.0, scale=5.0).narrow(doubt) is None

@@ -23,7 +23,7 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators import stats
 from dither.exact.search import first_integer
 from dither.mechanisms import Exponential, Laplace, Release
-from dither.mechanisms.measure import PublicMeasure
+from dither.mechanisms.public_measure import PublicMeasure
 
 pytestmark = pytest.mark.property
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.signal import fftconvolve
 
-from dither.estimators.noise_tails import beyond, reach
+from dither.estimators.noise_tails import NoiseLaw, beyond, reach
 
 SCALES = [[1.0], [1.0, 1.0], [1.0, 0.5], [0.2, 3.0], [1.0, 1.0, 1.0], [2.0, -0.5, 0.0], [1.0, 0.999, 1e-9], [0.0, 0.0]]
 
@@ -42,6 +42,15 @@ def test_the_reach_is_where_the_tail_is_what_was_asked_for(scales: list[float], 
     far = reach(scales, miss, normal)
     assert beyond(far, scales, normal) == pytest.approx(miss, rel=1e-5)
     assert beyond(far * 0.99, scales, normal) > miss
+
+
+@pytest.mark.parametrize("scale", [1e-9, 0.7, 1e12])
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 1.0], [0.2, 1.0, 0.5]], ids=str)
+def test_a_reach_grows_with_the_scale(weights: list[float], scale: float) -> None:
+    for is_normal in (False, True):
+        law, scales = NoiseLaw(scale, is_normal), [scale * weight for weight in weights]
+        plain = reach([], 0.05, np.linalg.norm(scales)) if is_normal else reach(scales, 0.05)
+        assert law.reach(weights, 0.05) == pytest.approx(float(plain), rel=1e-12)
 
 
 def test_huge_and_tiny_normals_do_not_overflow() -> None:

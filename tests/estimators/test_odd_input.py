@@ -49,15 +49,17 @@ ODD: dict[str, Any] = {
 @pytest.mark.parametrize("bounds", [(0, 10), (-1e100, 1e-100), None], ids=str)
 @pytest.mark.parametrize("name", ODD)
 def test_odd_data_get_an_answer_inside_the_bounds(
-    estimator: Callable[..., Any], name: str, bounds: Any, adjacency: Any
+    estimator: Callable[..., Any], name: str, bounds: Any, adjacency: Any, request: pytest.FixtureRequest
 ) -> None:
+    """Quantiles of few records, and everything without bounds, may get none."""
+    may_refuse = bounds is None or request.node.callspec.params["estimator"] in ("median", "quantile", "quantiles")
     if name == "empty" and adjacency == REPLACE_ONE:
         with pytest.raises(ParameterError, match="at least one record"):
             estimator(ODD[name], epsilon=1, bounds=bounds, adjacency=adjacency)
         return
     release = estimator(ODD[name], epsilon=1, bounds=bounds, adjacency=adjacency)
     values = release.value if isinstance(release.value, list) else [release.value]
-    assert all(math.isfinite(v) for v in values if not (bounds is None and isinstance(v, dp.NoAnswer)))
+    assert all(math.isfinite(v) for v in values if not (may_refuse and isinstance(v, dp.NoAnswer)))
     assert release.guarantee == dp.PureDP(1, adjacency=adjacency)
     assert sum(release.split.values()) == 1
     assert dp.compose([release]).epsilon(0) <= 1 + 1e-9

@@ -9,21 +9,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
 
+import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.axes import Multiples
 from dither.estimators.base_measure import Base, stepped, unbounded
-from dither.estimators.places import EXTREME_SENSITIVITY, RankedRows, extreme_target, quantile_aim, scored
+from dither.estimators.places import (
+    EXTREME_DIGITS,
+    EXTREME_SENSITIVITY,
+    RankedRows,
+    extreme_target,
+    quantile_aim,
+    scored,
+)
 from dither.estimators.quantile_bars import QuantileBars
 from dither.estimators.quantile_search import as_answer
 from dither.estimators.ranks import quantile_sensitivity
 from dither.mechanisms import Exponential
-from dither.mechanisms.measure import BaseMeasure
+from dither.mechanisms.public_measure import BaseMeasure
 
 pytestmark = pytest.mark.contract
 
@@ -32,10 +41,12 @@ Data = tuple[int, ...]
 Law = Callable[[Data], list[float]]
 LOGS = 1e-9  # of double precision
 
-PLAIN = stepped(Fraction(1), -2, 3)
-REFUSING = Base(
-    Multiples(Fraction(1)), -2, 4, BaseMeasure(np.array([-2, 0, 1, 4, 5]), np.array([3, 5, 1, 90])), refuses=True
-)
+PLAIN = replace(stepped(Fraction(1), -2, 3), refuses=False)
+MASSES = BaseMeasure(np.array([-2, 0, 1, 4, 5]), np.array([3, 5, 1, 90]))
+"""Places and no answer, with masses of the same size: so that each probability shows."""
+BOUNDED = Base(Multiples(Fraction(1)), -2, 4, MASSES, refuses=True)
+REFUSING = replace(BOUNDED, is_bounded=False)
+BASES = {"an answer": PLAIN, "bounds": BOUNDED, "no bounds": REFUSING}
 
 
 def neighbours(adjacency: Adjacency, most: int) -> Iterator[tuple[Data, Data]]:
@@ -69,7 +80,7 @@ def quantile_law(q: Fraction, base: Base, adjacency: Adjacency, epsilon: Fractio
     mechanism = Exponential(sensitivity=sensitivity, epsilon=epsilon, adjacency=adjacency)
 
     def law(data: Data) -> list[float]:
-        target = quantile_aim(q, len(data), refuses=base.refuses)
+        target = quantile_aim(q, len(data), base, mechanism)
         starts, scores = scored(rows_of(data, base), base, (base.first, base.end), target, mechanism)
         return logs(starts, scores, base, mechanism)
 
@@ -81,7 +92,7 @@ def extreme_law(largest: bool, base: Base, adjacency: Adjacency, epsilon: Fracti
     mechanism = Exponential(sensitivity=sensitivity, epsilon=epsilon, adjacency=adjacency)
 
     def law(data: Data) -> list[float]:
-        target = extreme_target(len(data), mechanism, adjacency, largest=largest, refuses=base.refuses)
+        target = extreme_target(len(data), mechanism, adjacency, largest=largest, refuses=not base.is_bounded)
         starts, scores = scored(rows_of(data, base), base, (base.first, base.end), target, mechanism)
         return logs(starts, scores, base, mechanism)
 
@@ -108,7 +119,7 @@ def largest_loss(law: Law, adjacency: Adjacency, most: int = 5) -> float:
 
 
 @pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
-@pytest.mark.parametrize("base", [PLAIN, REFUSING], ids=["bounds", "no bounds"])
+@pytest.mark.parametrize("base", BASES.values(), ids=BASES)
 @pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10)], ids=str)
 def test_no_answer_of_a_quantile_loses_more_than_epsilon(q: Fraction, base: Base, adjacency: Adjacency) -> None:
     assert largest_loss(quantile_law(q, base, adjacency, Fraction(1)), adjacency) <= 1 + LOGS
@@ -169,9 +180,73 @@ def test_beyond_the_part_of_a_node_there_is_no_answer() -> None:
     base = unbounded()
     end = base.axis.place(5.0)
     rows = RankedRows.of_values(np.array([1.0]), base)
-    target = quantile_aim(Fraction(1, 2), rows.total, refuses=True)
     mechanism = Exponential(sensitivity=1, epsilon=1)
+    target = quantile_aim(Fraction(1, 2), rows.total, base, mechanism)
     starts, scores = scored(rows, base, (base.first, end), target, mechanism)
     assert list(starts[-2:]) == [end, base.end + 1]
     assert len(scores) == len(starts) - 1
     assert [as_answer(place, end) for place in (end - 1, end, base.end)] == [end - 1, None, None]
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+@pytest.mark.parametrize("largest", [True, False], ids=["max", "min"])
+def test_an_extreme_without_bounds_is_neither_refused_nor_wild_where_records_are_many(
+    largest: bool, adjacency: Adjacency
+) -> None:
+    """From 150/ε records on; with half as many it is refused. The probabilities are computed, not drawn."""
+    rng, base = np.random.default_rng(41), unbounded()
+    mechanism = Exponential(sensitivity=EXTREME_SENSITIVITY, epsilon=1, adjacency=adjacency)
+
+    def chances(values: np.ndarray) -> tuple[float, float]:
+        """Of no answer, and of a place outside all records."""
+        rows = RankedRows.of_values(np.sort(values), base, EXTREME_DIGITS)
+        target = extreme_target(len(values), mechanism, adjacency, largest=largest, refuses=True)
+        starts, scores = scored(rows, base, (base.first, base.end), target, mechanism)
+        logs = np.log(base.measure.weights(starts).astype(np.float64)) + scores / float(mechanism.scale)
+        shares = np.exp(logs - np.logaddexp.reduce(logs))
+        outside = (starts[:-1] >= rows.ends.max()) | (starts[1:] <= rows.starts.min())
+        return float(shares[-1]), float(shares[:-1][outside[:-1]].sum())
+
+    for count in (150, 1_000, 50_000):
+        for values in (
+            rng.poisson(30, count), rng.poisson(3_000, count), rng.normal(3_000, 50, count),
+            rng.lognormal(10, 1, count), np.full(count, 3131.12345),
+            rng.poisson(0.1, count) * rng.lognormal(3, 1, count),
+        ):  # fmt: skip
+            refused, wild = chances(values.astype(np.float64))
+            assert refused < 1 / 500
+            assert wild < 1 / 20_000
+    refused, wild = chances(rng.normal(3_000, 50, 45))
+    assert refused > 0.9
+    assert wild < 1 / 4_000
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+def test_equal_whole_numbers_without_bounds_are_found(adjacency: Adjacency) -> None:
+    """200 records of 12,345, ε = 1: the median is that number but for 1 in 1,000; as doubles it mostly is not.
+
+    The probabilities are computed, not drawn.
+    """
+
+    def chance(*, is_whole: bool) -> float:
+        base, values = unbounded(is_whole=is_whole), np.full(200, 12345.0)
+        rows = RankedRows.of_values(values, base)
+        mechanism = Exponential(sensitivity=2 if adjacency == REPLACE_ONE else 1, epsilon=1, adjacency=adjacency)
+        target = quantile_aim(Fraction(1, 2), 200, base, mechanism)
+        starts, scores = scored(rows, base, (base.first, base.end), target, mechanism)
+        logs = np.log(base.measure.weights(starts).astype(np.float64)) + scores / float(mechanism.scale)
+        shares = np.exp(logs - np.logaddexp.reduce(logs))
+        return float(shares[:-1][base.axis.values(starts[:-2]) == 12345].sum())
+
+    assert chance(is_whole=True) > 0.999
+    assert chance(is_whole=False) < 0.5
+
+
+def test_whole_arrays_without_bounds_have_whole_answers() -> None:
+    """Whatever the noise is. ε = 20 and 2000 records: no refusal (n·ε is 400 times what is needed)."""
+    years = np.arange(2000) % 56 + 1950
+    for ask in (dp.stats.median, dp.stats.min, dp.stats.max):
+        value = ask(years, epsilon=20).value
+        assert value == int(value)
+    for value in dp.stats.quantile(years, [0.1, 0.5, 0.9], epsilon=20).value:
+        assert value == int(value)

@@ -16,8 +16,25 @@ from dither.estimators.sums import ExactSum
 from dither.mechanisms import Exponential
 
 VALUES = st.lists(st.one_of(st.floats(-8, 8), st.sampled_from([0.0, 1.0, 2.0, -8.0, 8.0])), max_size=12)
-BASES = st.sampled_from([bounded((-8.0, 8.0)), bounded((2.0, 8.0)), stepped(Fraction(1), -8, 8), unbounded()])
+WHOLE = unbounded(is_whole=True)
+BASES = st.sampled_from([bounded((-8.0, 8.0)), bounded((2.0, 8.0)), stepped(Fraction(1), -8, 8), unbounded(), WHOLE])
 DIGITS = st.sampled_from([EXTREME_DIGITS, 2])
+
+
+def test_whole_numbers_without_bounds_are_places_in_order() -> None:
+    """Each of them up to 2^52, and from there on the doubles; round ones have more mass."""
+    values = np.array([-(2.0**100), -(2.0**52) - 1, -7.0, -1.0, 0.0, 1.0, 2.0, 12345.0, 2.0**52 - 1, 2.0**52, 2.0**63])
+    places = WHOLE.axis.places(values)
+    assert (np.diff(places) > 0).all()
+    assert (WHOLE.axis.values(places) == values).all()
+    assert places[2:8].tolist() == [-7, -1, 0, 1, 2, 12345]
+    assert WHOLE.axis.value(WHOLE.first) == -(2.0**120)
+    every = np.arange(-1000, 1001)
+    masses = np.array([WHOLE.measure.weight(at, at + 1) for at in every.tolist()], dtype=np.float64)
+    assert (masses > 0).all()
+    assert (masses == masses[::-1]).all()
+    assert masses[1000] == masses.max()
+    assert masses[1000 + 40] > masses[1000 + 41] > masses[1000 + 999]
 
 
 def naive_loss(rows: RankedRows, target: Target, cut: int, place: int) -> int:
@@ -25,6 +42,12 @@ def naive_loss(rows: RankedRows, target: Target, cut: int, place: int) -> int:
     below = sum(int(end) <= place for end in rows.ends)
     over = target.above_weight * (target.units * above - target.above)
     under = target.below_weight * (target.units * below - target.below)
+    if (fence := target.fence) is not None:
+        n, p = len(rows.at), fence.slope
+        if fence.is_above:
+            over, under = min(over, p * above - fence.loss), max(under, p * below - p * n + fence.loss)
+        else:
+            over, under = max(over, p * above - p * n + fence.loss), min(under, p * below - fence.loss)
     return min(max(over, under, 0), cut) + target.shift
 
 
@@ -45,11 +68,11 @@ def test_the_score_is_that_of_the_definition(
     mechanism = Exponential(sensitivity=4, scale=scale, adjacency=adjacency)
     rows = RankedRows.of_values(np.sort(np.array(values, dtype=np.float64) + 0.0), base, digits)
     if extreme is None:
-        target = quantile_aim(probability, len(values), refuses=base.refuses)
+        target = quantile_aim(probability, len(values), base, mechanism)
     else:
-        target = extreme_target(len(values), mechanism, adjacency, largest=extreme, refuses=base.refuses)
+        target = extreme_target(len(values), mechanism, adjacency, largest=extreme, refuses=not base.is_bounded)
     starts, scores = scored(rows, base, (base.first, base.end), target, mechanism)
-    assert (int(starts[0]), int(starts[-1])) == (base.first, base.end + base.refuses)
+    assert (int(starts[0]), int(starts[-1])) == (base.first, base.end + (target.refusal is not None))
     assert (np.diff(starts) > 0).all()
     cut = math.ceil(64 * scale)
     tried = {
@@ -63,8 +86,8 @@ def test_the_score_is_that_of_the_definition(
         if base.first <= place < base.end:
             piece = int(np.searchsorted(starts, place, side="right")) - 1
             assert scores[piece] == -naive_loss(rows, target, cut, place)
-    if base.refuses:
-        assert target.refusal is not None
+    assert (target.refusal is not None) == (extreme is None or not base.is_bounded)
+    if target.refusal is not None:
         assert scores[-1] == -(min(target.refusal, cut) + target.shift)
 
 

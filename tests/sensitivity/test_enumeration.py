@@ -108,6 +108,21 @@ def test_mechanisms_take_it() -> None:
             build()
 
 
+@pytest.mark.parametrize("norm", [lambda a, b: int(a != b), lambda a, b: abs(a - b)], ids=["discrete", "absolute"])
+def test_no_noise_is_scaled_in_a_metric_of_ones_own(norm: Any) -> None:
+    """The sum moves by 1000, which the discrete metric calls 1: noise for 1 would show the sum."""
+    own, real = (world([0, 1000], 3).statistic(sum, norm=norm) for norm in (norm, "l1"))
+    assert own.dimension is None
+    mechanisms: list[Any] = [
+        lambda statistic: dp.SmoothSensitivity(statistic, epsilon=1),
+        lambda statistic: dp.ProposeTestRelease(statistic, limit=2, epsilon=5, delta="0.01"),
+    ]
+    for make in mechanisms:
+        with pytest.raises(ParameterError, match=r"one number whose sensitivity is in \|a − b\|.*Leave norm"):
+            make(own)
+        assert make(real).statistic.global_sensitivity == 1000
+
+
 @pytest.mark.parametrize(("build", "message"), [
     (lambda: world([], 2), "universe"),
     (lambda: world([1, 1], 2), "universe"),

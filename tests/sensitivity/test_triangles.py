@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from dither.adjacency import VERTEX
 from dither.errors import ParameterError
 from dither.sensitivity import Triangles, distance_to_sensitivity, smooth_sensitivity
 from tests.oracle import discounts, sensitivities
@@ -41,8 +40,6 @@ def test_what_is_not_a_graph_is_refused(data: list[object]) -> None:
         Triangles(3).value(data)
 
 
-def test_other_neighbours_are_refused() -> None:
-    with pytest.raises(ParameterError, match="Use EDGE"):
-        Triangles(3, VERTEX)
+def test_too_few_vertices_are_refused() -> None:
     with pytest.raises(ParameterError, match="vertices"):
         Triangles(2)

@@ -1,7 +1,8 @@
 """Places as whole numbers, in order: where an answer can be.
 
 `Doubles` are all floating-point numbers of some range, so that each octave has as many places: an answer is as fine as
-its own size asks for. `Multiples` are the multiples of a public step, as in a column of whole numbers.
+its own size asks for. `Multiples` are the multiples of a public step, as in a column of whole numbers. `WholeNumbers`
+are those without bounds: each of them up to 2^52, and beyond that the doubles, which are whole there.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 
 from dither.estimators.records import Floats
-from dither.mechanisms.measure import Wholes
+from dither.mechanisms.public_measure import Wholes
 
-__all__ = ["Axis", "Doubles", "Multiples"]
+__all__ = ["Axis", "Doubles", "Multiples", "WholeNumbers"]
 
 _DIGITS = 52
 """Binary digits of a double behind its first one."""
@@ -94,6 +95,20 @@ class Doubles(Axis):
         powers = np.ldexp(1.0, np.arange(self.flat, max(int(top), self.flat) + 1))
         both = np.concatenate([-powers[::-1], powers])
         return both[(both > low) & (both < high)]
+
+
+@dataclass(frozen=True)
+class WholeNumbers(Doubles):
+    """Doubles whose multiples of 2^(flat − 52) are those of 1; a value of a column of whole numbers is one."""
+
+    flat: int = _DIGITS
+
+    def room_digits(self, digits: int, count: int) -> int:
+        return 0
+
+    @property
+    def least(self) -> int:
+        return 0
 
 
 @dataclass(frozen=True)

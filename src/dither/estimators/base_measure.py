@@ -10,7 +10,10 @@ of its share:
 * 4 % lie on 0, and 0.5 % on each bound, where clamped records are.
 
 **Without bounds** octaves reach from 2^-120 to 2^120 and have masses ∝ (1 + |k − 8|/12)^-2: people choose units in
-which numbers are some tens or thousands. One more place means *no answer*: see `places`.
+which numbers are some tens or thousands. Of whole numbers octaves begin at 1, and each number is a place: where many
+records are equal, theirs is a larger part of its octave than a double's is (1/2^13 for 12,345).
+
+One more place means *no answer*, inside bounds and without them: see `places`.
 
 Privacy does not depend on the shares. The first two are equal since either may be the right one; the others were tried
 on simulated data, and half or twice as much makes no difference that can be seen.
@@ -25,9 +28,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from dither.estimators.axes import Axis, Doubles, Multiples
+from dither.estimators.axes import Axis, Doubles, Multiples, WholeNumbers
 from dither.estimators.records import Bounds, Floats
-from dither.mechanisms.measure import BaseMeasure, Mixture, PublicMeasure, Wholes
+from dither.mechanisms.public_measure import BaseMeasure, Mixture, PublicMeasure, Wholes
 
 __all__ = ["Base", "bounded", "stepped", "unbounded"]
 
@@ -48,6 +51,15 @@ _REFUSAL = 1 << 13
 """The mass of no answer, in masses of everything else."""
 
 
+_TAIL_SCALES = 6.0
+"""The loss of a quantile beyond all rows, in scales, at least, where the bounds are about as far as the rows ..."""
+_MOST_TAIL_SCALES = 13.0
+"""... and where nobody knows: the space of wide bounds, a fifth of the measure, competes with a tenth of an octave."""
+_FARTHER = 64.0
+_RARE = math.log(10**4)
+_EIGHTH = 2.0**0.125
+
+
 @dataclass(frozen=True)
 class Base:
     """A public measure on the places first, …, end − 1 of an axis; with `refuses` the place `end` means no answer."""
@@ -57,11 +69,24 @@ class Base:
     end: int
     measure: PublicMeasure
     refuses: bool = False
+    is_bounded: bool = True
+    tail_scales: float = _MOST_TAIL_SCALES
+    """How many scales of loss the space beyond all rows has at least, for a quantile in the tail on that side."""
 
     @property
     def bounds(self) -> Bounds:
         """What the outermost places stand for."""
         return self.axis.value(self.first), self.axis.value(self.end - 1)
+
+    @property
+    def everything(self) -> Bounds:
+        """What holds any quantile: the interval where there is no answer."""
+        return self.bounds if self.is_bounded else (-math.inf, math.inf)
+
+    @property
+    def is_farther_above(self) -> bool:
+        """Whether the upper bound is the one that is farther from 0: there the space is."""
+        return self.first + self.end > 0
 
     def around(self, anchor: int) -> Base:
         """For searches in a tail: half of it spread over the octaves of the distance from a released place.
@@ -69,12 +94,39 @@ class Base:
         And little of it is uniform, as most of the space up to wide bounds has no records.
         """
         near = _measure(self.axis, self.first, self.end, {"octaves": 1.0}, self.axis.value(anchor))
-        far = unbounded().measure if self.refuses else _far(self.axis, self.first, self.end)
-        return replace(self, measure=Mixture((far, near)))
+        far = _refusing(_far(self.axis, self.first, self.end) if self.is_bounded else _human(self.axis))
+        around = replace(self, measure=Mixture((far, near)))
+        return replace(around, tail_scales=around._scales_beyond(anchor)) if self.is_bounded else around
+
+    @property
+    def with_little_uniform(self) -> Base:
+        """For searches in a tail if there is no place to start from."""
+        return replace(self, measure=_refusing(_far(self.axis, self.first, self.end))) if self.is_bounded else self
+
+    def within(self, anchor: int) -> Base:
+        """`around` a place, for a part of the rows that is known already: inside bounds there is an answer."""
+        return replace(self.around(anchor), refuses=not self.is_bounded)
+
+    def _scales_beyond(self, anchor: int) -> float:
+        """So many that the space 64 times as far as a released median, and farther, is chosen once in 10⁴ times.
+
+        It competes with an eighth of an octave next to the median. In bounds that do not reach so far, the usual.
+        """
+        axis, (low, high) = self.axis, self.bounds
+        origin = min(max(0.0, low), high)
+        size = abs(axis.value(anchor) - origin)
+        side = 1.0 if self.is_farther_above else -1.0
+        reach = axis.place(min(max(origin + side * _FARTHER * size, low), high))
+        first, end = (reach + 1, self.end) if self.is_farther_above else (self.first, reach)
+        if first >= end:
+            return _TAIL_SCALES
+        edges = sorted(axis.place(min(max(origin + side * size * at, low), high)) for at in (1.0, _EIGHTH))
+        space, near = (float(self.measure.weight(*ends)) for ends in ((first, end), (edges[0], edges[1] + 1)))
+        return max(_TAIL_SCALES, min(math.log(space / near) + _RARE, _MOST_TAIL_SCALES))
 
     def log_mass_ratio(self, room_digits: int) -> float:
         """ln of the mass of all places over the least mass of 2^room_digits of them, `around` any place."""
-        far = _human() if self.refuses else _far(self.axis, self.first, self.end)
+        far = _far(self.axis, self.first, self.end) if self.is_bounded else _human(self.axis)
         least = float(np.min(far.masses / np.diff(far.cuts))) * 2.0**room_digits
         return math.log(2 * far.total) - math.log(least)
 
@@ -102,21 +154,25 @@ def _far(axis: Axis, first: int, end: int) -> BaseMeasure:
 
 def _on(axis: Axis, first: int, end: int) -> Base:
     shares = {"octaves": _OCTAVES, "uniform": _UNIFORM, "round": _ROUND, "ends": _BOUND, "zero": _ZERO}
-    return Base(axis, first, end, _measure(axis, first, end, shares, 0.0))
+    return Base(axis, first, end, _refusing(_measure(axis, first, end, shares, 0.0)), refuses=True)
 
 
-@lru_cache(maxsize=1)
-def unbounded() -> Base:
-    """On ±2^120, with a place for no answer."""
-    plain = _human()
+def _refusing(plain: BaseMeasure) -> BaseMeasure:
+    """With one more place, for no answer."""
+    return BaseMeasure(np.append(plain.cuts, plain.cuts[-1] + 1), np.append(plain.masses, _REFUSAL * plain.total))
+
+
+@lru_cache(maxsize=2)
+def unbounded(*, is_whole: bool = False) -> Base:
+    """On ±2^120, or the whole numbers among these, with a place for no answer."""
+    axis = WholeNumbers() if is_whole else Doubles(-_FARTHEST)
+    plain = _human(axis)
     first, end = int(plain.cuts[0]), int(plain.cuts[-1])
-    refusing = BaseMeasure(np.append(plain.cuts, end + 1), np.append(plain.masses, _REFUSAL * plain.total))
-    return Base(Doubles(-_FARTHEST), first, end, refusing, refuses=True)
+    return Base(axis, first, end, _refusing(plain), refuses=True, is_bounded=False)
 
 
-@lru_cache(maxsize=1)
-def _human() -> BaseMeasure:
-    axis = Doubles(-_FARTHEST)
+@lru_cache(maxsize=2)
+def _human(axis: Axis) -> BaseMeasure:
     reach = axis.place(2.0**_FARTHEST)
     shares = {"human": _OCTAVES + _UNIFORM, "round": _ROUND, "zero": _ZERO}
     return _measure(axis, -reach, reach + 1, shares, 0.0)

@@ -19,6 +19,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import length_hint
 from typing import Any, Concatenate, ParamSpec
 
 from dither.adjacency import ADD_REMOVE, Adjacency
@@ -28,7 +29,7 @@ from dither.estimators.counts import count, histogram, mode, top
 from dither.estimators.extremes import max, min
 from dither.estimators.moments import mean, std, sum, variance
 from dither.estimators.quantiles import median, quantile
-from dither.estimators.records import checked_adjacency
+from dither.estimators.records import checked_adjacency, is_replace
 from dither.events import Stated
 from dither.guarantees import ApproxDP, PureDP
 from dither.ledger import Ledger
@@ -141,7 +142,9 @@ class BudgetedArray:
         if not any(estimator is known for known in _ESTIMATORS):
             names = ", ".join(known.__name__ for known in _ESTIMATORS)
             raise ParameterError(f"estimator must be one of dp.stats: {names}. Others do not state their cost.")
-        cost = estimator(_PUBLIC_RECORD, *args, **kwargs).guarantee
+        # Under replace-one the number of records is public: that there are none is refused now, not after the charge.
+        is_empty = is_replace(self.adjacency) and length_hint(self.data, 1) == 0
+        cost = estimator(() if is_empty else _PUBLIC_RECORD, *args, **kwargs).guarantee
         if not isinstance(cost, PureDP | ApproxDP) or cost.adjacency != self.adjacency:
             raise ParameterError(f"the budget is for {self.adjacency}, and this costs {cost}. State that adjacency.")
         values = (cost.stated_epsilon, cost.stated_delta) if isinstance(cost, ApproxDP) else (cost.stated_epsilon,)

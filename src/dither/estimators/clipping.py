@@ -13,9 +13,14 @@ others.
    them, and each costs as much as all of the noise. So tight bounds cost a twentieth and no more.
 3. **Look again** at all half-octaves, with a larger share, and take the best range by that; again, if it has half the
    noise or less. No range is chosen if what is seen could be noise (evidence below 10⁶).
-4. Where all that is seen lies within an octave far from the anchor, **move the anchor** there first: to a
-   mean of the records, clamped to these cells. That helps where distances count and not sizes: not for a sum of which
-   the number of terms is unknown. It is tried where a range gains three times already, or would by its length alone.
+4. Where all that is seen lies within an octave far from the anchor, and nothing at the anchor, **move the anchor**
+   there first: to a mean of the records, clamped to these cells. That helps where distances count and not sizes: not
+   for a sum of which the number of terms is unknown. It is tried where a range gains three times already, or would by
+   its length alone.
+5. **In doubt look again** before the anchor moves or stays: some cell elsewhere may seem to have records by noise alone
+   in one of seven first looks, and bounds that are kept for that may cost a thousand times the noise. The second look
+   is four times as exact; by it, noise alone keeps the anchor where it is once in a thousand times. What was suspected
+   elsewhere is looked at more closely around the new anchor (`starts_in`): noise is seldom at one place twice.
 
 How sure the first look must be of records depends on what a second one in vain would cost. From both ends a mean has
 0.71 times the error of a count and a sum, so that it may cost a fifth: more likely than not is enough. For sums, and
@@ -25,15 +30,15 @@ most, by Markov's inequality.
 Without bounds the first look gets more of the budget, and records count as seen where they are beyond doubt. If there
 are none, there is no answer.
 
-**Privacy.** One record is in one cell: under add/remove the counts have sensitivity 1, under replace-one 2. All else is
-computed from what was released. Which steps follow the first look depends on it; whichever they are, they spend the
-rest (`Spent.choose`).
+**Privacy.** One record is in one cell: under add/remove the counts have sensitivity 1, under replace-one 2. All else,
+doubts, a new anchor and what is suspected where among it, is computed from what was released. Which steps follow the
+first look depends on it; whichever they are, each has its fixed part and the answer gets what is left (`Spent.choose`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -47,7 +52,7 @@ from dither.estimators.sums import Placed, released_places
 from dither.estimators.tails import Seen, Tail
 from dither.mechanisms.laplace import Laplace
 
-__all__ = ["Found", "Goal", "found_range", "needed"]
+__all__ = ["Found", "Goal", "all_looks", "first_look", "found_range", "needed"]
 
 _LOOK = Fraction(45, 1000)
 _SECOND_LOOK = Fraction(17, 100)
@@ -62,8 +67,12 @@ _WORTH_IT = 2.0
 _WORTH_MOVING = 3.0
 """How many times less noise than that of the bounds a range must promise, and one around another anchor."""
 
-_DOUBT, _NO_DOUBT = 0.05, 1e-6
-"""A cell has records but for this probability. Inside bounds an error costs noise; without them, the answer."""
+_DOUBT, _NO_DOUBT = 0.2, 1e-6
+"""A cell has records but for this probability. Inside bounds an error costs noise, and records that are overlooked cost
+more: noise alone is taken for records in 1 of 150 looks. Without bounds an error far out costs the answer."""
+_EVEN, _LITTLE_DOUBT = 0.5, 1e-3
+"""The anchor moves by the first look where nobody is more likely elsewhere than not, and else by the second where
+nobody is elsewhere but for little doubt."""
 
 _OCTAVE = 2.0
 
@@ -80,6 +89,20 @@ _ENOUGH = 500
 def needed(epsilon: Fraction) -> int:
     """How many records, none of them 0, a moment without bounds needs."""
     return math.ceil(_ENOUGH / epsilon)
+
+
+def first_look(*, is_bounded: bool) -> Fraction:
+    """The part of the budget of the first look; others follow where it says that they pay."""
+    return _LOOK if is_bounded else _LOOK_WITHOUT_BOUNDS
+
+
+def all_looks(*, is_bounded: bool) -> Fraction:
+    """The part of the budget of all looks together, where the anchor stays; never too small."""
+    return first_look(is_bounded=is_bounded) + _SECOND_LOOK
+
+
+_Starts = tuple[Floats | None, Floats | None]
+"""How likely records start anew in each cell below the anchor and above it, by an earlier look."""
 
 
 @dataclass(frozen=True)
@@ -165,12 +188,59 @@ class _Choice:
     evidence: float
     is_seen: bool
     outside: float
-    narrow: _Narrow | None
+    bins: HalfOctaves
+    views: tuple[_View, _View]
+    centre: Tail
+    """The cell at the anchor, by itself."""
 
     @property
     def is_sure(self) -> bool:
         """Whether records were seen beyond doubt."""
         return self.is_seen and self.evidence >= _SURE
+
+    def narrow(self, doubt: float) -> _Narrow | None:
+        """Where all records are that are seen but for this probability, if that is within an octave off the anchor.
+
+        Not at the end of bounds: those that records reach are tight, as 0 and 1 are for shares, and what the noise
+        hides may be at the other end.
+        """
+        below, above = self.views
+        is_above = above.last(doubt) > 0
+        tail, side = (above if is_above else below).tail, (above if is_above else below).side
+        if self.centre.last_with(doubt) >= 0 or is_above == (below.last(doubt) > 0) or tail is None:
+            return None
+        first, last = tail.first_with(doubt) + 1, tail.last_with(doubt) + 2
+        inner, outer = side.edges[first], side.edges[last]
+        is_far = max(self.gain, outer / (outer - inner)) >= _WORTH_MOVING
+        return _Narrow(is_above, first, last) if outer <= _OCTAVE * inner and is_far and last < side.cells else None
+
+    def starts_in(self, cells: HalfOctaves, but: _Narrow | None = None) -> _Starts:
+        """How likely records start anew in each of these cells, by what was seen: no less than one in as many.
+
+        Those among which the anchor will be do not count.
+        """
+        spans = np.array([*self._spans(but), (self.bins.anchor, self.bins.anchor, 0.0)])
+        low, high, likely = spans.T
+        touched = [
+            (np.minimum(ends[:-1], ends[1:])[:, None] < high) & (np.maximum(ends[:-1], ends[1:])[:, None] > low)
+            for side, sign in ((cells.below, -1), (cells.above, 1))
+            for ends in [cells.anchor + sign * np.array(side.edges[1:])]
+        ]
+        each = likely / np.maximum(sum(part.sum(axis=0) for part in touched), 1)
+        below, above = (np.maximum((part * each).max(axis=1), 1 / max(len(part), 1)) for part in touched)
+        return below, above
+
+    def _spans(self, but: _Narrow | None) -> Iterator[tuple[float, float, float]]:
+        """Where records may start: from, to, how likely."""
+        sides = [np.array(view.side.edges) for view in self.views]
+        nearest = [float(edges[1]) if len(edges) > 1 else 0.0 for edges in sides]
+        yield self.bins.anchor - nearest[0], self.bins.anchor + nearest[1], float(self.centre.has_records[0])
+        for view, edges, sign in zip(self.views, sides, (-1, 1), strict=True):
+            anew = view.anew
+            if but is not None and but.is_above == (sign > 0):
+                anew[but.first - 1 : but.last - 1] = 0.0
+            ends = np.sort(self.bins.anchor + sign * np.stack([edges[1:-1], edges[2:]]), axis=0)
+            yield from zip(*ends.tolist(), anew.tolist(), strict=True)
 
 
 @dataclass
@@ -186,6 +256,7 @@ class _Search:
     """What will be left for the answer."""
     joined: int = 1
     """How many half-octaves a cell has, about."""
+    starts: _Starts = (None, None)
 
     def look(self, share: Fraction) -> _Choice:
         """A noisy count of each cell, and what it says."""
@@ -196,6 +267,19 @@ class _Search:
         self.spent.record("look", self.total * share, released.event)
         return self._choice(np.asarray(released.value, dtype=np.float64), float(mechanism.scale))
 
+    def _last(self, below: _View, above: _View) -> float:
+        """How far records are seen; 0 if none are.
+
+        Without bounds, the cell that has records most likely tells what one more cell costs if it is empty: F times as
+        far, the noise is F or F² times as large. Its square counts once in as many times.
+        """
+        views = (below, above)
+        if self.binned.bins.bounds is not None:
+            return max(view.last(_DOUBT) for view in views)
+        likeliest = min((view.least_doubt for view in views if view.tail is not None), default=1.0)
+        sure = max(view.last(max(_NO_DOUBT, likeliest)) for view in views)
+        return max([sure, *(view.last(view.doubts(sure, 2 * self.goal.power)) for view in views)]) if sure else 0.0
+
     def found(self, seen: _Choice) -> Found | None:
         """The range that was seen, if it is sure and worth it."""
         is_worth_it = seen.gain >= _WORTH_IT or self.binned.bins.bounds is None
@@ -204,11 +288,10 @@ class _Search:
     def _choice(self, counts: Floats, scale: float) -> _Choice:
         """The best range, with what is left of the budget for the answer."""
         bins = self.binned.bins
-        doubt = _DOUBT if bins.bounds is not None else _NO_DOUBT
         centre, down_counts, up_counts = apart(counts, bins)
-        below = _View.of(bins.below, Seen(down_counts, scale), self.joined)
-        above = _View.of(bins.above, Seen(up_counts, scale), self.joined)
-        last = max(below.last(doubt), above.last(doubt))
+        below = _View.of(bins.below, Seen(down_counts, scale), self.joined, self.starts[0])
+        above = _View.of(bins.above, Seen(up_counts, scale), self.joined, self.starts[1])
+        last = self._last(below, above)
         down, up = (view.expected(last, self.goal.power, bins.farthest) for view in (below, above))
         count = max(max(centre, 0.0) + float(down.records.sum() + up.records.sum()), 1.0)
         mean = (up.moment(1) - down.moment(1)) / count
@@ -220,9 +303,8 @@ class _Search:
         reach = int(best[0]), int(best[1])
         outside = float(down.records[reach[0] :].sum() + up.records[reach[1] :].sum())
         gain = math.sqrt(float(noise[-1, -1]) / float(errors[reach]))
-        return _Choice(
-            reach, gain, below.evidence + above.evidence, last > 0, outside, _narrow(below, above, gain)
-        )  # fmt: skip
+        at_anchor = Tail.of([Seen(np.array([centre]), scale)])
+        return _Choice(reach, gain, below.evidence + above.evidence, last > 0, outside, bins, (below, above), at_anchor)
 
 
 @dataclass(frozen=True)
@@ -246,14 +328,32 @@ class _View:
     tail: Tail | None
 
     @classmethod
-    def of(cls, side: BinSide, seen: Seen, joined: int) -> _View:
-        return cls(side, Tail.of([seen], joined) if side.cells else None)
+    def of(cls, side: BinSide, seen: Seen, joined: int, starts: Floats | None) -> _View:
+        return cls(side, Tail.of([seen], joined, starts) if side.cells else None)
+
+    @property
+    def anew(self) -> Floats:
+        """How likely records start in each cell that have not gone on from the one before."""
+        if self.tail is None:
+            return np.zeros(0)
+        return np.maximum(np.diff(self.tail.has_records, prepend=0.0), 0.0)
 
     @property
     def evidence(self) -> float:
         return self.tail.evidence if self.tail is not None else 0.0
 
-    def last(self, doubt: float) -> float:
+    @property
+    def least_doubt(self) -> float:
+        """Of the cell that has records most likely; a little more, so that it is below that."""
+        assert self.tail is not None
+        return float(1 - self.tail.has_records.max(initial=0.0)) * (1 + 1e-9) + 1e-300
+
+    def doubts(self, sure: float, power: int) -> Floats:
+        """For each cell, in proportion to this power of the distance at which records are beyond doubt."""
+        farther = np.maximum(np.array(self.side.edges[2:]) / sure, 1.0)
+        return np.clip(farther ** float(-power), _NO_DOUBT, _DOUBT)
+
+    def last(self, doubt: float | Floats) -> float:
         """How far records are seen; 0 if none are."""
         cell = -1 if self.tail is None else self.tail.last_with(doubt)
         return self.side.edges[cell + 2] if cell >= 0 else 0.0
@@ -267,19 +367,6 @@ class _View:
         middles = (edges[:-1] + edges[1:]) / 2
         costs = np.maximum(middles[None, :] ** power - edges[:, None] ** power, 0.0)
         return _Expected(np.append(0.0, records), middles, costs[:, 1:] @ squares)
-
-
-def _narrow(below: _View, above: _View, gain: float) -> _Narrow | None:
-    """Where all records are, if that is within an octave."""
-    is_above = above.last(_NO_DOUBT) > 0
-    tail = above.tail if is_above else below.tail
-    if is_above == (below.last(_NO_DOUBT) > 0) or tail is None:
-        return None
-    first, last = tail.first_with(_NO_DOUBT), tail.last_with(_NO_DOUBT)
-    inner, outer = ((above if is_above else below).side.edges[cell] for cell in (first + 1, last + 2))
-    if outer > _OCTAVE * inner or max(gain, outer / (outer - inner)) < _WORTH_MOVING:
-        return None
-    return _Narrow(is_above, first + 1, last + 2)
 
 
 def found_range(
@@ -297,30 +384,34 @@ def found_range(
     is_bounded = binned.bins.bounds is not None
     unchanged = Found.bounds(binned) if is_bounded else None
     first = _Search(binned.coarse(), goal, total, adjacency, spent, total, _JOINED)
-    seen = first.look(_LOOK if is_bounded else _LOOK_WITHOUT_BOUNDS)
+    seen = first.look(first_look(is_bounded=is_bounded))
     spent.choose()
-    moved = _moved(first, seen, around)
-    if moved is not None:
-        return moved
-    around = None if seen.narrow is not None else around  # once is enough
+    around = around if goal.is_of_distances else None
+    narrow = seen.narrow(_EVEN)
+    if around is not None and narrow is not None and seen.evidence >= _SURE:
+        moved = _moved(first, seen, narrow, around)
+        if moved is not None:
+            return moved
+        around = None  # once is enough
+    may_move = around is not None and (narrow or seen.narrow(_LITTLE_DOUBT)) is not None
     enough = _LIKELY if goal.is_from_both_ends else _VERY_LIKELY
-    is_worth_it = seen.gain >= _WORTH_IT and seen.evidence >= enough if is_bounded else seen.is_sure
-    if not is_worth_it:
+    is_promising = (seen.gain >= _WORTH_IT or may_move) and seen.evidence >= enough
+    if not (is_promising if is_bounded else seen.is_sure):
         return unchanged
-    second = _Search(binned, goal, total, adjacency, spent, first.rest)
+    second = _Search(binned, goal, total, adjacency, spent, first.rest, starts=seen.starts_in(binned.bins))
     seen = second.look(_SECOND_LOOK)
-    moved = _moved(second, seen, around)
-    if moved is not None:
-        return moved
+    narrow = seen.narrow(_LITTLE_DOUBT)
+    if around is not None and narrow is not None and seen.evidence >= _SURE:
+        moved = _moved(second, seen, narrow, around)
+        if moved is not None:
+            return moved
     return second.found(seen) or unchanged
 
 
-def _moved(search: _Search, seen: _Choice, around: Callable[[float], Binned] | None) -> Found | None:
-    """A range around an anchor among the records, if they are close together far from the old one."""
-    if seen.narrow is None or seen.evidence < _SURE or not search.goal.is_of_distances or around is None:
-        return None
-    anchor = _mean_inside(search, seen.narrow)
-    moved = replace(search, binned=around(anchor), joined=1)
+def _moved(search: _Search, seen: _Choice, narrow: _Narrow, around: Callable[[float], Binned]) -> Found | None:
+    """A range around an anchor among the records, where they are close together far from the old one."""
+    binned = around(_mean_inside(search, narrow))
+    moved = replace(search, binned=binned, joined=1, starts=seen.starts_in(binned.bins, narrow))
     closer = moved.look(_SECOND_LOOK)
     search.rest = moved.rest
     return moved.found(closer)

@@ -23,7 +23,7 @@ from dither.exact import Number, check, rational
 from dither.mechanisms.histogram import Histogram
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.released import Interval, Release
-from dither.mechanisms.selection import NoisyMax, TopK
+from dither.mechanisms.selection import NoisyMax
 
 __all__ = ["count", "histogram", "mode", "top"]
 
@@ -205,8 +205,11 @@ def top(
 
     Notes
     -----
-    From categories by noisy maxima of the counts (claims C12 and C14). Found names are those of a histogram with
-    `delta`, by noisy count.
+    One name of the categories is chosen by a noisy maximum of the counts, with exponential noise (claims C12 and C14):
+    the law of permute-and-flip, whose regret is never above that of the exponential mechanism (McKenna and Sheldon
+    2020; Ding and others 2021). Several are the largest counts of one noisy histogram: a record is in one count, so
+    that the noise does not grow with their number, as it would from round to round. Found names are those of a
+    histogram with `delta`, by noisy count.
 
     Examples
     --------
@@ -229,11 +232,15 @@ def top(
         raise ParameterError(f"number must be at most the {len(known)} categories, got number={number}.")
     counts = _by_category(data, known)
     if number == 1:
-        best = NoisyMax(sensitivity=1, epsilon=epsilon, monotone=is_monotone, adjacency=adjacency).release(counts)
-        released = Release([known[best.value]], best.event, best.guarantee, best.mechanism)
+        one = NoisyMax(
+            sensitivity=1, epsilon=epsilon, noise="exponential", monotone=is_monotone, adjacency=adjacency
+        )  # fmt: skip
+        best = one.release(counts)
+        winners = [best.value]
     else:
-        several = TopK(count=number, sensitivity=1, epsilon=epsilon, monotone=is_monotone, adjacency=adjacency)
-        released = several.release(counts, candidates=known)
+        best = Laplace(sensitivity=1 if is_monotone else 2, epsilon=epsilon, adjacency=adjacency).release(counts)
+        winners = np.argsort(-np.asarray(best.value), kind="stable")[:number].tolist()
+    released = Release([known[at] for at in winners], best.event, best.guarantee, best.mechanism)
     return _estimate(_name, released, epsilon, covers, bars=False)
 
 

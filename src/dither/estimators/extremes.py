@@ -23,8 +23,9 @@ import numpy as np
 
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.estimators.answer import Estimate, Spent, budget
+from dither.estimators.base_measure import unbounded
 from dither.estimators.places import EXTREME_DIGITS, EXTREME_SENSITIVITY, RankedRows, chosen, extreme_target
-from dither.estimators.quantiles import base_for
+from dither.estimators.quantiles import base_for, is_whole
 from dither.estimators.records import checked_adjacency, checked_bounds, present
 from dither.exact import Number, in_words
 from dither.mechanisms.no_answer import NoAnswer
@@ -112,16 +113,19 @@ def _extreme(
     total = budget(epsilon)
     limits = None if bounds is None else checked_bounds(bounds)
     values = np.sort(present(data, checked_adjacency(adjacency), limits))
-    base = base_for(data, limits)
+    base = unbounded() if limits is None else base_for(data, limits)
     rows = RankedRows.of_values(values, base, EXTREME_DIGITS)
     mechanism = Exponential(sensitivity=EXTREME_SENSITIVITY, epsilon=total, adjacency=adjacency)
-    target = extreme_target(rows.total, mechanism, adjacency, largest=name == "max", refuses=base.refuses)
+    target = extreme_target(rows.total, mechanism, adjacency, largest=name == "max", refuses=not base.is_bounded)
     released = chosen(rows, base, (base.first, base.end), target, mechanism)
     spent = Spent(adjacency)
     spent.record(name, total, released.event)
-    refused = base.refuses and released.value == base.end
+    # Without bounds equal records have more room among doubles, 2^-11 of their size: whole numbers are rounded.
+    found = _too_few(total) if released.value == base.end else base.axis.value(released.value)
+    if limits is None and isinstance(found, float) and is_whole(data):
+        found = float(round(found))
     return spent.estimate(
-        name, _too_few(total) if refused else base.axis.value(released.value), mechanism,
+        name, found, mechanism,
         covers=f"No interval holds the {_EXTREMES[name]} record of every dataset but the bounds.",
     )  # fmt: skip
 

@@ -49,6 +49,8 @@ SMALLEST_MISS = 1e-300
 """Below, the interval is everything."""
 
 _TRIED = 65
+_FEW = 1000
+"""For so many groups all places are tried in one go; with more of them, in several."""
 _HALVINGS = 48
 _FAR_ABOVE = 4
 _ROUNDS = 3
@@ -95,20 +97,21 @@ def mean_between(
 
     total = up + down
     middle = np.clip(np.where(total > 0, up / np.where(total > 0, total, 1.0), 0.5), 0.0, 1.0)
-    least, most = np.where(passes(middle), middle, 2.0), np.where(passes(middle), middle, -1.0)
+    is_in = passes(middle)
+    least, most = np.where(is_in, middle, 2.0), np.where(is_in, middle, -1.0)
     # Far above the noise, U(1 − t) − V·t falls faster in t than its noise changes: what passes is one interval.
     step = 1.0
     if sampling is not None or np.any(total < _FAR_ABOVE * law.reach([1.0, 1.0], miss)):
         step = 1 / (_TRIED - 1)
-        for place in np.linspace(0.0, 1.0, _TRIED):
-            is_in = passes(np.full_like(up, place))
-            least = np.where(is_in, np.minimum(least, place), least)
-            most = np.where(is_in, np.maximum(most, place), most)
-    low, high = _last(passes, least, -step), _last(passes, most, step)
+        for places in np.array_split(np.linspace(0.0, 1.0, _TRIED)[:, None], min(_TRIED, 1 + up.size // _FEW)):
+            is_in = passes(places)
+            least = np.minimum(least, np.where(is_in, places, 2.0).min(axis=0))
+            most = np.maximum(most, np.where(is_in, places, -1.0).max(axis=0))
+    low, high = _last(passes, np.stack([least, most]), np.array([[-step], [step]]))
     return np.where(least > 1, 0.0, low), np.where(least > 1, 1.0, high)
 
 
-def _last(passes: Callable[[Floats], Any], inside: Floats, step: float) -> Floats:
+def _last(passes: Callable[[Floats], Any], inside: Floats, step: Floats) -> Floats:
     """Where it stops passing, from a place that passes towards one that does not; rounded outwards."""
     near, far = np.clip(inside, 0.0, 1.0), np.clip(inside + step, 0.0, 1.0)
     ends = passes(far)

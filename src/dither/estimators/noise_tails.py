@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ class NoiseLaw:
 
     def reach(self, weights: Sequence[Any], miss: float, sampling: Any = 0.0) -> Floats:
         """x with P[|Σ wᵢ·noiseᵢ + sampling·Z| > x] ≤ `miss`."""
+        if np.ndim(sampling) == 0 and sampling == 0 and all(isinstance(weight, float) for weight in weights):
+            return self.scale * _reach_of_unit(tuple(weights), miss, self.is_normal)
         scales, normal = self._parted(weights, sampling)
         return reach(scales, miss, normal)
 
@@ -55,6 +58,13 @@ class NoiseLaw:
         if not self.is_normal:
             return known, sampling
         return [], np.sqrt(sum(scale**2 for scale in known) + np.square(sampling))
+
+
+@lru_cache(maxsize=1024)
+def _reach_of_unit(weights: tuple[float, ...], miss: float, is_normal: bool) -> Floats:
+    """The reach at the scale 1: at another one it is so many times as far."""
+    scales, normal = NoiseLaw(1.0, is_normal)._parted(weights, 0.0)
+    return reach(scales, miss, normal)
 
 
 def beyond(x: Any, scales: Sequence[Any], normal: Any = 0.0) -> Floats:

@@ -12,6 +12,15 @@ no loss where at most α/d rows are certainly above and at most β/d certainly b
 or −(d − p) and d·B − β by d − p or −p: Δ = max(p, d − p). A row that is replaced moves A and B by at most 1 and n not
 at all: Δ = d. Cutting off at 0 and at T and the larger of two functions move no score by more.
 
+*Few rows in the tail* (inside bounds, on the side that reaches farther from 0). Beyond all rows the p/d-quantile has
+the loss (d − p)n only, and where that is a few scales, the space beyond outweighs the rows. So for p > d − p at least t
+rows are to lie above the answer: with F = p·t the loss is max(0, min(d·A − α, p·A − F), d·B − β, p·B − (p·n − F)).
+Beyond all rows that is F or more, and where α ≥ d·t nothing changes. F is so many scales, and at most ⌊p·n/2⌋: never
+past the middle. How many scales follows from public numbers and a released median, if there is one
+(`Base.tail_scales`). A row that is added moves F by at most ⌈p/2⌉, hence p·A − F by −⌈p/2⌉ to p and p·B − (p·n − F) by
+−p to ⌈p/2⌉; a row that is replaced moves both by at most p. So Δ stays, as the smaller or larger of functions moves by
+no more than they do. For p < d − p the same holds with above and below exchanged.
+
 *Extremes.* With d = 2 and t rows to lie beyond the largest, α = min(2t, n) and β = 2n − α: at most half of the rows
 lie beyond. Only one of the two terms is positive, as A ≤ n − B. A row that is added moves 2A − α by 2 − s above y and
 by −s at or below it, where s is 1 if n < 2t and 0 if not, and 2B − β by the opposite. So the score −v(2A − α)₊ − w(2B
@@ -19,12 +28,16 @@ by −s at or below it, where s is 1 if n < 2t and 0 if not, and 2B − β by th
 it is −4 to 4 and −3 to 3: Δ = 4. (What is added to all scores alike changes no answer.) A row that is replaced moves
 A and n − B by at most 1, and both in one direction: with v = w = 2 and no shift Δ = 4 again.
 
-*No answer* (without bounds). One more place has the loss κdn, κ = ⅘·min(p, d − p)/d, and 2^13 times the mass of all
-others. A row more moves that by at most min(p, d − p) ≤ Δ, rounding included. Whatever the data are, places that are
-off by κn ranks or more have together less than 2^-13 of its weight (2^-12 where a released place is the origin of half
-of the measure): a wild answer comes with a probability below 1/4000, and where the records are few, no answer does.
-For an extreme its loss is that of the space beyond all rows or before them, whichever is less, and moves as the losses
-there do.
+*No answer*. One more place has 2^13 times the mass of all others and, without bounds, the loss κdn, κ = ⅘·min(p, d −
+p)/d. A row more moves that by at most min(p, d − p) ≤ Δ, rounding included. Whatever the data are, places that are off
+by κn ranks or more have together less than 2^-13 of its weight (2^-12 where a released place is the origin of half of
+the measure): a wild answer comes with a probability below 1/4000, and where the records are few, no answer does.
+Inside bounds its loss is that of the space beyond all rows where these are few: n for a median, ⌊max(p, d − p)·n/2⌋ for
+another quantile, which a row more moves by Δ at most. So a place beyond all rows on the side of the space is chosen at
+most once in 4000 times where F is not below that, and as seldom as F says where it is.
+For an extreme its loss is that of the space beyond all rows and 6 scales more, or that of the space before them,
+whichever is less, and moves as the losses there do. Beyond all rows a place is chosen 20 times less often than no
+answer is, and where rows are many (150/ε, say) both are rare.
 
 **Why rows have room.** If all are equal, every other place has the same loss; with their room, and the mass of round
 numbers, the places of loss 0 have a weight.
@@ -36,7 +49,7 @@ makes the number of pieces depend on ε and not on n.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -44,7 +57,7 @@ import numpy as np
 from dither.adjacency import Adjacency
 from dither.estimators.base_measure import Base
 from dither.estimators.records import Floats, is_replace
-from dither.mechanisms.measure import Wholes, released_place
+from dither.mechanisms.public_measure import Wholes, released_place
 from dither.mechanisms.released import Release
 from dither.mechanisms.selection import Exponential
 
@@ -73,6 +86,8 @@ _SCALES_BEYOND = Fraction(27, 2)
 """The loss beyond all rows, in scales: equal records with a room of 2^-11 weigh e^{−11.5} of all places or more."""
 _SCALES_BEYOND_ALL = Fraction(21)
 """Without bounds there is more space, and it must not outweigh no answer either."""
+_SCALES_REFUSED = 6
+"""How much more loss no answer has than the space: with 2^13 times the mass it has 20 times the weight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +157,40 @@ class Target:
     shift: int = 0
     refusal: int | None = None
     """The loss of no answer, where there is that."""
+    fence: Fence | None = None
 
 
-def quantile_aim(probability: Fraction, count: int, *, refuses: bool = False) -> Target:
-    """The p/d-quantile of n = `count` rows: #above ≤ (1 − p/d)n, #below ≤ (p/d)n."""
+@dataclass(frozen=True)
+class Fence:
+    """At least `loss`/`slope` rows are to lie above the answer, or below it."""
+
+    slope: int
+    loss: int
+    is_above: bool
+
+    def losses(self, near: Wholes, far: Wholes, tail: Wholes, rest: Wholes, count: int) -> Wholes:
+        """Of `near` and `far` without it; `tail` are the rows on its side, `rest` those on the other."""
+        return np.maximum(
+            np.minimum(near, self.slope * tail - self.loss),
+            np.maximum(far, self.slope * rest - (self.slope * count - self.loss)),
+        )
+
+
+def quantile_aim(probability: Fraction, count: int, base: Base, mechanism: Exponential) -> Target:
+    """The p/d-quantile of n = `count` rows: #above ≤ (1 − p/d)n, #below ≤ (p/d)n.
+
+    Rows in the tail are asked for where its side of the bounds reaches farther from 0: there the space is.
+    """
     p, d = probability.numerator, probability.denominator
-    return Target(d, (d - p) * count, p * count, refusal=4 * min(p, d - p) * count // 5 if refuses else None)
+    if not base.is_bounded:
+        return Target(d, (d - p) * count, p * count, refusal=4 * min(p, d - p) * count // 5)
+    slope, is_above = max(p, d - p), 2 * p > d
+    refusal = (slope * count // (1 if 2 * p == d else 2)) if base.refuses else None
+    plain = Target(d, (d - p) * count, p * count, refusal=refusal)
+    if 2 * p == d or is_above != base.is_farther_above:
+        return plain
+    loss = min(math.ceil(Fraction(base.tail_scales) * mechanism.scale), slope * count // 2)
+    return replace(plain, fence=Fence(slope, loss, is_above))
 
 
 def extreme_target(
@@ -162,7 +205,8 @@ def extreme_target(
     scales = _SCALES_BEYOND_ALL if refuses else _SCALES_BEYOND
     few = min(math.ceil(scales * mechanism.scale / far), count)
     shift = 0 if is_replace(adjacency) else 2 * (count - few)
-    refusal = min(far * few, near * (2 * count - few)) if refuses else None
+    beyond_all, before_all = far * few + math.ceil(_SCALES_REFUSED * mechanism.scale), near * (2 * count - few)
+    refusal = min(beyond_all, before_all) if refuses else None
     if largest:
         return Target(2, few, 2 * count - few, near, far, shift, refusal)
     return Target(2, 2 * count - few, few, far, near, shift, refusal)
@@ -183,16 +227,28 @@ def scored(
     assert max(target.above_weight, target.below_weight) * units * (total + 1) < _EXACT  # a million units: 10⁹ rows
     # A row changes a score only where a loss is between 0 and T.
     reach_above, reach_below = cut // target.above_weight, cut // target.below_weight
-    near_start = rows.starts[
-        rows.positions(total - (target.above + reach_above) // units, total - target.above // units)
-    ]
-    near_end = rows.ends[rows.positions(target.below // units, (target.below + reach_below) // units)]
+    above_least, below_least = target.above // units, target.below // units
+    above_most, below_most = (target.above + reach_above) // units, (target.below + reach_below) // units
+    if (fence := target.fence) is not None:  # as far as it may move either end
+        few = -(-(fence.loss + cut) // fence.slope)
+        above_least, below_least = min(above_least, total - few), min(below_least, total - few)
+        above_most, below_most = max(above_most, few), max(below_most, few)
+    near_start = rows.starts[rows.positions(total - above_most, total - above_least)]
+    near_end = rows.ends[rows.positions(below_least, below_most)]
     first, end = between
     starts = np.unique(np.clip(np.concatenate([[first, end], near_start, near_end]), first, end))
     begin = starts[:-1]
-    above = units * (total - rows.before(np.searchsorted(rows.starts, begin, side="right"))) - target.above
-    below = units * rows.before(np.searchsorted(rows.ends, begin, side="right")) - target.below
-    loss = np.clip(np.maximum(target.above_weight * above, target.below_weight * below), 0, cut)
+    above = total - rows.before(np.searchsorted(rows.starts, begin, side="right"))
+    below = rows.before(np.searchsorted(rows.ends, begin, side="right"))
+    too_low = target.above_weight * (units * above - target.above)
+    too_high = target.below_weight * (units * below - target.below)
+    if fence is None:
+        loss = np.maximum(too_low, too_high)
+    elif fence.is_above:
+        loss = fence.losses(too_low, too_high, above, below, total)
+    else:
+        loss = fence.losses(too_high, too_low, below, above, total)
+    loss = np.clip(loss, 0, cut)
     scores = -(loss + target.shift).astype(np.float64)
     if target.refusal is None:
         return starts, scores

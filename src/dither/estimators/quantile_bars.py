@@ -47,7 +47,7 @@ from dither.estimators.base_measure import Base
 from dither.estimators.places import RankedRows
 from dither.estimators.records import Bounds, Floats, is_replace
 from dither.exact.search import farthest
-from dither.mechanisms.measure import Wholes
+from dither.mechanisms.public_measure import Wholes
 from dither.mechanisms.selection import Exponential
 
 __all__ = ["ANSWER_SHARE", "HISTOGRAM_SHARE", "SCALE_SHARE", "QuantileBars", "Walk"]

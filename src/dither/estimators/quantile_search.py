@@ -67,7 +67,7 @@ class _Node:
             (below, (first, answer + 1), [q for q in self.asked if q < self.middle], self.first, self.middle),
             (above, (answer, end), [q for q in self.asked if q > self.middle], self.middle, self.last),
         ]
-        return [_Node(*part, self.base.around(answer)) for part in parts if part[2]]
+        return [_Node(*part, self.base.within(answer)) for part in parts if part[2]]
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,13 @@ class QuantileSearch:
         base = self.base
         if len(shares) > 1:
             anchor = self._one(rows, _HALF, base, shares[0])
-            base = base if anchor is None else base.around(anchor)
+            base = base.with_little_uniform if anchor is None else base.around(anchor)
         return {q: self._one(rows, q, base, shares[-1])}
 
     def _one(self, rows: RankedRows, probability: Fraction, base: Base, epsilon: Fraction) -> int | None:
-        target = quantile_aim(probability, rows.total, refuses=base.refuses)
-        released = chosen(rows, base, (base.first, base.end), target, self.mechanism(probability, epsilon))
+        mechanism = self.mechanism(probability, epsilon)
+        target = quantile_aim(probability, rows.total, base, mechanism)
+        released = chosen(rows, base, (base.first, base.end), target, mechanism)
         return as_answer(released.value, base.end)
 
     def _levels(self, nodes: list[_Node], shares: list[Fraction]) -> dict[Fraction, int | None]:
@@ -131,7 +132,7 @@ class QuantileSearch:
         mechanism = self.mechanism(q, share)
         if is_replace(self.adjacency) and not is_alone:
             mechanism = self.mechanism(q, share / 2, ADD_REMOVE)
-        target = quantile_aim(q, node.rows.total, refuses=node.base.refuses)
+        target = quantile_aim(q, node.rows.total, node.base, mechanism)
         return as_answer(chosen(node.rows, node.base, node.between, target, mechanism).value, node.between[1])
 
 

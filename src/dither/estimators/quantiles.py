@@ -2,7 +2,7 @@
 
 `quantile_search` has the steps, for arrays and tables alike.
 
-**Without bounds** the answer may be `NoAnswer`: see `places`.
+**Few records** may get a `NoAnswer`: see `places`.
 
 **Intervals** cost extra: see `quantile_bars`.
 """
@@ -31,11 +31,11 @@ from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.no_answer import NoAnswer
 from dither.mechanisms.released import Interval
 
-__all__ = ["base_for", "median", "quantile"]
+__all__ = ["BoughtBars", "base_for", "is_whole", "median", "quantile"]
 
 _HALF = Fraction(1, 2)
-_ENOUGH = 100
-"""How many records times ε a median without bounds needs."""
+_ENOUGH, _ENOUGH_WITHOUT_BOUNDS = 40, 100
+"""How many records times ε a median needs."""
 _LARGEST_WHOLE = 2**52
 
 
@@ -58,8 +58,8 @@ def median(
     epsilon : Number
         The privacy budget ε > 0.
     bounds : tuple of (Number, Number), optional
-        Public (low, high) within which the answer lies; they may be far too wide at little cost. Without them the value
-        is a `NoAnswer` if there are too few records, fewer than about 50/ε to 120/ε.
+        Public (low, high) within which the answer lies; they may be far too wide at little cost. The value is a
+        `NoAnswer` if there are too few records, fewer than about 25/ε to 40/ε, without bounds 50/ε to 120/ε.
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     interval_level : Number, optional
@@ -70,7 +70,7 @@ def median(
     Returns
     -------
     Estimate
-        `.value` is a float, with an error of about 3/ε ranks (with probability 95 %, under add/remove).
+        `.value` is a float, with an error of about 3/ε ranks (with probability 95 %, under add/remove), or `NoAnswer`.
 
     Examples
     --------
@@ -112,7 +112,8 @@ def quantile(
         The privacy budget ε > 0 of all quantiles together.
     bounds : tuple of (Number, Number), optional
         Public (low, high) within which the answers lie; they may be far too wide at little cost, as much of the base
-        measure is the same for each octave. Without them a value is a `NoAnswer` if there are too few records.
+        measure is the same for each octave. A value is a `NoAnswer` if there are too few records: fewer than about 40/ε
+        for a median and 80/ε for another, without bounds 120/ε and 60/(ε·min(q, 1 − q)).
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     interval_level : Number, optional
@@ -125,7 +126,7 @@ def quantile(
     Returns
     -------
     Estimate
-        `.value` is a float, or a list of floats in the order of `probability`; without bounds also `NoAnswer`.
+        `.value` is a float, or a list of floats in the order of `probability`; `NoAnswer` where records are too few.
 
     Raises
     ------
@@ -173,28 +174,34 @@ def quantile(
         shown[0] if single else shown,
         search.mechanism(_HALF, total),
         covers=_covers(level, population),
-        bars=None if ends is None or level is None else _BoughtBars(level, _shaped(ends, asked, single)),
+        bars=None if ends is None or level is None else BoughtBars(level, _shaped(ends, asked, single)),
     )
 
 
 def base_for(data: Any, limits: Bounds | None) -> Base:
     """Where answers can be: whole numbers in an array of whole numbers, whose type is public, and doubles in others."""
     if limits is None:
-        return unbounded()
+        return unbounded(is_whole=is_whole(data))
     first, last = math.ceil(limits[0]), math.floor(limits[1])
-    is_whole = getattr(getattr(data, "dtype", None), "kind", None) in ("b", "i", "u")
-    if is_whole and first < last and max(abs(first), abs(last)) <= _LARGEST_WHOLE:
+    if is_whole(data) and first < last and max(abs(first), abs(last)) <= _LARGEST_WHOLE:
         return stepped(Fraction(1), first, last)
     return bounded(limits)
+
+
+def is_whole(data: Any) -> bool:
+    """Whether these are whole numbers by their type."""
+    return getattr(getattr(data, "dtype", None), "kind", None) in ("b", "i", "u")
 
 
 def _shown(base: Base, place: int | None, epsilon: Fraction) -> float | NoAnswer:
     if place is not None:
         return base.axis.value(place)
+    enough = _ENOUGH if base.is_bounded else _ENOUGH_WITHOUT_BOUNDS
+    do = "Spend" if base.is_bounded else "State bounds, spend"
     return NoAnswer(
-        "no answer: there are too few records to find a quantile without bounds. A median needs about "
-        f"{in_words(Fraction(math.ceil(_ENOUGH / epsilon)))} records at this epsilon, other quantiles more. State "
-        "bounds, spend a larger epsilon, or use more data."
+        f"no answer: there are too few records for a quantile{'' if base.is_bounded else ' without bounds'}. A median "
+        f"needs about {in_words(Fraction(math.ceil(enough / epsilon)))} records at this epsilon, other quantiles more. "
+        f"{do} a larger epsilon, or use more data."
     )
 
 
@@ -212,12 +219,12 @@ def _ends(
     spent.record("scale", total * SCALE_SHARE, choice.event)
     if not found:
         spent.record("interval", total * HISTOGRAM_SHARE, laplace.event)
-        return dict.fromkeys(answers, (-math.inf, math.inf))
+        return dict.fromkeys(answers, bars.base.everything)
     edges = parts.cells(rows, found, parts.scale_choice(total * SCALE_SHARE / (1 if parts is bars else 2)))
     released = laplace.release(bars.counts(rows, edges))
     spent.record("interval", total * HISTOGRAM_SHARE, released.event)
     walk = bars.walk(edges, np.asarray(released.value), float(laplace.scale))
-    return {q: walk.ends(q) if q in found else (-math.inf, math.inf) for q in answers}
+    return {q: walk.ends(q) if q in found else bars.base.everything for q in answers}
 
 
 def _probabilities(probability: Any) -> list[Fraction]:
@@ -240,7 +247,7 @@ def _shaped(ends: dict[Fraction, Bounds], asked: list[Fraction], single: bool) -
 
 
 @dataclass(frozen=True)
-class _BoughtBars:
+class BoughtBars:
     """An interval that was bought for one level; it holds for every lower one too."""
 
     level: Fraction

@@ -3,7 +3,8 @@
 **The model.** Going outwards from the anchor, the number of records of a cell has a *level*, the octave of that number
 in scales of the noise, or is 0; and a *slope*, by how many octaves it changes from cell to cell. A slope stays with
 probability ½, and else becomes steeper: on a double logarithmic scale densities of data are concave (those of a
-Gaussian, exponential, lognormal or Pareto law are). Once in as many cells as there are, records start anew, anywhere.
+Gaussian, exponential, lognormal or Pareto law are). Once in as many cells as there are, records start anew, anywhere;
+more often where an earlier look at joined cells saw some (`starts`), as its noise is another's.
 That is a hidden Markov chain; the posterior of each cell follows by the forward-backward algorithm.
 
 Beyond the last cell in which there are records for all that is known, no more start anew: the level goes on by its
@@ -42,16 +43,16 @@ _NEGLIGIBLE = 1e-6
 
 @dataclass(frozen=True)
 class _Chain:
-    """The transitions: with new starts, without, and how it begins. The last state is: no records."""
+    """The transitions, the state in which records start anew, and how it begins. The last state is: no records."""
 
-    starting: Floats
     going_on: Floats
+    anew: Floats
     first: Floats
     octaves: Floats
 
     @classmethod
     @lru_cache(maxsize=16)
-    def of(cls, cells: int, highest: int, joined: int) -> _Chain:
+    def of(cls, highest: int, joined: int) -> _Chain:
         levels, slopes = highest - _LOWEST, len(_SLOPES)
         states = levels * slopes + 1
         going_on = np.zeros((states, states))
@@ -68,7 +69,15 @@ class _Chain:
                         going_on[slope * levels + level, state] += after[to] * part
         anew = np.append(np.full(states - 1, 1 / (states - 1)), 0.0)
         first = np.append(np.full(states - 1, 0.5 / (states - 1)), 0.5)
-        return cls(going_on * (1 - 1 / cells) + anew / cells, going_on, first, np.exp2(np.arange(_LOWEST, highest + 1)))
+        return cls(going_on, anew, first, np.exp2(np.arange(_LOWEST, highest + 1)))
+
+    def forward(self, state: Floats, start: float) -> Floats:
+        """Of the next cell, where records start anew with this probability."""
+        return np.asarray((1 - start) * (state @ self.going_on) + start * state.sum() * self.anew)
+
+    def backward(self, state: Floats, start: float) -> Floats:
+        """The same from outside inwards."""
+        return np.asarray((1 - start) * (self.going_on @ state) + start * float(self.anew @ state))
 
 
 @dataclass(frozen=True)
@@ -92,14 +101,19 @@ class Tail:
     evidence: float
 
     @classmethod
-    def of(cls, looks: Sequence[Seen], joined: int = 1) -> Tail:
-        """What one or several looks at the same cells say together; `joined` is how many half-octaves a cell has."""
+    def of(cls, looks: Sequence[Seen], joined: int = 1, starts: Floats | None = None) -> Tail:
+        """What one or several looks at the same cells say together.
+
+        `joined` is how many half-octaves a cell has; `starts` how likely records start anew in each, one in as many as
+        there are unless it is given.
+        """
         scale = min(seen.scale for seen in looks)
         weights = [seen.scale**-2 for seen in looks]
         best = np.average([seen.counts for seen in looks], axis=0, weights=weights)
         cells = len(best)
+        starts = np.full(cells, 1 / cells) if starts is None else starts
         highest = int(np.clip(np.ceil(np.log2(max(best.max(initial=1.0) / scale, 1.0))) + 2, 8, _HIGHEST))
-        chain = _Chain.of(cells, highest, joined)
+        chain = _Chain.of(highest, joined)
         # Not below what doubles hold: counts that fit no level tell nothing about them.
         levels = np.maximum(np.prod([_likelihood(seen, scale, chain.octaves) for seen in looks], axis=0), 1e-280)
         levels /= levels.max(axis=1, keepdims=True)
@@ -108,12 +122,12 @@ class Tail:
         forward, backward = np.empty_like(likelihood), np.ones_like(likelihood)
         evidence, state = 0.0, chain.first
         for at in range(cells):
-            state = (state if at == 0 else state @ chain.starting) * likelihood[at]
+            state = (state if at == 0 else chain.forward(state, starts[at])) * likelihood[at]
             total = state.sum()
             evidence += float(np.log(total) - np.log(likelihood[at, -1]))
             forward[at] = state = state / total
         for at in range(cells - 2, -1, -1):
-            state = chain.starting @ (backward[at + 1] * likelihood[at + 1])
+            state = chain.backward(backward[at + 1] * likelihood[at + 1], starts[at + 1])
             backward[at] = state / state.sum()
         posterior = forward * backward
         posterior /= posterior.sum(axis=1, keepdims=True)
@@ -122,7 +136,7 @@ class Tail:
         records = np.concatenate([inside, np.zeros((cells, 1))], axis=1) * scale
         return cls(chain, posterior, likelihood, records, evidence)
 
-    def last_with(self, doubt: float) -> int:
+    def last_with(self, doubt: float | Floats) -> int:
         """The outermost cell that has records but for this probability; −1 if there is none."""
         found = np.flatnonzero(self.posterior[:, -1] < doubt)
         return int(found[-1]) if len(found) else -1
@@ -131,6 +145,11 @@ class Tail:
         """The innermost one."""
         found = np.flatnonzero(self.posterior[:, -1] < doubt)
         return int(found[0]) if len(found) else -1
+
+    @property
+    def has_records(self) -> Floats:
+        """How likely each cell has some."""
+        return np.asarray(1 - self.posterior[:, -1])
 
     def moments(self, last: int) -> tuple[Floats, Floats]:
         """The mean number of records of each cell, and its root mean square; no new ones start beyond cell `last`."""

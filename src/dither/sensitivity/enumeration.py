@@ -13,7 +13,7 @@ import numpy as np
 
 from dither.adjacency import EDGE, REPLACE_ONE, Adjacency, checked
 from dither.errors import ParameterError
-from dither.exact import check, once, plain, rational
+from dither.exact import check, listed, once, plain, rational, relative_rounding
 from dither.exact.certified import above, exactly_above, sqrt
 from dither.sensitivity.statistic import Profile
 from dither.sensitivity.stepwise import Stepwise
@@ -66,9 +66,10 @@ def world(universe: Any, n: int | None = None, adjacency: Adjacency = REPLACE_ON
     if known is None or known.protects not in (*_RECORDS, *_GRAPHS) or (known.protects in _GRAPHS and _replaces(known)):
         raise ParameterError(f"adjacency must be REPLACE_ONE, ADD_REMOVE, EDGE or VERTEX, got '{adjacency}'.")
     is_graph = known.protects in _GRAPHS
-    values = tuple(range(universe) if is_graph and isinstance(universe, int) else universe)
-    if not values or len(set(values)) < len(values):
-        raise ParameterError("universe must have one value or more, all different.")
+    values = listed(range(universe) if is_graph and isinstance(universe, int) else universe, "universe")
+    if not values:
+        raise ParameterError("universe must have one value or more.")
+    check.distinct(universe=values)
     if is_graph != (n is None):
         raise ParameterError("n is the number of records, and graphs have none. Give it for records only.")
     if n is not None:
@@ -244,7 +245,8 @@ class FiniteWorld:
         Returns
         -------
         EnumeratedStatistic
-            A `Statistic` for `SmoothSensitivity`, `ProposeTestRelease` and the functions of `dp.sensitivity`.
+            A `Statistic` for the functions of `dp.sensitivity`, and for `SmoothSensitivity` and `ProposeTestRelease`
+            if it is one number without a metric of your own.
         """
         return EnumeratedStatistic(self, f, norm)
 
@@ -281,7 +283,9 @@ class EnumeratedStatistic:
     norm: Norm = "l1"
 
     def __post_init__(self) -> None:
-        if not callable(self.norm) and self.norm not in _NORMS:
+        if not callable(self.f):
+            raise ParameterError(f"f must be a function of a dataset, got the type {type(self.f).__name__}.")
+        if not callable(self.norm) and self.norm not in tuple(_NORMS):
             raise ParameterError(f"norm must be one of {', '.join(_NORMS)} or a function of two values.")
         _ = self._values
 
@@ -301,9 +305,9 @@ class EnumeratedStatistic:
         return vectors
 
     @property
-    def dimension(self) -> int:
-        """How many numbers f has; 1 for a metric of one's own."""
-        return 1 if callable(self.norm) else len(next(iter(self._values.values())))
+    def dimension(self) -> int | None:
+        """How many numbers f has; None for a metric of one's own, whose distances are not those of numbers."""
+        return None if callable(self.norm) else len(next(iter(self._values.values())))
 
     @once
     def _local(self) -> dict[Data, float]:
@@ -318,9 +322,10 @@ class EnumeratedStatistic:
 
     def _distance(self, one: Any, other: Any) -> float:
         if callable(self.norm):
-            found = rational(self.norm(one, other), "a distance")
+            given = self.norm(one, other)
+            found = rational(given, "a distance")
             check.nonnegative(distance=found)
-            return exactly_above(found)
+            return exactly_above(found * (1 + relative_rounding([given])))
         return _NORMS[self.norm]([abs(a - b) for a, b in zip(one, other, strict=True)])
 
     @property
@@ -408,7 +413,7 @@ def _vector(value: Any) -> Vector:
 
 def _exact(item: Any) -> Fraction:
     number = rational(item, "f(data)")
-    return Fraction(float(item)) if isinstance(item, float | np.floating) else number
+    return Fraction(*item.as_integer_ratio()) if isinstance(item, float | np.floating) else number
 
 
 _NORMS: Mapping[str, Callable[[list[Fraction]], float]] = {

@@ -1,4 +1,4 @@
-"""Triangles of a graph: the classic statistic whose sensitivity depends on the data."""
+"""Graphs as data: vertices and edges, checked, and cut to a largest degree."""
 
 from __future__ import annotations
 
@@ -8,135 +8,113 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dither.adjacency import EDGE, Adjacency
+from dither.adjacency import EDGE, VERTEX, Adjacency
 from dither.errors import AdjacencyMismatch, ParameterError
-from dither.exact import check
-from dither.sensitivity.statistic import Profile
-from dither.sensitivity.stepwise import Stepwise
+from dither.exact import once
 
-__all__ = ["Triangles"]
+__all__ = ["Graph", "of_graphs"]
 
 
-@dataclass(frozen=True, slots=True)
-class Triangles:
-    """The number of triangles of a simple graph, with its sensitivities under edge privacy; a `Statistic`.
+def of_graphs(adjacency: Adjacency) -> Adjacency:
+    """The adjacency, refused unless an edge or a vertex comes and goes."""
+    if adjacency not in (EDGE, VERTEX):
+        raise AdjacencyMismatch(
+            f"the sensitivity of a graph is known when one edge or one vertex comes or goes, got '{adjacency}'. "
+            "Use EDGE or VERTEX."
+        )
+    return adjacency
 
-    The data is a list of edges (u, v) with 0 ≤ u, v < `vertices`; direction and repetition mean nothing.
 
-    Parameters
-    ----------
-    vertices : int
-        The public number of vertices, at least 3.
-    adjacency : Adjacency, default EDGE
-        Only `dp.adjacency.EDGE` is supported.
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A simple graph on some of the vertices 0, …, `vertices` − 1.
 
-    Notes
-    -----
-    An edge {u, v} is part of as many triangles as u and v have common neighbours, say c; e more vertices are tied to
-    exactly one of the two. Within t steps, one edge each makes min(t, e) of those common, two edges each the others:
-
-        A^(t) = max over u ≠ v of min(c + ⌊(t + min(t, e))/2⌋, vertices − 2)
-
-    (Nissim, Raskhodnikova, Smith 2007, claim 3.13 of the full version). All of it is whole numbers, so exact. It takes
-    one product of two vertices × vertices matrices.
-
-    Examples
-    --------
-    >>> from dither.sensitivity import local_sensitivity
-    >>> square = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)]
-    >>> Triangles(4).value(square), local_sensitivity(Triangles(4), square)
-    (2.0, 2.0)
+    `present` is the number of vertices that are there. `edges` are pairs u < v, each once, in increasing order.
     """
 
     vertices: int
-    adjacency: Adjacency = EDGE
+    here: npt.NDArray[np.bool_]
+    edges: npt.NDArray[np.int64]
 
-    def __post_init__(self) -> None:
-        check.count(3, vertices=self.vertices)
-        if self.adjacency != EDGE:
-            raise AdjacencyMismatch(
-                f"the sensitivity of triangles is known when one edge comes or goes, got '{self.adjacency}'. Use EDGE."
-            )
+    @classmethod
+    def of(cls, data: Any, vertices: int, adjacency: Adjacency) -> Graph:
+        """Read edges (u, v) on all vertices, or under VERTEX a pair of the vertices that are there and the edges."""
+        if adjacency == EDGE:
+            return cls(vertices, np.ones(vertices, bool), _edges(data, vertices))
+        try:
+            some, ties = data
+        except (TypeError, ValueError):
+            raise ParameterError(
+                "data must be a pair of vertices and edges (u, v) when vertices come and go."
+            ) from None
+        here = np.zeros(vertices, bool)
+        here[_numbers(some, vertices, 1)] = True
+        edges = _edges(ties, vertices)
+        if not here[edges].all():
+            raise ParameterError("data must not tie a vertex that is not there. Name both ends among the vertices.")
+        return cls(vertices, here, edges)
 
     @property
-    def global_sensitivity(self) -> float:
-        """The number of vertices − 2: an edge may close a triangle with every other vertex."""
-        return float(self.vertices - 2)
+    def present(self) -> int:
+        """The number of vertices that are there."""
+        return int(self.here.sum())
 
-    def value(self, data: Any) -> float:
-        """Count the triangles, exactly (below 2^53).
-
-        Parameters
-        ----------
-        data : sequence of (int, int)
-            The edges.
-
-        Returns
-        -------
-        float
-            The exact number, not private.
-        """
-        ties = self._ties(data)
-        return float((ties @ ties * ties).sum() / 6)
-
-    def sensitivity_within(self, data: Any, distance: int) -> float:
-        """Compute A^(t), exactly.
-
-        Parameters
-        ----------
-        data : sequence of (int, int)
-            The edges.
-        distance : int
-            t, the number of edges that are added or removed.
-
-        Returns
-        -------
-        float
-            The largest local sensitivity within that distance.
-        """
-        return self.profile(data).within(distance)
-
-    def profile(self, data: Any) -> Profile:
-        """Prepare the sensitivities of this graph.
-
-        For each number of common neighbours it keeps the largest number of vertices tied to one of the two.
-
-        Parameters
-        ----------
-        data : sequence of (int, int)
-            The edges.
-
-        Returns
-        -------
-        Profile
-            Ask it for `within(distance)` or `smooth(beta)`.
-        """
-        ties = self._ties(data)
-        pairs = np.triu_indices(self.vertices, 1)
-        common = (ties @ ties)[pairs].astype(np.int64)
-        degree = ties.sum(axis=0).astype(np.int64)
-        half = degree[pairs[0]] + degree[pairs[1]] - 2 * common - 2 * ties[pairs].astype(np.int64)
-        most_half = np.full(self.vertices - 1, -1)
-        np.maximum.at(most_half, common, half)
-        counts = np.flatnonzero(most_half >= 0)
-        halves = most_half[counts]
-
-        def at(distance: int) -> float:
-            steps = min(distance, 2 * self.vertices)
-            reached = counts + (steps + np.minimum(steps, halves)) // 2
-            return float(min(int(reached.max()), self.vertices - 2))
-
-        return Stepwise(at, self.global_sensitivity)
-
-    def _ties(self, data: Any) -> npt.NDArray[np.float64]:
+    @once
+    def ties(self) -> npt.NDArray[np.float64]:
         """The symmetric matrix of edges; products of its whole numbers are exact."""
-        edges = np.asarray(data) if len(data) else np.empty((0, 2), dtype=np.int64)
-        if edges.dtype.kind not in "iu" or edges.ndim != 2 or edges.shape[1] != 2:
-            raise ParameterError("data must be a list of edges (u, v), two whole numbers each.")
-        if not ((edges >= 0) & (edges < self.vertices)).all():
-            raise ParameterError(f"data must name vertices from 0 to {self.vertices - 1}. Renumber them, or give more.")
-        if (edges[:, 0] == edges[:, 1]).any():
-            raise ParameterError("data must not tie a vertex to itself. Leave such edges out.")
-        ties = np.zeros((self.vertices, self.vertices))
-        ties[edges[:, 0], edges[:, 1]] = ties[edges[:, 1], edges[:, 0]] = 1
-        return ties
+        found = np.zeros((self.vertices, self.vertices))
+        found[self.edges[:, 0], self.edges[:, 1]] = found[self.edges[:, 1], self.edges[:, 0]] = 1
+        return found
+
+    @once
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """The number of edges of each vertex that is there."""
+        return np.bincount(self.edges.ravel(), minlength=self.vertices)[self.here]
+
+    def cut(self, max_degree: int) -> Graph:
+        """The graph of the edges that are taken, one after the other, while both ends have fewer than `max_degree`.
+
+        The order is that of the names of the vertices, so that it is the same in a neighbour.
+
+        Notes
+        -----
+        Let a vertex v come, and let D(w) be the degree of w with it minus the degree without it, at any time. An edge
+        of v that is taken adds 1 to the D of its other end; at most `max_degree` are. Another edge {a, b} is taken in
+        one of the two graphs alone only if an end, say a, is full in the other, so that D(a) is not 0 and moves
+        towards it by 1, while D(b) moves by 1. So Σ|D| never grows but by edges of v, and stays at most `max_degree`
+        (Day, Li and Lyu 2016). An edge that comes adds 1 to the D of both of its ends: Σ|D| ≤ 2.
+        """
+        room = [max_degree] * self.vertices
+        taken = []
+        for u, v in self.edges.tolist():
+            if room[u] and room[v]:
+                room[u] -= 1
+                room[v] -= 1
+                taken.append((u, v))
+        return Graph(self.vertices, self.here, np.array(taken, np.int64).reshape(-1, 2))
+
+
+def _numbers(data: Any, vertices: int, dimensions: int) -> npt.NDArray[np.int64]:
+    """Names of vertices, refused unless all are whole numbers in range."""
+    shape = (0,) if dimensions == 1 else (0, 2)
+    try:
+        found = np.asarray(data if isinstance(data, np.ndarray) else list(data))
+    except (TypeError, ValueError):  # nothing to go through, or edges of different lengths
+        found = np.empty((), object)
+    found = found if found.size else np.empty(shape, np.int64)
+    if found.dtype.kind not in "iu" or found.ndim != dimensions or found.shape[1:] != shape[1:]:
+        raise ParameterError("data must be a list of edges (u, v), two whole numbers each.")
+    if not ((found >= 0) & (found < vertices)).all():
+        raise ParameterError(f"data must name vertices from 0 to {vertices - 1}. Renumber them, or give more.")
+    return found.astype(np.int64)
+
+
+def _edges(data: Any, vertices: int) -> npt.NDArray[np.int64]:
+    """Pairs u < v, each once, in order."""
+    found = np.sort(_numbers(data, vertices, 2), axis=1)
+    if (found[:, 0] == found[:, 1]).any():
+        raise ParameterError("data must not tie a vertex to itself. Leave such edges out.")
+    found = found[np.lexsort((found[:, 1], found[:, 0]))]
+    is_new = np.append(True, (found[1:] != found[:-1]).any(axis=1))[: len(found)]
+    once_each: npt.NDArray[np.int64] = found[is_new]
+    return once_each

@@ -77,8 +77,14 @@ class Statistic(Protocol):
 
 
 def check_one_number(statistic: Statistic) -> None:
-    """Refuse a statistic with several numbers, which says so by its `dimension`."""
-    if getattr(statistic, "dimension", 1) != 1:
+    """Refuse a statistic with several numbers, or with another distance than |a − b|: its `dimension` is not 1."""
+    dimension = getattr(statistic, "dimension", 1)
+    if dimension is None:
+        raise ParameterError(
+            "statistic must be one number whose sensitivity is in |a − b|, as noise is added to the number; got one "
+            "with a metric of its own. Leave norm=... out, or use dp.MetricExponential with its global sensitivity."
+        )
+    if dimension != 1:
         raise ParameterError(
             "statistic must be one number, got one with several. Release each by itself, or use dp.Gaussian with its "
             "global sensitivity."
