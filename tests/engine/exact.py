@@ -1,4 +1,4 @@
-"""The test door: the exact numbers of needs under a fixed salt."""
+"""The test switch: the exact numbers of needs under a fixed salt."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from dither.engine.found_ranges import Ranged
 from dither.engine.group_sensitivity import Measured, Need
 from dither.engine.groups import Groups
 from dither.tables import BoundedTable, Measure
 
-__all__ = ["exact_batches", "exact_numbers", "needs_of", "numbers_of"]
+__all__ = ["exact_batches", "exact_numbers", "looks_of", "needs_of", "numbers_of"]
 
 _SALT = 12345
 
@@ -19,8 +20,15 @@ Batches = dict[str, list[pa.RecordBatch]]
 
 
 def needs_of(aggregates: Mapping[str, Any]) -> dict[str, Need]:
-    """All that aggregates need, by key."""
-    return {key: need for aggregate in aggregates.values() for key, need in aggregate.needs.items()}
+    """All that aggregates need, by key; sums in a range that is found as those in the bounds, and see `looks_of`."""
+    all_needs = {key: need for aggregate in aggregates.values() for key, need in aggregate.needs.items()}
+    return {key: need.in_bounds if isinstance(need, Ranged) else need for key, need in all_needs.items()}
+
+
+def looks_of(aggregates: Mapping[str, Any]) -> dict[str, Need]:
+    """The looks by which ranges are found: about all groups together."""
+    all_needs = {key: need for aggregate in aggregates.values() for key, need in aggregate.needs.items()}
+    return {f"look for {key}": need for key, need in all_needs.items() if isinstance(need, Ranged)}
 
 
 def exact_batches(bounded: BoundedTable, needs: Mapping[str, Need]) -> Batches:

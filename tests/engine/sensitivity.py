@@ -14,7 +14,7 @@ from dither.engine.quantiles import Extreme, Ranks
 from dither.estimators.places import RankedRows
 from dither.unit import Neighbour
 
-__all__ = ["check", "check_rows"]
+__all__ = ["check", "check_rows", "declared"]
 
 
 def check(need: Any, neighbour: Neighbour, before: Any, after: Any) -> None:
@@ -41,7 +41,7 @@ def check_moves(need: Any, neighbour: Neighbour, moved: Any) -> None:
     assert sum(each) <= laplace.sensitivity
     assert sum(int(x) ** 2 for x in moved.ravel()) <= gaussian.sensitivity_squared
     assert np.count_nonzero(moved) <= gaussian.dimension
-    assert np.count_nonzero(each) <= neighbour.groups
+    assert np.count_nonzero(each) <= neighbour.touched
     if not neighbour.replaces:
         assert max(each, default=0) * neighbour.groups <= laplace.sensitivity
 
@@ -60,20 +60,23 @@ def check_pairs(need: FoundValues, neighbour: Neighbour, before: list[Any], afte
 
 def check_votes(neighbour: Neighbour, moved: Any) -> None:
     assert np.abs(moved).max(initial=0) <= neighbour.rows
-    assert np.count_nonzero(np.abs(moved).max(axis=1)) <= neighbour.groups
+    assert np.count_nonzero(np.abs(moved).max(axis=1)) <= neighbour.touched
     if not neighbour.replaces:
         assert (moved >= 0).all()
 
 
 def check_scores(need: Ranks, neighbour: Neighbour, before: list[RankedRows], after: list[RankedRows]) -> None:
     """Naive scores, place by place: what the groups lose together is what they were made for."""
-    slopes = {None: 4} if isinstance(need.asked, Extreme) else {q: max(q, 1 - q) for q in need.asked}
+    in_place = neighbour.is_in_place
+    slopes: dict[Any, Any] = {None: 4}
+    if not isinstance(need.asked, Extreme):
+        slopes = {q: 1 if in_place else max(q, 1 - q) for q in need.asked}
     for q, slope in slopes.items():
         changes = [
-            max(abs(score(old, y, q) - score(new, y, q)) for y in places(old, new))
+            max(abs(score(old, y, q, in_place) - score(new, y, q, in_place)) for y in places(old, new))
             for old, new in zip(before, after, strict=True)
         ]
-        assert sum(changes) <= slope * neighbour.rows * neighbour.groups
+        assert sum(changes) <= slope * neighbour.rows * neighbour.touched
         if not neighbour.replaces:
             assert max(changes) <= slope * neighbour.rows
 
@@ -84,13 +87,15 @@ def places(*groups: RankedRows) -> list[int]:
     return sorted({-(2**62), *edges})
 
 
-def score(rows: RankedRows, y: int, q: Fraction | None) -> Fraction:
+def score(rows: RankedRows, y: int, q: Fraction | None, in_place: bool) -> Fraction:
     bins: list[tuple[int, int, int]] = list(zip(rows.starts.tolist(), rows.ends.tolist(), counts_of(rows), strict=True))
     total = sum(count for _, _, count in bins)
     above = sum(count for start, _, count in bins if start > y)
     below = sum(count for _, end, count in bins if end <= y)
     if q is None:  # 7 rows are to lie beyond, and half of them at most
         few = min(14, total)
+        if in_place:
+            return -Fraction(2 * max(0, 2 * above - few) + 2 * max(0, 2 * below - (2 * total - few)))
         return -Fraction(max(0, 2 * above - few) + 3 * max(0, 2 * below - (2 * total - few)) + 2 * (total - few))
     return -max(Fraction(0), above - (1 - q) * total, below - q * total)
 

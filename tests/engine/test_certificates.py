@@ -102,7 +102,7 @@ def released(visits: pa.Table, opened: Open) -> Iterator[tuple[list[Certificate]
         found.agg(n=dp.count()).release(epsilon=1, delta="1e-5"),
         data.count_people(epsilon="0.1"),
     ]
-    with closing(data), closing(Ledger(data.origin.door.ledger._store._place.name)) as ledger:
+    with closing(data), closing(Ledger(data.origin.release_path.ledger._store._place.name)) as ledger:
         yield [json.loads(json.dumps(release.certificate())) for release in releases], ledger
 
 
@@ -120,7 +120,7 @@ def test_true_certificates_are_accepted(released: tuple[list[Certificate], Ledge
 def test_concentrated_tables_too(visits: pa.Table, opened: Open) -> None:
     with closing(opened(visits, budget=dp.ZCDP(1), name="rho")) as data:
         release = data.group_by("city", keys=["Paris"]).agg(n=dp.count()).release(rho="0.1")
-        checked = dp.check_certificate(release.certificate(), data.origin.door.ledger)
+        checked = dp.check_certificate(release.certificate(), data.origin.release_path.ledger)
         assert isinstance(checked.guarantee, dp.ZCDP)
         assert checked.guarantee.rho == Fraction(1, 10)
 

@@ -96,7 +96,7 @@ def test_what_a_dataset_that_is_gone_brought_is_dropped_by_the_next(session: Ses
     before = there()
     assert before
     data._ours.pop_all()  # nobody closes it, and the ledger goes with it
-    data.origin.door.ledger.close()
+    data.origin.release_path.ledger.close()
     del data
     gc.collect()
     assert engine() is None

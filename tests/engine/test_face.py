@@ -80,7 +80,7 @@ def test_signatures_are_explicit_and_the_same(visits: pa.Table, opened: Open) ->
     """Every way to release takes the same price by the same names, so that editors complete them."""
     release = inspect.signature(Question.release).parameters
     price = {name: release[name] for name in release if name != "self"}
-    assert list(price) == ["epsilon", "delta", "rho", "noise", "weights", "level", "population", "key"]
+    assert list(price) == ["epsilon", "delta", "rho", "noise", "weights", "level", "population", "left_out", "key"]
     plan = inspect.signature(Question.plan).parameters
     assert {name: plan[name] for name in plan if name != "self"} == {name: price[name] for name in list(price)[:-1]}
     for name in AGGREGATES:

@@ -47,7 +47,7 @@ def certificate(event: Event, epsilon: Any = 1, delta: Any = "1e-6") -> dict[str
 
 
 def whole(variance: int) -> GaussianNoise:
-    return GaussianNoise(Fraction(variance), step=ONE)
+    return GaussianNoise(variance=Fraction(variance), step=ONE)
 
 
 def nested(event: Event, depth: int) -> Event:
@@ -66,13 +66,15 @@ def verdict(says: dict[str, Any]) -> str:
 
 
 HOSTILE: dict[str, Event] = {
-    "200 Gaussians on the line": Composed(tuple(GaussianNoise(Fraction(20_000 + at)) for at in range(200))),
+    "200 Gaussians on the line": Composed(tuple(GaussianNoise(variance=Fraction(20_000 + at)) for at in range(200))),
     "200 Gaussians on the integers": Composed(tuple(whole(20_000 + at) for at in range(200))),
     "256 sampled Gaussians": Composed(
-        tuple(PoissonSampled(GaussianNoise(Fraction(20 + at)), Fraction(1, 100)) for at in range(256))
+        tuple(PoissonSampled(GaussianNoise(variance=Fraction(20 + at)), Fraction(1, 100)) for at in range(256))
     ),
     "a lattice of 10^100 steps": LaplaceNoise(Fraction(10**100), Fraction(10**90), ONE),
-    "a Gaussian lattice of 10^24 steps": GaussianNoise(Fraction(10**24), Fraction(10**40), ONE),
+    "a Gaussian lattice of 10^24 steps": GaussianNoise(
+        variance=Fraction(10**24), sensitivity_squared=Fraction(10**40), step=ONE
+    ),
     "a thousand million million times": Repeated(LaplaceNoise(Fraction(10**9), step=ONE), 10**18),
     "samples of samples": nested(LaplaceNoise(ONE, step=ONE), 20),
     "a tail of 300 digits": SmoothNoise("polynomial", Fraction(1, 10), Fraction(3), Fraction(10**300 + 1)),
@@ -80,9 +82,9 @@ HOSTILE: dict[str, Event] = {
         LaplaceNoise(Fraction(10**30), step=ONE), Fraction(10**33), LaplaceNoise(ONE)
     ),
     "5,000 orders": Stated("RenyiDP", tuple(x for at in range(5000) for x in (Fraction(at + 2), Fraction(1, 10)))),
-    "one of two, a thousand times": Repeated(Either(GaussianNoise(Fraction(10)), whole(10)), 1000),
+    "one of two, a thousand times": Repeated(Either(GaussianNoise(variance=Fraction(10)), whole(10)), 1000),
     "one of two, twenty different": Composed(
-        tuple(Either(GaussianNoise(Fraction(1000 + at)), whole(1000 + at)) for at in range(20))
+        tuple(Either(GaussianNoise(variance=Fraction(1000 + at)), whole(1000 + at)) for at in range(20))
     ),
     "10^17 answers": Composed(tuple(Repeated(RandomizedAnswer(Fraction(1, 2), 10**17 + at), 9) for at in range(99))),
     "99 staircases": Composed(tuple(Repeated(StaircaseNoise(ONE, Fraction(1, 3 + at)), 99) for at in range(99))),
@@ -101,7 +103,7 @@ def test_e66_many_different_releases_are_refused_with_the_cap() -> None:
     many = Composed(tuple(whole(20_000 + at) for at in range(257)))
     with pytest.raises(CertificateError, match=r"event: .*256 different releases are composed at most.* has 257"):
         dp.check_certificate(certificate(many))
-    alike = Composed(tuple(GaussianNoise(Fraction(10**6 + at)) for at in range(300)))
+    alike = Composed(tuple(GaussianNoise(variance=Fraction(10**6 + at)) for at in range(300)))
     assert dp.check_certificate(certificate(alike)).guarantee is not None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import dither as dp
 from dither.engine.aggregate import PEOPLE
 from dither.engine.group_sensitivity import Added, selection_epsilon
+from dither.engine.most_common import BestNoise, LargestNoise
 from dither.engine.plan import Plan, planned
 from dither.engine.price import Price, Terms
 from dither.engine.quantiles import Ranks
@@ -104,6 +106,22 @@ def test_a_selection_for_rho_is_never_worth_more() -> None:
         epsilon = selection_epsilon(rho)
         assert epsilon**2 / 8 <= rho < (epsilon + Fraction(1, 10**15)) ** 2 / 8
     assert selection_epsilon(Fraction(1, 8)) == 1
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=["rows", "replaced rows", "persons", "one row each"])
+def test_several_winners_are_the_largest_of_one_histogram(unit: Any) -> None:
+    """So the noise does not grow with their number. One winner is selected where that has less noise: of rows that are
+    replaced it has not, as scores then move both ways in two groups."""
+    noises: dict[int, Any] = {}
+    for number in (1, 2, 5):
+        plan = plan_of(["t"], unit, Price.of(1, None, None), t=dp.top("k", number, candidates=list("abcdef")))
+        (part,) = plan.parts.values()
+        noises[number] = part.noise
+    assert isinstance(noises[1], LargestNoise if unit == dp.Rows("replace") else BestNoise)
+    assert isinstance(noises[2], LargestNoise)
+    assert noises[2].event == noises[5].event
+    assert noises[1].size <= noises[2].size < 2 * noises[1].size
+    assert noises[5].draw(np.array([[0, 9, 8, 7, 6, 5]]) * 10**6).to_pylist() == [list("bcdef")]
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 7, 8, 20])

@@ -17,7 +17,7 @@ import pytest
 import dither as dp
 from dither.errors import EngineError, ParameterError
 from dither.ledger import Ledger
-from dither.tables.engines.postgres import (
+from dither.tables.database_engines.postgres import (
     NEWER_SETTINGS,
     SESSION_SETTINGS,
     SETTINGS,

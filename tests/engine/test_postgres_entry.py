@@ -16,8 +16,8 @@ import pytest
 import dither as dp
 from dither.errors import ParameterError
 from dither.tables import kinds_of, open_source
-from dither.tables.engines.postgres_types import COLUMN_TYPES
-from dither.tables.engines.sealed_entry import LONGEST_BYTES
+from dither.tables.database_engines.postgres_types import COLUMN_TYPES
+from dither.tables.database_engines.sealed_entry import LONGEST_BYTES
 from dither.tables.expression import LONGEST_TEXT
 from tests.postgres import Database, fresh_database
 
@@ -241,6 +241,18 @@ def test_no_text_day_or_truth_makes_a_question_fail(database: Database, tmp_path
             data.group_by("p", keys=["x", ""]).agg(n=dp.count()).release(epsilon=1)
 
 
+@pytest.mark.parametrize("ask", [dp.sum, dp.mean], ids=["sum", "mean"])
+@pytest.mark.parametrize("bounds", [("1e-250", "1e100"), ("-1e100", "-1e-250"), ("-1e-250", "1e100")], ids=str)
+def test_e61_no_bound_makes_an_estimate_of_what_is_left_out_fail(
+    database: Database, tmp_path: Path, ask: Any, bounds: tuple[str, str]
+) -> None:
+    rows = "SELECT i, 5e99 FROM generate_series(1, 20) AS i", "VALUES (21, 0), (22, -5e99), (23, 1e-99)"
+    with _asked(database, tmp_path, "who int4, p float8", *rows) as data:
+        for who in (1, 21, 22, 23):
+            asked = data.where(dp.col("who") == who).agg(v=ask("p", bounds=bounds))
+            assert len(asked.release(epsilon=1, left_out=True).value) == 1
+
+
 @pytest.mark.parametrize("of", [*_NUMBERS, *_TEXTS])
 def test_no_value_of_a_person_makes_a_question_fail(database: Database, tmp_path: Path, of: str) -> None:
     """And where the entered value is coarser than the stored one, persons are still told apart."""
@@ -256,7 +268,7 @@ def test_no_value_of_a_person_makes_a_question_fail(database: Database, tmp_path
     with _asked(database, tmp_path, f"who {of}, city text", *rows) as data:
         people = data.group_by("city", keys=["a"]).agg(n=dp.count_people()).release(epsilon=10**6).value
         different = database.value("SELECT count(DISTINCT who) FROM rows")
-        too_long = {"text": 3, "varchar": 1, "bytea": 1}
+        too_long = {"text": 3, "varchar": 1, "bytea": 1, "numeric": 2}
         unreadable = {'"char"': 2, "date": 4, **too_long}.get(of, 0)
         assert people["n"].to_pylist() == [different - unreadable]
 

@@ -23,7 +23,11 @@ def data(opened: Open) -> dp.Dataset:
 def test_whole_columns_have_whole_answers(data: dp.Dataset) -> None:
     for bounds in ((0, 1000), ("-0.5", "10.25"), (0, 10**9), None):
         assert data.median("visits", bounds, epsilon=1).value % 1 == 0
-        assert data.max("visits", bounds, epsilon=1).value % 1 == 0
+        # Without bounds one in 7000 is no answer: three of three once in 10¹¹.
+        tries = [data.max("visits", bounds, epsilon=1).value for _ in range(3)]
+        answers = [value for value in tries if not isinstance(value, dp.NoAnswer)]
+        assert answers
+        assert all(value % 1 == 0 for value in answers)
     assert data.median(dp.col("visits") > 30, (0, 1), epsilon=10).value in (0.0, 1.0)
     assert data.median(dp.col("visits") * 1.5, (0, 1000), epsilon=1).value > 0
     release = data.quantile("visits", [0.1, 0.9], (0, 1000), interval_level=0.9, epsilon=5)

@@ -33,7 +33,7 @@ def released(visits: pa.Table, opened: Open) -> Iterator[tuple[Certificate, Ledg
     with closing(opened(visits)) as data:
         asked = data.where(dp.col("city") != f"Paris; {UNIT}").where(dp.col("city") != "x; y; z")
         release = asked.agg(n=dp.count()).release(epsilon="1/2")
-        yield json.loads(json.dumps(release.certificate())), data.origin.door.ledger
+        yield json.loads(json.dumps(release.certificate())), data.origin.release_path.ledger
 
 
 def test_e66_question_and_unit_cannot_be_regrouped(released: tuple[Certificate, Ledger]) -> None:
@@ -67,7 +67,7 @@ def test_e66_a_person_column_with_the_separator_keeps_its_unit(visits: pa.Table,
     odd = visits.rename_columns(["a; b\\x3b", "city", "age", "spend"])
     with closing(opened(odd, unit=dp.Person("a; b\\x3b", 1, 1))) as data:
         certificate = data.count(epsilon=1).certificate()
-        ledger = data.origin.door.ledger
+        ledger = data.origin.release_path.ledger
         assert "(by a; b\\x3b)" in certificate["unit"]
         assert dp.check_certificate(certificate, ledger).entry is not None
         question, unit = f"{certificate['question']}; {certificate['unit']}".split("; ", 1)

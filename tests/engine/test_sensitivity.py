@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,14 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
+from dither.engine.most_common import Best
+from dither.engine.quantiles import Ranks
 from dither.ledger import Ledger
 from dither.tables import BoundedTable, Column
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines.duckdb import DuckDB
 from dither.unit import Neighbour
 from tests.engine.exact import exact_numbers, needs_of
-from tests.engine.sensitivity import check
+from tests.engine.sensitivity import check, declared
 
 WORLDS, CITIES = 16, "abc"
 GROUPS = pa.table(
@@ -37,6 +40,7 @@ ASKED = {
     "people": dp.count_people(),
     "distinct": dp.count_distinct("k"),
     "sum": dp.sum("x", (-10, 90)),
+    "sum far from 0": dp.sum("x", (60, 90)),
     "mean": dp.mean("x", (0, 100)),
     "share": dp.share(dp.col("x") > 50),
     "std": dp.std("x", (0, 100)),
@@ -94,7 +98,8 @@ def unit(kind: str, grouped: bool) -> Any:
 @pytest.mark.parametrize("kind", UNITS)
 def test_no_neighbour_moves_more_than_was_declared(kind: str, grouped: bool) -> None:
     before, after = (numbers(kind, other, grouped) for other in (False, True))
-    neighbour = Neighbour.of(unit(kind, grouped), grouped=True)
+    neighbour = Neighbour.of(unit(kind, grouped), grouped=grouped)
+    assert neighbour.is_in_place == (kind == "replaced rows" and not grouped)
     size = len(CITIES) if grouped else 1
     for key in NEEDS:
         check_all(key, neighbour, before, after, size)
@@ -117,6 +122,63 @@ def test_a_smaller_bound_would_be_seen(key: str) -> None:
     for neighbour in less:
         with pytest.raises(AssertionError):
             check_all(key, neighbour, before, after, len(CITIES))
+
+
+REPLACED: list[dict[str, Any]] = [
+    {"world": 0, "user": None, "city": "a", "x": x, "k": k}
+    for x, k in [(None, 0), (-10.0, 1), (90.0, 2), (0.0, 3), (100.0, 0), (50.5, 4)]
+]
+"""Rows of which each takes the place of each other one, or of none that counts; some values of k are others' too."""
+
+
+def _exchanged() -> list[dict[str, Any]]:
+    """For each two of these rows and one that is in no world: what is known of a table with the first, and the second.
+
+    The other rows are the same. A row outside of all worlds is one that a condition leaves out.
+    """
+    others = [{**REPLACED[0], "x": x, "k": k} for x, k in [(5.0, 0), (7.0, 0), (None, 3)]]
+    choices = [*REPLACED, None]
+    pairs = [(one, other) for one in choices for other in choices]
+    engine, by = DuckDB(), {"world": Column("world")}
+    keys = pa.table({"world": range(len(pairs))})
+    found = []
+    for side in (0, 1):
+        rows = [
+            {**row, "world": world if counts else -1}
+            for world, pair in enumerate(pairs)
+            for row, counts in [
+                *((other, True) for other in others),
+                (pair[side] or REPLACED[0], pair[side] is not None),
+            ]
+        ]
+        table = engine.upload(pa.Table.from_pylist(rows, schema=SCHEMA))
+        bounded = BoundedTable(engine, table, dp.Rows("replace"), by, engine.upload(keys))
+        found.append(exact_numbers(bounded, NEEDS, keys))
+    return found
+
+
+def test_a_row_replaced_where_there_is_one_group_moves_as_much_as_was_declared_and_no_more() -> None:
+    """Its old place is its new one: a count moves by 1 and a sum by its spread, half of what two groups see.
+
+    For counts, sums, means and tallies some exchange moves as much as the noise is for.
+    """
+    in_place = Neighbour.of(dp.Rows("replace"), grouped=False)
+    before, after = _exchanged()
+    largest: dict[str, tuple[int, int]] = {}
+    for key, need in NEEDS.items():
+        for world in range(len(before[key])):
+            check(need, in_place, before[key][world : world + 1], after[key][world : world + 1])
+        if not isinstance(need, Ranks | Best):
+            moved = (before[key] - after[key]).reshape(len(before[key]), -1).astype(object)
+            largest[key] = abs(moved).sum(axis=1).max(), (moved**2).sum(axis=1).max()
+    for aggregate in ("count", "distinct", "sum", "sum far from 0", "mean", "share", "histogram"):
+        (key,) = ASKED[aggregate].needs
+        laplace, gaussian = declared(NEEDS[key], in_place)
+        assert largest[key] == (laplace.sensitivity, gaussian.sensitivity_squared), aggregate
+    two = Neighbour.of(dp.Rows("replace"), grouped=True)
+    for aggregate, times in {"count": 2, "distinct": 2, "sum": Fraction(9, 5), "mean": 1, "histogram": 1}.items():
+        (key,) = ASKED[aggregate].needs
+        assert declared(NEEDS[key], two)[0].sensitivity == times * declared(NEEDS[key], in_place)[0].sensitivity
 
 
 def test_the_only_group_is_one_group() -> None:

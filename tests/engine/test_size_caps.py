@@ -84,7 +84,7 @@ def test_e66_groups_times_values_are_counted_before_anything_is_charged(
         with pytest.raises(ParameterError, match=f"may hold 20,000,000 values.* are {2 * 10**5 * width:,}"):
             query.agg(v=aggregate())
         query.agg(n=dp.count())
-        assert not any(entry.kind == "charge" for entry in data.origin.door.ledger.entries())
+        assert not any(entry.kind == "charge" for entry in data.origin.release_path.ledger.entries())
 
 
 @pytest.mark.parametrize(

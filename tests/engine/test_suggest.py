@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.engine.limit_choice import looked_at, with_tail
 from dither.engine.moment_aggregates import count_people
+from dither.engine.noisy_shapes import spread_of, total_edges, value_edges, with_tail
 from dither.engine.question import Question
 from dither.errors import OverBudget, ParameterError
+from dither.tables import Sum
 from tests.engine.conftest import Open
 
 PERSON = dp.Person("driver")
@@ -46,6 +47,31 @@ def test_limits_and_bounds_are_near_those_of_the_data(opened: Open) -> None:
     answer = many.question.release(epsilon=many.epsilon)
     assert answer.plan.left_out is not None
     assert answer.plan.left_out.startswith(f"At most {many.unit.max_rows_per_group} rows of each driver")
+
+
+@pytest.mark.parametrize("bounds", [(1000, 1001), (37, 37.01), (-1001, -1000)], ids=str)
+def test_narrow_bounds_far_from_zero_are_looked_at(opened: Open, bounds: tuple[float, float]) -> None:
+    data = opened(_trips(100, 1, lambda rows: np.full(rows, bounds[0])), PERSON, dp.PureDP(10))
+    made = data.suggest(data.agg(fare=dp.mean("fare", bounds=bounds)), epsilon=1)
+    low, high = made.bounds["fare"]
+    assert bounds[0] <= low < high <= bounds[1]
+
+
+@pytest.mark.parametrize("ask", [dp.sum, dp.mean], ids=["sum", "mean"])
+@pytest.mark.parametrize("bounds", [("1e-250", "1e100"), ("-1e100", "1e-250"), (0, "1e91"), ("1e-61", 1)], ids=str)
+def test_bounds_that_no_choice_could_use_are_refused_before_the_charge(opened: Open, ask: Any, bounds: Any) -> None:
+    data = opened(TRIPS, PERSON, dp.PureDP(10))
+    with pytest.raises(ParameterError, match="between 1e-60 and 1e90 in magnitude, and those of 'fare' are not"):
+        data.suggest(data.agg(fare=ask("fare", bounds=bounds)), epsilon=1)
+    assert data.spent["epsilon"] == 0
+
+
+@pytest.mark.parametrize("ask", [dp.sum, dp.mean], ids=["sum", "mean"])
+@pytest.mark.parametrize("bounds", [("1e-60", "1e90"), ("-1e90", "1e-60"), (0, "1e-60")], ids=str)
+def test_bounds_of_any_other_size_are_looked_at(opened: Open, ask: Any, bounds: Any) -> None:
+    data = opened(_trips(100, 1, np.ones), PERSON, dp.PureDP(10))
+    made = data.suggest(data.agg(fare=ask("fare", bounds=bounds)), epsilon=1)
+    assert made.question.release(epsilon=made.epsilon).value.num_rows == 1
 
 
 def test_a_suggestion_is_charged_and_certified(opened: Open) -> None:
@@ -81,26 +107,73 @@ def test_each_person_is_one_row_of_what_is_looked_at(opened: Open) -> None:
         assert looked(gone) == [row for row in everybody if row[0] != gone]
 
 
+def test_sums_are_clipped_by_what_people_add_up_to(opened: Open) -> None:
+    """20 trips of 10 to 16 make 253 to 267 a driver: all rows count, as one whose bounds are those of the sum."""
+    data = opened(TRIPS, PERSON, dp.PureDP(100))
+    made = data.suggest(data.agg(total=dp.sum("fare", bounds=(0, 10**6))), epsilon=10)
+    assert made.unit.stated("max_rows_per_group") == 1
+    low, high = made.bounds["total"]
+    assert low == 0
+    assert 267 <= high <= 600
+    answer = made.question.release(epsilon=made.epsilon)
+    truth = sum(TRIPS["fare"].to_pylist())
+    assert abs(answer.to_arrow()["total"][0].as_py() - truth) < 30 * high / 8, "30 scales of the noise: 1e-13"
+    assert answer.plan.left_out is not None
+    assert answer.plan.left_out.startswith(f"The sum of fare of each driver counts from 0 to {high:.15g};")
+
+
+def test_sums_of_one_group_are_those_of_the_person_alone(opened: Open) -> None:
+    """Also where values are missing, negative or outside of the bounds."""
+    rows = pa.table({"driver": [1, 1, 1, 2, 2, 3, 4], "fare": [5.0, -7.0, 1e9, None, 2.0, None, -1e300]})
+    data = opened(rows, PERSON, dp.PureDP(1))
+    question = data.agg(total=dp.sum("fare", bounds=(-4, 100)))
+    aggregate: Any = question.aggregates["total"]
+    measure = Sum(aggregate.of, aggregate.lattice)
+    found = Question(data, {"people": count_people()})._of_any_limits.one_group_each("groups", "rows", {"sum": measure})
+    said = {row["driver"]: row["sum"] for row in found.to_pyarrow().to_pylist()}
+    assert said == {"1": 101.0, "2": 2.0, "3": None, "4": -4.0} or said == {1: 101.0, 2: 2.0, 3: None, 4: -4.0}
+
+
 def test_nothing_is_chosen_from_noise() -> None:
-    """Of 1,000 looks at 100 empty bins, one in a hundred may show a count; 30 would be wrong at 1e-7."""
+    """Of 1,000 looks at 145 empty bins one in a hundred may have a count; and then it mostly stands alone.
+
+    20 would be wrong at 1e-8 even if all of those counted (binomial, 1 %: P[≥ 35] < 1e-8).
+    """
     rng = np.random.default_rng(20261118)
+    edges = value_edges(0, 10_000, 1000)
 
     def shown(scale: float) -> int:
-        return sum(bool(looked_at(rng.laplace(0, scale, 100).tolist(), 10).any()) for _ in range(1000))
+        looks = (spread_of(rng.laplace(0, scale, len(edges) - 1), edges, 10, (0, 10_000)) for _ in range(1000))
+        return sum(bool(look.weights.any()) for look in looks)
 
-    assert shown(10) <= 30
-    assert shown(15) > 30, "half more noise is noticed"
+    assert shown(10) <= 35
+    assert shown(20) > 35, "twice the noise is noticed"
 
 
 def test_a_tail_goes_on_as_it_began_and_not_where_nobody_is() -> None:
-    edges = [*(1 << power for power in range(17)), 1 << 62]
-    falling = np.array([1000.0 * 4.0**-step for step in range(17)])
-    seen = with_tail(falling, edges, 1.0, 17)
-    assert seen[:4] == pytest.approx(falling[:4])
-    assert seen[4:6] == pytest.approx(falling[4:6], rel=0.1)
-    assert not seen[6:].any()
-    alone = np.array([0.0, 0.0, 500.0, *[0.0] * 14])
-    assert with_tail(alone, edges, 1.0, 17).tolist() == alone.tolist()
+    """A power law stays one, a bell curve ends, and one size alone has no tail."""
+    ends = 2.0 ** np.arange(0, 17.25, 0.25)
+    falling = np.diff(-1e5 * ends**-1.5)
+    seen = with_tail(falling, ends, 5.0, 68)
+    last = int(np.flatnonzero(falling > 5 * np.log(50 * 68))[-1])
+    assert seen[: last + 1] == pytest.approx(falling[: last + 1])
+    beyond = falling[last + 1 : last + 16]
+    assert seen[last + 1 : last + 16] == pytest.approx(beyond, rel=0.3)
+    alone = np.zeros(68)
+    alone[12] = 500.0
+    assert with_tail(alone, ends, 1.0, 68) == pytest.approx(alone, abs=0.01)
+    bell = 1e4 * np.exp(-(((ends[1:] + ends[:-1]) / 2 - 50) ** 2) / 200)
+    assert with_tail(bell, ends, 5.0, 68)[ends[1:] > 150].sum() < 5
+
+
+def test_few_people_are_looked_at_in_wide_bins() -> None:
+    sides = [(0.0, 1e4), (-1e4, 1e4), (-5.0, 1e6), (-10.0, -1.0)]
+    for low, high in sides:
+        for seen in (10.0, 60.0, 150.0, 1e6):
+            for edges in (value_edges(low, high, seen), total_edges(low, high, seen)):
+                assert 3 <= len(edges) <= 151
+                assert edges == sorted(set(edges))
+    assert len(value_edges(0, 1e4, 10)) < len(value_edges(0, 1e4, 1e6)) / 4
 
 
 def test_what_cannot_be_suggested_is_refused_before_the_charge(opened: Open) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dither.engine.found_ranges import FoundRange
 from dither.engine.group_sensitivity import Need
 from dither.errors import ParameterError
 from dither.estimators.noise_tails import NoiseLaw
@@ -26,7 +27,7 @@ from dither.tables import Expression, Lattice
 
 __all__ = [
     "AGGREGATES", "PEOPLE", "Aggregate", "Answer", "Bounds", "Counting", "Floats", "Noisy", "OfColumn",
-    "aggregate_function", "known_bounds", "with_lattice",
+    "aggregate_function", "known_bounds",
 ]  # fmt: skip
 
 PEOPLE: Final = "people"
@@ -48,12 +49,17 @@ def aggregate_function(function: _Function) -> _Function:
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
-    """One noisy need: its value per group, and the bound that |noise| keeps but for a probability of `miss`."""
+    """One noisy need: its value per group, and what is known of the noise."""
 
     value: Any
-    reach: int = 0
+    find_reach: Callable[[], int]
     law: NoiseLaw | None = None
     miss: float = 0.0
+
+    @property
+    def reach(self) -> int:
+        """The bound that |noise| keeps but for a probability of `miss`; certified, so it is found where it is used."""
+        return self.find_reach()
 
     @property
     def low(self) -> Floats:
@@ -97,6 +103,10 @@ class Aggregate(ABC):
 
     def typed(self, is_whole: Callable[[Expression], bool]) -> Aggregate:
         """The same, knowing which expressions give whole numbers by the types of their columns."""
+        return self
+
+    def narrowed(self, found: Mapping[str, FoundRange]) -> Aggregate:
+        """The same in the ranges that were found, by the keys of the needs."""
         return self
 
     @property
@@ -177,12 +187,3 @@ def known_bounds(bounds: Bounds | None) -> Bounds:
             "such as bounds=(0, 200)."
         )
     return bounds
-
-
-_Kept = TypeVar("_Kept", bound=OfColumn)
-
-
-def with_lattice(aggregate: _Kept) -> _Kept:
-    """With bounds that can be kept: refused here rather than when it is asked."""
-    _ = aggregate.lattice
-    return aggregate

@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from dither.engine.written_question import in_quotes
 from dither.errors import ParameterError
-from dither.exact import in_words, rational
+from dither.exact import in_words, once, rational
 from dither.tables import Column, Expression, if_else
 
 __all__ = ["Bins", "bins", "expression"]
@@ -18,7 +19,7 @@ __all__ = ["Bins", "bins", "expression"]
 _MOST = 150
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Bins:
     """The bins [e₀, e₁), …, [eₖ₋₁, eₖ] of a column, each named by its edges; other rows are in none.
 
@@ -38,7 +39,7 @@ class Bins:
     edges: tuple[Any, ...]
     name: str
 
-    @property
+    @once
     def labels(self) -> list[str]:
         """The names of the bins, in order."""
         pairs = list(pairwise(map(_written, self.edges)))
@@ -55,7 +56,7 @@ class Bins:
         inside: Expression = (self.of >= self.edges[0]) & (self.of <= self.edges[-1])
         return inside
 
-    @property
+    @once
     def label(self) -> Expression:
         """The name of the bin of each row that is in one: a search that halves the bins in each step."""
         found: Expression = self._between(0, len(self.edges) - 1)
@@ -67,6 +68,12 @@ class Bins:
         middle = (first + last) // 2
         below, above = self._between(first, middle), self._between(middle, last)
         return if_else(self.of < self.edges[middle], below, above)
+
+    @property
+    def words(self) -> str:
+        """The bins in a question: with the name in the answer, where that is not the column's own."""
+        has_own_name = isinstance(self.of, Column) and self.of.name == self.name
+        return str(self) if has_own_name else f"{self} as {in_quotes(self.name)}"
 
     def __str__(self) -> str:
         return f"bins({self.of}, {', '.join(map(_written, self.edges))})"

@@ -3,7 +3,7 @@
 Without a ledger it is certain that the certificate is well formed, that its parts agree, and that what it records
 costs no more than it states: an upper bound on the cost of the event is at most the stated guarantee, so a promise that
 is too small is never accepted. That it *was* done, for which question and in which account, only the ledger knows.
-Each field is compared with its own part of the entry: `dither.engine.question_text` takes question and unit apart.
+Each field is compared with its own part of the entry: `dither.engine.written_question` takes question and unit apart.
 
 It may come from anyone, so the work is bounded: its text has at most 2,000,000 characters, its event is nested 32
 deep at most and its numbers have 1,250 bits at most, and 256 different releases are composed, on 2^24 points in all; 4
@@ -40,7 +40,7 @@ from dither.accounting.covering import is_in_reach, keeps_pair, keeps_rho, summe
 from dither.accounting.filters import pure_cost
 from dither.adjacency import Adjacency, name
 from dither.engine.answer_file import answer_digest, is_digest
-from dither.engine.question_text import question_and_unit
+from dither.engine.written_question import question_and_unit
 from dither.errors import CertificateError, DitherError, LedgerError, ParameterError
 from dither.events import Event, GaussianNoise, from_json, to_json
 from dither.events.wire import strict_object
@@ -257,7 +257,7 @@ def _check_fields(content: dict[str, Any]) -> None:
 
 def _fields_of(content: dict[str, Any]) -> set[str]:
     if content["mechanism"] == "table":
-        optional = {"answer"} & content.keys()  # older certificates have none
+        optional = {"answer", "period"} & content.keys()  # older certificates have no answer, and streams have periods
         return _OF_TABLES | optional | ({"ledger"} if content.get("ledger") == _IN_MEMORY else set())
     return _OF_ESTIMATES if content["mechanism"].startswith("stats.") else _ALWAYS
 
@@ -379,7 +379,22 @@ def _confirmed(content: dict[str, Any], checked: Checked, ledger: Ledger) -> Che
     for part, is_same in agrees.items():
         if not is_same:
             raise CertificateError(part, f"entry {entry.number} of the ledger holds something else.")
+    _check_period(content.get("period"), entry, ledger)
     return replace(checked, entry=entry, entries=entries)
+
+
+def _check_period(period: Any, charge: Entry, ledger: Ledger) -> None:
+    """A charge of a stream is for periods that are recorded, each by itself; another charge is for none."""
+    if "periods" not in charge.content:
+        if period is not None:
+            raise CertificateError("period", f"entry {charge.number} of the ledger is not that of a stream.")
+        return
+    if type(period) is not int:
+        raise CertificateError("period", "must be the number of the period that this is the answer of.")
+    wanted = charge.number, period
+    recorded = (each.content for each in ledger.entries() if each.kind == "period")
+    if all((each["charge"], each["period"]) != wanted for each in recorded):
+        raise CertificateError("period", f"the ledger has no record of period {period} of entry {charge.number}.")
 
 
 def _found(says: Any, ledger: Ledger) -> tuple[Entry, int]:

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ from dither.exact import Number, in_words, set_fields
 from dither.ledger import Account, Failures, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.ledger.ledger import NoLedger, check_account
-from dither.release import Door
+from dither.release import ReleasePath
 from dither.tables import Source, arrow_table, open_source, open_sources
 from dither.unit import Person, Rows, TableUnit
 
-__all__ = ["Dataset", "for_plans"]
+__all__ = ["Dataset", "for_analyst", "for_plans"]
 
 _log = logging.getLogger(__package__)
 
@@ -148,7 +149,7 @@ class Dataset(Query):
             allowed, state = failures_allowed, opened.state
             _no_account_of_its_own(book, account, opened.parts)
             book.open_account(account, stated, parts=opened.parts, failures_allowed=allowed, state=state)
-            origin = _origin(known, unit, foreign_keys, public, Door(book, account))
+            origin = _origin(known, unit, foreign_keys, public, ReleasePath(book, account))
             first = known[origin.table_name]
             super().__init__(origin, first._rows, domains=first.domains, lineage=first.lineage)
             set_fields(self, _ours=ours.pop_all())
@@ -169,7 +170,7 @@ class Dataset(Query):
 
     def __repr__(self) -> str:
         """The name of the source, its privacy unit, and what the ledger holds: nothing of its rows."""
-        said = [repr(self.origin.door.account), f"unit={self.origin.unit}"]
+        said = [repr(self.origin.release_path.account), f"unit={self.origin.unit}"]
         with suppress(LedgerError):  # it was moved away: a name is still a name
             account = self._account
             left = ", ".join(f"{name} {in_words(amount)}" for name, amount in account.remaining.items())
@@ -246,8 +247,17 @@ class Dataset(Query):
 
     @property
     def _account(self) -> Account:
-        door = self.origin.door
-        return door.ledger.account(door.account)
+        release_path = self.origin.release_path
+        return release_path.ledger.account(release_path.account)
+
+
+def for_analyst(data: Dataset, by: str, share: str | None) -> Query:
+    """All rows of a dataset, asked by somebody who is not the user of this process.
+
+    `share` is the account of what this analyst may spend; the budget of the dataset pays in any case.
+    """
+    origin = replace(data.origin, release_path=replace(data.origin.release_path, by=by, share=share))
+    return Query(origin, data._table, domains=data.domains, lineage=data.lineage)
 
 
 @contextmanager
@@ -266,7 +276,7 @@ def for_plans(
         known = _tables(members, unit, None, columns)
         opened = next(iter(members.values()))
         check_account(opened.identity, opened.parts, failures_allowed)
-        origin = _origin(known, unit, None, None, Door(NoLedger(), opened.identity))
+        origin = _origin(known, unit, None, None, ReleasePath(NoLedger(), opened.identity))
         first = known[origin.table_name]
         yield Query(origin, first._rows, domains=first.domains, lineage=first.lineage)
 
@@ -305,7 +315,7 @@ def _origin(
     unit: TableUnit,
     foreign_keys: Mapping[str, str] | None,
     public: Mapping[str, Any] | None,
-    door: Door,
+    release_path: ReleasePath,
 ) -> Origin:
     """Where the rows of the first table come from, which methods of the dataset itself are about."""
     name = next(iter(known))
@@ -314,7 +324,7 @@ def _origin(
     for each in brought:
         if each in known:
             raise ParameterError(f"the table {each!r} is private and public at once. Choose another name.")
-    return Origin(known[name].source, unit, door, name, known, keys, brought)
+    return Origin(known[name].source, unit, release_path, name, known, keys, brought)
 
 
 def _no_account_of_its_own(book: Ledger, account: str, parts: Collection[str]) -> None:

@@ -7,9 +7,9 @@ nothing that follows from them tells of anybody. A range that is too narrow make
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
@@ -17,6 +17,7 @@ from dither.errors import ParameterError
 from dither.exact import rational
 from dither.tables import Column, Expression
 from dither.tables.expression import Literal, Operation
+from dither.tables.row_functions import DAY_UNITS
 
 __all__ = ["Domain", "Domains", "domain_of", "domains_of", "range_of", "values_of"]
 
@@ -31,6 +32,12 @@ class Domain:
 
     bounds: Range | None = None
     keys: tuple[Any, ...] | None = None
+
+    def or_else(self, other: Domain) -> Domain:
+        """What is known of a value that has this domain or another one."""
+        bounds = _hull([self.bounds, other.bounds])
+        keys = None if self.keys is None or other.keys is None else tuple(dict.fromkeys((*self.keys, *other.keys)))
+        return Domain(bounds, keys)
 
 
 Domains: TypeAlias = Mapping[str, Domain]
@@ -60,10 +67,9 @@ def _domain(name: str, said: Any) -> Domain:
 
 
 def _ordered(name: str, low: Any, high: Any) -> Range:
-    if not (_is_day(low) and _is_day(high)):
-        for end in (low, high):
-            rational(end, f"columns[{name!r}]")
-    if not low < high:
+    days = _is_day(low) and _is_day(high)
+    first, last = (low, high) if days else (rational(end, f"columns[{name!r}]") for end in (low, high))
+    if not first < last:
         raise ParameterError(f"columns[{name!r}] needs a low end below its high end.")
     return low, high
 
@@ -93,6 +99,8 @@ def range_of(expression: Expression, domains: Domains) -> Range | None:
     if verb == "where":
         return range_of(parts[0], domains)
     ranges = [range_of(part, domains) for part in parts]
+    if verb == "date_trunc":
+        return _truncated(expression, ranges[0])
     if verb == "year":
         return (ranges[0][0].year, ranges[0][1].year) if ranges[0] is not None and _is_day(ranges[0][0]) else None
     if any(each is None or not all(isinstance(end, Fraction | int) for end in each) for each in ranges):
@@ -103,7 +111,7 @@ def range_of(expression: Expression, domains: Domains) -> Range | None:
 _NOWHERE: Final[Range] = (-math.inf, math.inf)
 _ALWAYS: Final[dict[str, Range]] = {
     **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "and", "or", "not", "is_null", "is_in"), (0, 1)),
-    **dict.fromkeys(("starts_with", "contains"), (0, 1)),
+    **dict.fromkeys(("starts_with", "contains", "ends_with"), (0, 1)),
     "month": (1, 12),
     "day": (1, 31),
     "weekday": (0, 6),
@@ -152,6 +160,8 @@ def _arithmetic(verb: str, ranges: list[Range]) -> Range | None:
         return (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
     if verb == "floor":
         return low // 1, high // 1
+    if verb in _RISING:
+        return _RISING[verb](low, high)
     if not others:
         return None
     (other_low, other_high) = others[0]
@@ -167,6 +177,72 @@ def _arithmetic(verb: str, ranges: list[Range]) -> Range | None:
         return None
     ends = [a * b for a in (low, high) for b in (other_low, other_high)]
     return _both(min(ends), max(ends))
+
+
+_FINE: Final = 1024
+"""Ranges of roots, powers and logarithms are rounded outward to such parts."""
+_LARGEST_POWER: Final = 231
+"""A little more than log(1e100), which no number of an expression exceeds."""
+
+
+def _nearest(value: Any) -> int:
+    """Halves away from zero, as expressions round."""
+    return int(abs(value) + Fraction(1, 2)) * (1 if value >= 0 else -1)
+
+
+def _roots(low: Any, high: Any) -> Range | None:
+    if high < 0:
+        return None
+    least, most = math.floor(max(low, 0) * _FINE**2), math.ceil(high * _FINE**2)
+    end = math.isqrt(most)
+    return _both(Fraction(math.isqrt(least), _FINE), Fraction(end + (end * end < most), _FINE))
+
+
+def _outward(low: float, high: float) -> Range:
+    ends = math.floor(math.nextafter(low, -math.inf) * _FINE), math.ceil(math.nextafter(high, math.inf) * _FINE)
+    return _both(Fraction(ends[0], _FINE), Fraction(ends[1], _FINE))
+
+
+def _powers(low: Any, high: Any) -> Range | None:
+    return _outward(math.exp(max(low, -_LARGEST_POWER)), math.exp(high)) if high <= _LARGEST_POWER else None
+
+
+def _logarithms(low: Any, high: Any) -> Range | None:
+    return _outward(math.log(low) if low > 0 else -_LARGEST_POWER, math.log(high)) if high > 0 else None
+
+
+_RISING: Final[dict[str, Callable[[Any, Any], Range | None]]] = {
+    "round": lambda low, high: (_nearest(low), _nearest(high)),
+    "sqrt": _roots,
+    "exp": _powers,
+    "log": _logarithms,
+}
+
+
+def _begin_of(day: date, unit: str) -> date:
+    """The first day of the week, month, quarter or year of a day."""
+    if unit == "week":
+        return day - timedelta(days=min(day.weekday(), (day - date.min).days))
+    month = {"month": day.month, "quarter": (day.month - 1) // 3 * 3 + 1, "year": 1}.get(unit, day.month)
+    return day if unit == "day" else day.replace(month=month, day=1)
+
+
+def _truncated(expression: Operation, known: Range | None) -> Range | None:
+    """Of DATE_TRUNC: days alone have a range, hours are texts."""
+    unit = expression.parts[1]
+    if known is None or not _is_day(known[0]) or not isinstance(unit, Literal) or unit.value not in DAY_UNITS:
+        return None
+    return _begin_of(known[0], str(unit.value)), _begin_of(known[1], str(unit.value))
+
+
+def _days(limits: Range, unit: str) -> tuple[date, ...] | None:
+    """The first days of all weeks, months and so on from one to another."""
+    found, length = [limits[0]], {"day": 1, "week": 7, "month": 31, "quarter": 93, "year": 366}[unit]
+    while found[-1] < limits[1]:
+        if len(found) == _MOST_VALUES:
+            return None
+        found.append(_begin_of(found[-1] + timedelta(days=length), unit))
+    return tuple(found)
 
 
 def _both(low: Any, high: Any) -> Range:
@@ -186,6 +262,9 @@ def values_of(expression: Expression, domains: Domains) -> tuple[Any, ...] | Non
         return _joined([values_of(part, domains) for part in parts[1:]])
     if verb == "where":
         return _joined([values_of(parts[0], domains), (None,)])
+    if verb == "date_trunc" and (known := range_of(expression, domains)) is not None:
+        assert isinstance(parts[1], Literal)
+        return _days(known, str(parts[1].value))
     if verb in ("year", "month", "weekday", "hour", "minute"):
         limits = range_of(expression, domains)
         if limits is not None and limits[1] - limits[0] < _MOST_VALUES:

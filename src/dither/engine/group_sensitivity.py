@@ -10,9 +10,17 @@ sees to that. From there each need knows its sensitivity:
   ε/groups, so that those a neighbour touches spend ε together, and their privacy losses lie in an interval of
   width ε, as for one selection: that is what the event says.
 
-Where a row is replaced, it leaves one group and enters another (`groups` = 2), or stays: then its whole number moves
-by 2·most at most, which is why Δ₂² is (groups · most)² there; counts move by 1 twice, and a score by at most twice
-its slope, which two selections of ε/2 cover.
+Where a row is replaced, it leaves one group and enters another (`groups` = 2), or stays in its own:
+
+* a whole number moves by `most` in each of the two, or in one by the `spread` between two contributions, each of which
+  may be 0. As spread ≤ 2·most, Δ₁ = 2·most and Δ₂² = max(2·most², spread²). Where there is one group only
+  (`is_in_place`), Δ₁ = spread and Δ₂² = spread²: a count moves by 1, and so does a sum of values from 0 to 1;
+* several numbers of which none is negative and which add to `most` or less move by the difference of two such vectors:
+  Δ₁ = 2·most, and as no product of their entries is negative, Δ₂² = 2·most², in one group as in two;
+* counts of a tally move by 1 twice; the number of distinct values by 1 in each of two groups, or in one by 1 as the
+  old value may disappear and the new one appear;
+* a score moves by at most twice its slope, which two selections of ε/2 cover; where there is one group only, there is
+  one selection of ε, whose scores move as those of arrays do (`estimators.quantile_search`).
 """
 
 from __future__ import annotations
@@ -206,7 +214,7 @@ class Added(Noise):
 
     @property
     def law(self) -> NoiseLaw:
-        return NoiseLaw(self._scale, is_normal=isinstance(self.event, GaussianNoise))
+        return NoiseLaw(math.sqrt(self._square), is_normal=isinstance(self.event, GaussianNoise))
 
     @property
     def _square(self) -> Fraction:
@@ -221,19 +229,14 @@ class Added(Noise):
         return float(self._square * (1 if self.law.is_normal else 2))
 
     def sized(self, unit: Fraction) -> tuple[str, float]:
-        return self._kind, self._scale * float(unit)
+        return self._kind, self.law.scale * float(unit)
 
     @property
     def _kind(self) -> str:
         return "Gaussian, sigma" if self.law.is_normal else "Laplace, scale"
 
-    @property
-    def _scale(self) -> float:
-        """The scale, or the standard deviation, for people."""
-        return math.sqrt(self._square)
-
     def __str__(self) -> str:
-        return f"{self._kind} {self._scale:,.4g}"
+        return f"{self._kind} {self.law.scale:,.4g}"
 
 
 class Measured(Need):
@@ -282,13 +285,15 @@ class Whole(Measured):
         return self.measure.most(1)
 
     def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Added:
-        most = self.measure.most(neighbour.rows)
-        return Added.laplace(neighbour.groups * most, epsilon, neighbour.adjacency)
+        rows, measure = neighbour.rows, self.measure
+        moved = measure.between_two(rows) if neighbour.is_in_place else neighbour.groups * measure.most(rows)
+        return Added.laplace(moved, epsilon, neighbour.adjacency)
 
     def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Added:
-        most, groups = self.measure.most(neighbour.rows), neighbour.groups
-        square = (most * groups) ** 2 if neighbour.replaces else groups * most**2
-        return Added.gaussian(square, groups, rho, neighbour.adjacency)
+        most, spread = self.measure.most(neighbour.rows), self.measure.between_two(neighbour.rows)
+        apart, together = neighbour.groups * most**2, spread**2 if neighbour.replaces else 0
+        square = together if neighbour.is_in_place else max(apart, together)
+        return Added.gaussian(square, neighbour.touched, rho, neighbour.adjacency)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -380,22 +385,22 @@ class SquaresOfEnds(Measured):
 
 def _gaussian(most: int, width: int, neighbour: Neighbour, rho: Fraction) -> Added:
     """Noise for `width` numbers of each group that a person moves by `most` in ℓ₁ together, and so in ℓ₂."""
-    square = (most * neighbour.groups) ** 2 if neighbour.replaces else neighbour.groups * most**2
-    return Added.gaussian(square, width * neighbour.groups, rho, neighbour.adjacency, width)
+    square = neighbour.groups * most**2
+    return Added.gaussian(square, width * neighbour.touched, rho, neighbour.adjacency, width)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distinct(Need):
-    """How many different values there are. A row makes at most one value appear or disappear."""
+    """How many different values there are. A row makes at most one value appear or disappear; in place, one for one."""
 
     of: Expression
 
     def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Added:
-        return Added.laplace(neighbour.groups * neighbour.rows, epsilon, neighbour.adjacency)
+        return Added.laplace(neighbour.touched * neighbour.rows, epsilon, neighbour.adjacency)
 
     def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Added:
-        square = neighbour.groups * neighbour.rows**2
-        return Added.gaussian(square, neighbour.groups, rho, neighbour.adjacency)
+        square = neighbour.touched * neighbour.rows**2
+        return Added.gaussian(square, neighbour.touched, rho, neighbour.adjacency)
 
     def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
         return table.distinct(self.of, salt)

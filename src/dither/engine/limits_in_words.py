@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from dither.engine.aggregate import PEOPLE, Aggregate, OfColumn
 from dither.engine.distribution_aggregates import Spread
+from dither.engine.moment_aggregates import Total
 from dither.exact import in_words, rational
 from dither.unit import Neighbour
 
@@ -46,8 +47,20 @@ def _of_persons(aggregates: Mapping[str, Aggregate], neighbour: Neighbour, keys:
     if all(set(aggregate.needs) == {PEOPLE} for aggregate in aggregates.values()):
         return [f"each {who} counts in at most {groups} ({', '.join(keys)})"] if keys else []
     where = f" in each of at most {groups} ({', '.join(keys)})" if keys else ""
+    sums = [each for each in aggregates.values() if isinstance(each, Total)]
+    if all(isinstance(each, Total) or set(each.needs) == {PEOPLE} for each in aggregates.values()):
+        return [f"the sum of {each.of} of each {who}{where} {_clipped(each, neighbour.rows)}" for each in sums]
     verb = "counts" if neighbour.rows == 1 else "count"
     return [f"at most {_number(neighbour.rows, 'row')} of each {who}{where} {verb}"]
+
+
+def _clipped(aggregate: Total, rows: int) -> str:
+    """A person's sum is clipped to what so many rows could add up to; all rows of the person are in it."""
+    if aggregate.bounds is None:
+        return f"is clipped to what {_number(rows, 'row')} could add up to"
+    ends = [rational(end, "bounds") for end in (*aggregate.bounds, 0)]
+    low, high = in_words(rows * min(ends)), in_words(rows * max(ends))
+    return f"counts from {low} to {high}"
 
 
 def _of_values(aggregates: Mapping[str, Aggregate]) -> list[str]:

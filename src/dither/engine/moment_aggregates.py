@@ -8,9 +8,10 @@ Without groups use `data.agg(...)`, or the shortcuts `data.count(epsilon=1)`, `d
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,16 +25,19 @@ from dither.engine.aggregate import (
     Noisy,
     OfColumn,
     aggregate_function,
-    known_bounds,
-    with_lattice,
 )
 from dither.engine.binning import expression
-from dither.engine.group_sensitivity import BothEnds, Need, SquaresOfEnds, Whole
+from dither.engine.found_ranges import FoundRange, Ranged
+from dither.engine.group_sensitivity import BothEnds, Measured, Need, SquaresOfEnds, Whole
+from dither.errors import ParameterError
 from dither.estimators.fieller import ThreeSums, mean_between
+from dither.exact import rational
 from dither.tables import SQUARE_BITS, Expression, Lattice, People, RowCount, Sum, if_else
 
 __all__ = ["count", "count_people", "mean", "share", "std", "sum", "variance"]
 
+_ANY = (-1, 1)
+"""The range in which questions are rehearsed, and numbers are drawn that nobody sees, where none is found."""
 _DISCRETE = 3.0
 """Steps by which whole numbers as noise, each for one of three sums, are beside the law that has no steps."""
 
@@ -53,27 +57,85 @@ class Count(Counting):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Total(OfColumn):
+class Moment(OfColumn):
+    """Made of sums of the values, in the bounds or in a range that is found first."""
+
+    bounds: Bounds | None  # type: ignore[assignment]
+    clip: bool
+    found: FoundRange | None = None
+    """The range, once it is found."""
+
+    statistic: ClassVar[str]
+    """What the range is chosen for."""
+
+    @property
+    @abstractmethod
+    def measured(self) -> Measured:
+        """The sums in the range that is known."""
+
+    @abstractmethod
+    def computed(self, noisy: Noisy) -> Answer:
+        """The value and its interval, from the noisy sums."""
+
+    @property
+    def needs(self) -> Mapping[str, Need]:
+        within = "any range" if self.bounds is None else " to ".join(str(rational(end)) for end in self.bounds)
+        key = f"{self.statistic} of {self.of} in {within}{', clipped' if self.clip else ''}"
+        if self.found is not None or not (self.clip or self.bounds is None):
+            return {key: self.measured}
+        return {key: Ranged(self.of, self._ends, self.statistic, self.measured)}
+
+    @property
+    def _ends(self) -> tuple[float, float] | None:
+        if self.bounds is None:
+            return None
+        low, high = (float(rational(bound, "bounds")) for bound in self.bounds)
+        return low, high
+
+    @property
+    def limits(self) -> Bounds:
+        """The range that was found, or the bounds; any range where there is none."""
+        found = self.bounds if self.found is None else self.found.limits
+        return _ANY if found is None else found
+
+    def narrowed(self, found: Mapping[str, FoundRange]) -> Moment:
+        (key,) = self.needs
+        return replace(self, found=found.get(key))
+
+    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
+        (noisy,) = parts.values()
+        if self.found is None or self.found.limits is not None:
+            return self.computed(noisy)
+        return Answer(*(np.full(len(noisy.value), each) for each in (math.nan, -math.inf, math.inf)))
+
+    def __str__(self) -> str:
+        said = "" if self.bounds is None else f", bounds=({self.bounds[0]}, {self.bounds[1]})"
+        return f"{self.verb}({self.of}{said}{', clip=True' if self.clip else ''})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Total(Moment):
     """The sum of the values."""
+
+    statistic: ClassVar[str] = "sum"
 
     @property
     def verb(self) -> str:
         return "sum"
 
     @property
-    def needs(self) -> Mapping[str, Need]:
-        return {f"sum of {self.of} on {self.lattice}": Whole(Sum(self.of, self.lattice))}
+    def measured(self) -> Measured:
+        return Whole(Sum(self.of, self.lattice))
 
     @property
     def lattice(self) -> Lattice:
-        return Lattice.within(self.bounds, from_zero=True)
+        return Lattice.within(self.limits, from_zero=True)
 
     def supposed(self, rows: int) -> Mapping[str, Any]:
         """Of values spread evenly, the mean is in the middle."""
         return dict.fromkeys(self.needs, rows * (self.lattice.low + self.lattice.high) / 2)
 
-    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
-        (noisy,) = parts.values()
+    def computed(self, noisy: Noisy) -> Answer:
         step = float(self.lattice.step)
         return Answer(noisy.value * step, noisy.low * step, noisy.high * step)
 
@@ -84,12 +146,14 @@ class Total(OfColumn):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mean(OfColumn):
+class Mean(Moment):
     """The mean of the values."""
 
+    statistic: ClassVar[str] = "mean"
+
     @property
-    def needs(self) -> Mapping[str, Need]:
-        return {f"both ends of {self.of} on {self.lattice}": BothEnds(self.of, self.lattice)}
+    def measured(self) -> Measured:
+        return BothEnds(self.of, self.lattice)
 
     def supposed(self, rows: int) -> Mapping[str, Any]:
         """Of values spread evenly, the mean is in the middle."""
@@ -102,11 +166,10 @@ class Mean(OfColumn):
 
     @property
     def lattice(self) -> Lattice:
-        return Lattice.within(self.bounds, from_zero=False)
+        return Lattice.within(self.limits, from_zero=False)
 
-    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
-        """low + width·U/(U + V), inside the bounds; the interval is that of `estimators.fieller`."""
-        (noisy,) = parts.values()
+    def computed(self, noisy: Noisy) -> Answer:
+        """low + width·U/(U + V), inside the range; the interval is that of `estimators.fieller`."""
         above, below = noisy.value.astype(np.float64).T
         assert noisy.law is not None
         place = np.clip(above / np.maximum(above + below, self.lattice.width), 0.0, 1.0)
@@ -146,7 +209,7 @@ class Share(Aggregate):
 
     @property
     def _mean(self) -> Mean:
-        return Mean(if_else(self.of, 1, 0), (0, 1))
+        return Mean(if_else(self.of, 1, 0), (0, 1), clip=False)
 
     @property
     def needs(self) -> Mapping[str, Need]:
@@ -180,14 +243,16 @@ class Share(Aggregate):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Variance(OfColumn):
+class Variance(Moment):
     """The variance of the values, or its root."""
 
     root: bool = False
 
+    statistic: ClassVar[str] = "variance"
+
     @property
-    def needs(self) -> Mapping[str, Need]:
-        return {f"squares of both ends of {self.of} on {self.lattice}": SquaresOfEnds(self.of, self.lattice)}
+    def measured(self) -> Measured:
+        return SquaresOfEnds(self.of, self.lattice)
 
     def supposed(self, rows: int) -> Mapping[str, Any]:
         """Of values spread evenly, w² and (1 − w)² have the mean 1/3, and 2w(1 − w) too."""
@@ -200,11 +265,10 @@ class Variance(OfColumn):
 
     @property
     def lattice(self) -> Lattice:
-        return Lattice.within(self.bounds, SQUARE_BITS, from_zero=False)
+        return Lattice.within(self.limits, SQUARE_BITS, from_zero=False)
 
-    def answer(self, parts: Mapping[str, Noisy]) -> Answer:
+    def computed(self, noisy: Noisy) -> Answer:
         """That of the places w = q/K times the square of the width; the interval is that of `estimators.fieller`."""
-        (noisy,) = parts.values()
         assert noisy.law is not None
         first, second, third = noisy.value.astype(np.float64).T
         sums = ThreeSums((first, second, third), 4 * self.lattice.width**2, noisy.law, _DISCRETE)
@@ -216,6 +280,14 @@ class Variance(OfColumn):
     @property
     def verb(self) -> str:
         return "std" if self.root else "variance"
+
+
+def _checked(aggregate: Moment) -> Moment:
+    """With a range that can be kept: refused here rather than when it is asked."""
+    if not isinstance(aggregate.clip, bool):
+        raise ParameterError(f"clip must be True or False, got the type {type(aggregate.clip).__name__}.")
+    _ = aggregate.lattice
+    return aggregate
 
 
 @aggregate_function
@@ -272,7 +344,7 @@ def count_people() -> Aggregate:
 
 
 @aggregate_function
-def sum(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
+def sum(of: str | Expression, bounds: Bounds | None = None, clip: bool = False) -> Aggregate:
     """Sum up a column in each group, with values clamped to `bounds`.
 
     A person's sum is clamped to what `max_rows_per_group` values could add up to. Missing values add nothing. The
@@ -282,9 +354,14 @@ def sum(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     ----------
     of : str or Expression
         The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
-    bounds : tuple of (Number, Number)
-        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
-        do not take them from the data. Too wide means more noise, too narrow means bias.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
+        them from the data. Too wide means more noise, too narrow means bias. Without them a range is found privately,
+        and the answer is NULL if there are too few rows for that: about 800/ε people are enough.
+    clip : bool, default False
+        Whether a part of the budget chooses a narrower range inside the bounds, the same for all groups, where noisy
+        counts show that it pays: for bounds that may be far too wide. It takes one more pass over the rows. Without it
+        all is spent on the answer: right for tight bounds, and where a few values far from the others matter.
 
     Returns
     -------
@@ -295,7 +372,7 @@ def sum(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     Raises
     ------
     ParameterError
-        If bounds are missing, not two finite numbers, or not in order.
+        If bounds are not two finite numbers, or not in order.
 
     Examples
     --------
@@ -308,11 +385,11 @@ def sum(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     >>> question.release(epsilon=0.5).to_arrow().column_names
     ['city', 'total', 'total_low', 'total_high']
     """
-    return with_lattice(Total(expression(of), known_bounds(bounds)))
+    return _checked(Total(expression(of), bounds, clip))
 
 
 @aggregate_function
-def mean(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
+def mean(of: str | Expression, bounds: Bounds | None = None, clip: bool = False) -> Aggregate:
     """Average a column in each group, with values clamped to `bounds`.
 
     Missing values are left out. The answer has a number per group, with `name_low` and `name_high` as the ends of an
@@ -322,9 +399,14 @@ def mean(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     ----------
     of : str or Expression
         The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
-    bounds : tuple of (Number, Number)
-        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
-        do not take them from the data. Too wide means more noise, too narrow means bias.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
+        them from the data. Too wide means more noise, too narrow means bias. Without them a range is found privately,
+        and the answer is NULL if there are too few rows for that: about 800/ε people are enough.
+    clip : bool, default False
+        Whether a part of the budget chooses a narrower range inside the bounds, the same for all groups, where noisy
+        counts show that it pays: for bounds that may be far too wide. It takes one more pass over the rows. Without it
+        all is spent on the answer: right for tight bounds, and where a few values far from the others matter.
 
     Returns
     -------
@@ -335,7 +417,7 @@ def mean(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     Raises
     ------
     ParameterError
-        If bounds are missing, not two finite numbers, or not in order.
+        If bounds are not two finite numbers, or not in order.
 
     Notes
     -----
@@ -358,15 +440,15 @@ def mean(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     >>> data.mean("spend", bounds=(0, 200), epsilon=0.5).guarantee  # the same for all rows
     PureDP(epsilon=0.5, adjacency='add or remove one record')
     """
-    return with_lattice(Mean(expression(of), known_bounds(bounds)))
+    return _checked(Mean(expression(of), bounds, clip))
 
 
 @aggregate_function
 def share(of: str | Expression) -> Aggregate:
     """Compute the share of the rows of each group for which a condition holds.
 
-    A row for which it cannot be told, as a value is missing, counts as one for which it does not hold. The answer has a
-    number per group, with `name_low` and `name_high` as the ends of an interval inside of 0 to 1.
+    A row with a missing value, for which the condition is unknown, counts as one for which it does not hold. The
+    answer has a number per group, with `name_low` and `name_high` as the ends of an interval inside of 0 to 1.
 
     Parameters
     ----------
@@ -400,7 +482,7 @@ def share(of: str | Expression) -> Aggregate:
 
 
 @aggregate_function
-def variance(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
+def variance(of: str | Expression, bounds: Bounds | None = None, clip: bool = False) -> Aggregate:
     """Compute the variance of a column in each group, with values clamped to `bounds`.
 
     It is that of the rows there are, divided by n. Missing values are left out. The answer has a number per group, with
@@ -410,9 +492,14 @@ def variance(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     ----------
     of : str or Expression
         The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
-    bounds : tuple of (Number, Number)
-        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
-        do not take them from the data. Too wide means more noise, too narrow means bias.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
+        them from the data. Too wide means more noise, too narrow means bias. Without them a range is found privately,
+        and the answer is NULL if there are too few rows for that: about 800/ε people are enough.
+    clip : bool, default False
+        Whether a part of the budget chooses a narrower range inside the bounds, the same for all groups, where noisy
+        counts show that it pays: for bounds that may be far too wide. It takes one more pass over the rows. Without it
+        all is spent on the answer: right for tight bounds, and where a few values far from the others matter.
 
     Returns
     -------
@@ -423,7 +510,7 @@ def variance(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     Raises
     ------
     ParameterError
-        If bounds are missing, not two finite numbers, or not in order.
+        If bounds are not two finite numbers, or not in order.
 
     Examples
     --------
@@ -436,11 +523,11 @@ def variance(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     >>> question.release(epsilon=0.5).to_arrow().column_names
     ['city', 'spread', 'spread_low', 'spread_high']
     """
-    return with_lattice(Variance(expression(of), known_bounds(bounds)))
+    return _checked(Variance(expression(of), bounds, clip))
 
 
 @aggregate_function
-def std(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
+def std(of: str | Expression, bounds: Bounds | None = None, clip: bool = False) -> Aggregate:
     """Compute the standard deviation of a column in each group: the root of `variance`.
 
     The answer has a number per group, with `name_low` and `name_high` as the ends of an interval.
@@ -449,9 +536,14 @@ def std(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     ----------
     of : str or Expression
         The column, by its name; or an expression such as `dp.col("price") * dp.col("amount")`.
-    bounds : tuple of (Number, Number)
-        Public (low, high), in the unit of the column, to which each value is clamped. Required; know them beforehand,
-        do not take them from the data. Too wide means more noise, too narrow means bias.
+    bounds : tuple of (Number, Number), optional
+        Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
+        them from the data. Too wide means more noise, too narrow means bias. Without them a range is found privately,
+        and the answer is NULL if there are too few rows for that: about 800/ε people are enough.
+    clip : bool, default False
+        Whether a part of the budget chooses a narrower range inside the bounds, the same for all groups, where noisy
+        counts show that it pays: for bounds that may be far too wide. It takes one more pass over the rows. Without it
+        all is spent on the answer: right for tight bounds, and where a few values far from the others matter.
 
     Returns
     -------
@@ -462,7 +554,7 @@ def std(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     Raises
     ------
     ParameterError
-        If bounds are missing, not two finite numbers, or not in order.
+        If bounds are not two finite numbers, or not in order.
 
     Examples
     --------
@@ -475,4 +567,4 @@ def std(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
     >>> question.release(epsilon=0.5).to_arrow().column_names
     ['city', 'spread', 'spread_low', 'spread_high']
     """
-    return with_lattice(Variance(expression(of), known_bounds(bounds), root=True))
+    return _checked(Variance(expression(of), bounds, clip, root=True))

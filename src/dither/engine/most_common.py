@@ -1,9 +1,13 @@
 """The most common values of each group: of public candidates, or found in the data.
 
-**Candidates.** Each group counts its rows per candidate. A neighbour moves a count by `rows` at most, all counts of a
-group in one direction (unless a row is replaced), so that k rounds of the exponential mechanism with ε/(k·groups) each
-spend ε in all groups that the neighbour touches. In one round the losses of these groups lie in an interval of width
-ε/k together, which is what the event says.
+**Candidates.** Each group counts its rows per candidate. There are two ways, and public numbers choose between them:
+
+* One noisy histogram, and its largest counts. A neighbour moves all counts together by `groups · rows` at most
+  (`Tally`), however many of them are taken: the noise does not grow with k, and the order is made of noisy numbers.
+* k rounds of the exponential mechanism. A neighbour moves a count by `rows` at most, all counts of a group in one
+  direction (unless a row is replaced), so that rounds of ε/(k·groups) each spend ε in all groups that the neighbour
+  touches. In one round the losses of these groups lie in an interval of width ε/k together, which is what the event
+  says. Its noise is k times that of the histogram for ε, and about √k times for ρ: one winner is chosen by it.
 
 **Found.** Values that are not known beforehand are counted in people, and a pair of group and value is shown where
 enough people have it (`Histogram` with discovered bins, the exact δ): a person is in groups · rows pairs at most.
@@ -11,6 +15,7 @@ enough people have it (`Histogram` with discovered bins, the exact δ): a person
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,18 +24,22 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from dither.engine.group_sensitivity import Need, Noise, Tally, one_selection, selection_epsilon
+from dither.engine.group_sensitivity import Added, Need, Noise, Tally, one_selection, selection_epsilon
 from dither.engine.groups import Groups, Wholes, counted
 from dither.errors import ParameterError
 from dither.events import Event, Repeated
 from dither.exact import rounded
 from dither.mechanisms.histogram import Histogram
-from dither.mechanisms.selection import TopK
+from dither.mechanisms.top_k import TopK
 from dither.noise.tape import answered, each
 from dither.tables import BoundedTable, ExactAggregate, Expression, People
+from dither.tables.plain_columns import column_of_numbers, numbers_of
 from dither.unit import Neighbour, Person
 
-__all__ = ["Best", "BestNoise", "FoundNoise", "FoundValues"]
+__all__ = ["Best", "BestNoise", "FoundNoise", "FoundValues", "LargestNoise"]
+
+_THREE_SCALES = -math.log(-math.log(0.95))
+"""Gumbel noise is above this, in its scale, with probability 1/20."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,12 +48,49 @@ class Best(Tally):
 
     number: int
 
-    def pure(self, neighbour: Neighbour, epsilon: Fraction) -> BestNoise:
-        return BestNoise(self, neighbour, epsilon)
+    def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Noise:
+        return self._better(Tally.pure(self, neighbour, epsilon), BestNoise(self, neighbour, epsilon))
 
-    def concentrated(self, neighbour: Neighbour, rho: Fraction) -> BestNoise:
-        """k rounds of ρ/k each."""
-        return BestNoise(self, neighbour, self.number * selection_epsilon(rho / self.number))
+    def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Noise:
+        """A histogram of ρ, or k rounds of ρ/k each."""
+        rounds = BestNoise(self, neighbour, self.number * selection_epsilon(rho / self.number))
+        return self._better(Tally.concentrated(self, neighbour, rho), rounds)
+
+    def _better(self, histogram: Noise, rounds: BestNoise) -> Noise:
+        """The one with less noise: no data decides."""
+        assert isinstance(histogram, Added)
+        return rounds if rounds.size <= histogram.size else LargestNoise(self, histogram)
+
+
+@dataclass(frozen=True)
+class LargestNoise(Noise):
+    """The largest of noisy counts: what is chosen follows from these, and costs nothing more."""
+
+    need: Best
+    counts: Added
+
+    @property
+    def event(self) -> Event:
+        return self.counts.event
+
+    def draw(self, exact: Wholes) -> pa.Array:
+        """The winners of each group, best first; equal ones in the public order of the candidates."""
+        drawn = self.counts.draw(exact)
+        noisy = numbers_of(drawn.flatten()).reshape(len(drawn), len(self.need.values))
+        winners = np.argsort(-noisy, axis=1, kind="stable")[:, : self.need.number].ravel()
+        return pa.FixedSizeListArray.from_arrays(self.need.values.take(column_of_numbers(winners)), self.need.number)
+
+    @property
+    def size(self) -> float:
+        return self.counts.size
+
+    def selection_error(self, miss: Fraction) -> str:
+        """Twice what no noise of the group passes, each candidate with an equal part of `miss`."""
+        reach = self.counts.reach(miss / len(self.need.values))
+        return f"{rounded(2 * reach, 4)} rows below the best"
+
+    def __str__(self) -> str:
+        return f"the largest of noisy counts, {self.counts}"
 
 
 @dataclass(frozen=True)
@@ -67,7 +113,7 @@ class BestNoise(Noise):
         return TopK(
             count=self.need.number,
             sensitivity=self.neighbour.rows,
-            epsilon=self.epsilon / self.neighbour.groups,
+            epsilon=self.epsilon / self.neighbour.touched,
             monotone=not self.neighbour.replaces,
             candidates=len(self.need.values),
         )
@@ -80,7 +126,9 @@ class BestNoise(Noise):
 
     @property
     def size(self) -> float:
-        return 1 / float(self.epsilon)
+        """What Gumbel noise of one round passes as seldom as `Added.size`: about three scales."""
+        moved = self.neighbour.rows * self.neighbour.touched * (2 if self.neighbour.replaces else 1)
+        return _THREE_SCALES * self.need.number * moved / float(self.epsilon)
 
     def selection_error(self, miss: Fraction) -> str:
         return f"{rounded(self.mechanism.error(miss), 4)} rows below the best"

@@ -8,16 +8,19 @@ and then everything else is pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from dither.accounting import compose
 from dither.engine.aggregate import PEOPLE, Aggregate, Answer, Noisy
-from dither.engine.group_sensitivity import Need, Noise, Whole
+from dither.engine.found_ranges import FoundRange, RangeNoise
+from dither.engine.group_sensitivity import Added, Measured, Need, Noise, Whole
+from dither.engine.left_out import LEFT_OUT, SHARE, CutNeed, cuts_of
 from dither.engine.limits_in_words import limits_in_words
 from dither.engine.price import Price, Terms
 from dither.errors import ParameterError
@@ -41,7 +44,7 @@ _SIZES = (100, 1_000, 10_000, 100_000)
 _DIGITS = 4
 _TIMES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 _ASIDE = 10
-"""Answers of ten times δ together are left aside where it is told how sure somebody can become."""
+"""Answers of ten times δ together are left aside where it is stated how sure somebody can become."""
 _SELDOM = Fraction(1, 10**6)
 _NO_DELTA = (
     "groups and values that are found in the data need delta=..., or make them public: keys=[...], candidates=[...]."
@@ -63,6 +66,12 @@ class Part:
     need: Need
     noise: Noise
     share: Fraction
+
+    def narrowed(self, need: Need, left: Fraction) -> Part:
+        """The sums in a range that was found, with the noise that what is left pays."""
+        assert isinstance(self.noise, RangeNoise)
+        assert isinstance(need, Measured)
+        return Part(need, self.noise.of_answer(need, left), self.share)
 
 
 @dataclass(frozen=True)
@@ -125,10 +134,20 @@ class Plan:
         """What the limits of the privacy unit and the bounds leave out, in a sentence; None if nothing is."""
         return limits_in_words(self.aggregates, self.neighbour, self.keys)
 
+    @property
+    def cuts(self) -> tuple[CutNeed, Added] | None:
+        """What is estimated of what is left out, and its noise; None if nothing is."""
+        part = self.parts.get(LEFT_OUT)
+        if part is None:
+            return None
+        assert isinstance(part.need, CutNeed)
+        assert isinstance(part.noise, Added)
+        return part.need, part.noise
+
     @once
     def columns(self) -> dict[str, str]:
         """The column of each part in the table of noisy numbers."""
-        return noisy_columns(self.parts)
+        return noisy_columns(key for key in self.parts if key != LEFT_OUT)
 
     @property
     def event(self) -> Event:
@@ -137,6 +156,39 @@ class Plan:
         if self.discovery is not None:
             events.append(self.discovery.event)
         return events[0] if len(events) == 1 else Composed(tuple(events))
+
+    @property
+    def looks(self) -> dict[str, RangeNoise]:
+        """The parts whose range is found first, by their keys."""
+        return {key: part.noise for key, part in self.parts.items() if isinstance(part.noise, RangeNoise)}
+
+    @property
+    def in_bounds(self) -> Plan:
+        """The same if all bounds were kept, and no look cost anything."""
+        return self.narrowed({key: noise.bounds_kept for key, noise in self.looks.items()})
+
+    def narrowed(self, found: Mapping[str, FoundRange]) -> Plan:
+        """State what is left to do when ranges are found.
+
+        Parameters
+        ----------
+        found : mapping of str to FoundRange
+            The ranges, by the keys of their parts, and what is left of the price of each.
+
+        Returns
+        -------
+        Plan
+            The plan with sums in these ranges. Its cost is still that of the whole.
+        """
+        if not found:
+            return self
+        aggregates = {name: aggregate.narrowed(found) for name, aggregate in self.aggregates.items()}
+        needs = {key: need for aggregate in aggregates.values() for key, need in aggregate.needs.items()}
+        parts = {
+            key: part.narrowed(needs[key], found[key].left) if key in found else part
+            for key, part in self.parts.items()
+        }
+        return replace(self, aggregates=aggregates, parts=parts)
 
     def answer(self, aggregate: Aggregate, values: Mapping[str, Any], level: Fraction) -> Answer:
         """Compute a column of the answer from its noisy parts.
@@ -160,7 +212,7 @@ class Plan:
         each = miss / len(aggregate.needs)
         noises = {key: self.parts[key].noise for key in aggregate.needs}
         noisy = {
-            key: Noisy(values[key], noise.reach(each), noise.law, float(each)) for key, noise in noises.items()
+            key: Noisy(values[key], partial(noise.reach, each), noise.law, float(each)) for key, noise in noises.items()
         }  # fmt: skip
         answer = aggregate.answer(noisy)
         if not self.population:
@@ -199,9 +251,44 @@ class Plan:
             if aggregate.depends_on_size:
                 raise ParameterError(f"the error of {name} depends on how many rows a group has. Give them: rows=1000.")
             rows = 1
-        supposed = {key: np.array([value]) for key, value in aggregate.supposed(rows).items()}
-        answer = self.answer(aggregate, supposed, self.level)
-        return float((answer.high[0] - answer.low[0]) / 2)
+        return self._errors(aggregate, (rows,))[0]
+
+    def errors(self, name: str, rows: Sequence[int]) -> dict[int, float | None]:
+        """Compute the errors of a column in groups of several sizes at once, which takes no longer than that of one.
+
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+        rows : sequence of int
+            The numbers of rows.
+
+        Returns
+        -------
+        dict of int to float or None
+            What `error` says, by the number of rows.
+        """
+        known = self._known_errors.get((name, tuple(rows)))
+        if known is None:
+            known = self._known_errors[name, tuple(rows)] = self._errors_of(self.aggregates[name], rows)
+        return dict(known)
+
+    @cached_property
+    def _known_errors(self) -> dict[tuple[str, tuple[int, ...]], dict[int, float | None]]:
+        """What was computed before: a page and a document say the same errors."""
+        return {}
+
+    def _errors_of(self, aggregate: Aggregate, rows: Sequence[int]) -> dict[int, float | None]:
+        if not all(self.parts[key].noise.has_interval for key in aggregate.needs):
+            return dict.fromkeys(rows)
+        if not aggregate.depends_on_size:
+            return dict.fromkeys(rows, self._errors(aggregate, (1,))[0])
+        return dict(zip(rows, self._errors(aggregate, rows), strict=True))
+
+    def _errors(self, aggregate: Aggregate, sizes: Sequence[int]) -> list[float]:
+        each = [aggregate.supposed(rows) for rows in sizes]
+        answer = self.answer(aggregate, {key: np.array([of[key] for of in each]) for key in each[0]}, self.level)
+        return [float((high - low) / 2) for low, high in zip(answer.low, answer.high, strict=True)]
 
     def expected(self, name: str, rows: int) -> float:
         """Say what a column would be about, in a group of so many rows that are spread evenly over the bounds.
@@ -254,7 +341,7 @@ class Plan:
 
     def _at(self, times: Fraction) -> Plan:
         """The same at another price; ρ grows as the square of what ε does."""
-        price = self.terms.price
+        price = Price.of(self.terms.epsilon, self.terms.delta, self.terms.rho)
         epsilon = None if price.epsilon is None else price.epsilon * times
         rho = None if price.rho is None else price.rho * times**2
         terms = replace(self.terms, epsilon=epsilon, rho=rho)
@@ -283,6 +370,9 @@ class Plan:
         said = [(name, self._said_noise(each), self._said_error(name)) for name, each in self.aggregates.items()]
         if self.discovery is not None:
             said.append(("(groups)", f"discovery, from {self.discovery.threshold} people on", ""))
+        if self.cuts is not None:
+            named = ", ".join(cut.name for cut in self.cuts[0].cuts)
+            said.append(("(left out)", f"an estimate of what is left out of {named}", ""))
         shares = map("{:.1%}".format, _to_tenths_of_percent(self._shares_of_lines()))
         return [(name, noise, share, error) for (name, noise, error), share in zip(said, shares, strict=True)]
 
@@ -290,6 +380,7 @@ class Plan:
         """What each line pays of the price, 1 in all: lines that need the same number pay equal parts of it."""
         lines = [set(aggregate.needs) for aggregate in self.aggregates.values()]
         lines += [] if self.discovery is None else [{PEOPLE}]
+        lines += [] if self.cuts is None else [{LEFT_OUT}]
         each = {key: part.share / sum(key in line for line in lines) for key, part in self.parts.items()}
         return [sum((each[key] for key in line), Fraction(0)) for line in lines]
 
@@ -331,8 +422,8 @@ class Plan:
         return " | ".join(f"{kind} {', '.join(of)}" for kind, of in sizes.items())
 
     def _said_error(self, name: str) -> str:
-        errors = [(rows, self.error(name, rows)) for rows in _SIZES]
-        known = [(rows, rounded(error, _DIGITS)) for rows, error in errors if error is not None]
+        errors = self.errors(name, _SIZES)
+        known = [(rows, rounded(error, _DIGITS)) for rows, error in errors.items() if error is not None]
         if not known:
             (key,) = self.aggregates[name].needs
             return self.parts[key].noise.selection_error(1 - self.level)
@@ -356,17 +447,27 @@ def planned(
     found: bool,
     terms: Terms,
     keys: Sequence[str] = (),
+    over: Callable[[Mapping[str, Need]], dict[str, Need]] | None = None,
 ) -> Plan:
-    """Split the price over the needs of all aggregates by their weights, and make the noise of each."""
-    price = terms.price
+    """Split the price over the needs of all aggregates by their weights, and make the noise of each.
+
+    `over` says what the needs are over all periods of a stream; by default they are asked once.
+    """
+    price = Price.of(terms.epsilon, terms.delta, terms.rho)
     if terms.population:
         _check_population(aggregates, neighbour)
     needs: dict[str, Need] = {PEOPLE: Whole(People())} if found else {}
     for aggregate in aggregates.values():
         needs |= aggregate.needs
+    if over is not None:
+        needs = over(needs)
     exact_level = rational(terms.level, "level")
     check.between(0, 1, level=exact_level)
-    split = _Split(needs, _shares(aggregates, needs, terms.weights or {}), neighbour, price, found)
+    shares = _shares(aggregates, needs, terms.weights or {})
+    if terms.left_out and (cuts := cuts_of(aggregates, neighbour, keys)):
+        needs[LEFT_OUT] = CutNeed(cuts, neighbour.adjacency.protects == "person")
+        shares = {key: share * (1 - SHARE) for key, share in shares.items()} | {LEFT_OUT: SHARE}
+    split = _Split(needs, shares, neighbour, price, found)
     parts, discovery, kind = split.chosen(terms.noise)
     cost = price.cost(neighbour.adjacency, needs_delta=kind == "gaussian" or split.discoveries > 0)
     return Plan(aggregates, parts, discovery, cost, neighbour, exact_level, terms, terms.population, tuple(keys))

@@ -36,6 +36,9 @@ level : Number, default 0.95
 population : bool, default False
     Whether the intervals are to contain the mean of the population from which the rows were drawn independently; for
     means only.
+left_out : bool, optional
+    Whether a twentieth of the price buys an estimate of how much limits and bounds leave out, which stands beside the
+    answer. By default it does for limits that `suggest` chose. Where nothing can be left out, nothing is paid for it.
 """
 _KEY: Final = """
 key : str, optional
@@ -87,11 +90,7 @@ class Terms:
     level: Number
     population: bool
     key: str | None = None
-
-    @property
-    def price(self) -> Price:
-        """What the release may cost, exactly."""
-        return Price.of(self.epsilon, self.delta, self.rho)
+    left_out: bool | None = None
 
 
 def priced(text: str, function: Callable[..., Any]) -> str:

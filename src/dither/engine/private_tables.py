@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dither.engine.domains import Domains, domains_of
 from dither.errors import ParameterError
-from dither.tables import Source, attributed, check_same_people, kinds_of, owned
+from dither.tables import (
+    Expression,
+    Source,
+    attributed,
+    check_same_people,
+    columns_of,
+    different,
+    filtered,
+    kinds_of,
+    owned,
+)
 from dither.unit import Person, TableUnit
 
 __all__ = ["ForeignKey", "Lineage", "PrivateTable", "foreign_keys_of", "private_tables"]
@@ -38,12 +48,31 @@ class Lineage:
     key: ForeignKey | None = None
     """The foreign key that says whose the rows are, if they have no person of their own."""
     _unowned: Any = field(default=None, repr=False)
-    """The rows before a foreign key said whose they are, if nothing else was done to them."""
+    """The rows before a foreign key said whose they are, if nothing else was done to them but to leave some out."""
+    _owned: Callable[[Any], Any] | None = field(default=None, repr=False)
+    """Says whose such rows are."""
 
     def touched(self, *replaced: str) -> Lineage:
         """After a step that looks at one row at a time, and replaces these columns."""
         own = {name: of for name, of in self.own.items() if name not in replaced}
         return replace(self, own=own, _unowned=None)
+
+    def filtered(self, *conditions: Expression) -> Lineage:
+        """After rows were left out by conditions."""
+        unowned = self._unowned
+        for condition in conditions:
+            if unowned is not None:
+                unowned = filtered(unowned, condition) if columns_of(condition) <= {*unowned.columns} else None
+        return replace(self, _unowned=unowned)
+
+    def rows(self, otherwise: Any) -> Any:
+        """The rows with their persons, where these are found last: fewer rows are looked for."""
+        return otherwise if self._unowned is None or self._owned is None else self._owned(self._unowned)
+
+    def above(self, other: Lineage) -> Lineage:
+        """Of rows with those of another query below them."""
+        own = {name: of for name, of in self.own.items() if other.own.get(name) == of}
+        return Lineage(self.tables | other.tables, own, self.fan_out + other.fan_out)
 
     def per_person(self) -> Lineage:
         """After each person became one row."""
@@ -79,9 +108,9 @@ def private_tables(
     }
 
 
-def _lineage(name: str, table: Any, key: ForeignKey | None = None, unowned: Any = None) -> Lineage:
+def _lineage(name: str, table: Any, key: ForeignKey | None = None, unowned: Any = None, owned: Any = None) -> Lineage:
     own = {column: (name, column) for column in kinds_of(table)}
-    return Lineage(frozenset({name}), own, key=key, _unowned=unowned)
+    return Lineage(frozenset({name}), own, key=key, _unowned=unowned, _owned=owned)
 
 
 @dataclass
@@ -91,7 +120,7 @@ class _Owners:
     sources: Mapping[str, Source]
     person: str
     keys: tuple[ForeignKey, ...]
-    unowned: dict[str, tuple[ForeignKey, Any]] = field(default_factory=dict)
+    unowned: dict[str, tuple[ForeignKey, Any, Callable[[Any], Any]]] = field(default_factory=dict)
 
     def of(self, name: str, below: tuple[str, ...] = ()) -> Any:
         source, person = self.sources[name], self.person
@@ -107,12 +136,20 @@ class _Owners:
                 if len(self.sources) > 1
                 else f"Column {person!r} is not found. Existing columns: {', '.join(source.columns)}."
             )
+        different(
+            [*source.columns, *source.refused], [person]
+        )  # or a column such as 'User' would be taken for the person
         source.check(key.column)
         if key.key == person:  # the key says who it is: no other table is needed
             return owned(source.table, key.column, person)
         self.sources[key.parent].check(key.key)
-        self.unowned[name] = key, source.table
-        return attributed(source.table, key.column, self.of(key.parent, (*below, name)), key.key, person)
+        owners = self.of(key.parent, (*below, name))
+
+        def owned_rows(rows: Any) -> Any:
+            return attributed(rows, key.column, owners, key.key, person)
+
+        self.unowned[name] = key, source.table, owned_rows
+        return owned_rows(source.table)
 
 
 def foreign_keys_of(said: Mapping[str, str] | None, sources: Mapping[str, Source]) -> tuple[ForeignKey, ...]:

@@ -6,7 +6,10 @@ is somewhere next to its place; `dither.estimators.places` has the score and its
 `quantile_search` the steps and `quantile_bars` the intervals.
 
 *Sensitivity.* One row moves a score by its slope at most, so that `rows` rows move it by `rows` times that; and a
-neighbour has rows in `groups` groups, each of which spends its part of ε.
+neighbour has rows in `groups` groups, each of which spends its part of ε. A row that is replaced where there is one
+group only moves one score, as in an array: by d units where it stays, and where it comes or goes (as a NULL or by a
+condition), by what a row that is added moves, which is no more. An extreme's score under replace-one, −2(2A − α)₊ −
+2(2B − β)₊ without a shift, moves by 2(2 − s) or 2s then, and the loss of no answer by 4 at most: Δ = 4 again.
 
 *Several quantiles* (Kaplan, Schnapp and Stemmer 2022). A neighbour's rows in a group are spread over the parts of a
 level, and each of them moves the scores of one part by its slope at most, so that all parts of a level spend together
@@ -159,12 +162,17 @@ class RankNoise(Noise):
 
     @property
     def _adjacency(self) -> Adjacency:
-        """A row that is replaced leaves one group and enters another, or counts twice: each selection is for a half."""
+        """A row that is replaced leaves one group and enters another, or counts twice: each part is for a half."""
         return ADD_REMOVE if self.neighbour.replaces else self.neighbour.adjacency
 
     @property
+    def _of_answers(self) -> Adjacency:
+        """In place it is replaced, and moves one selection of all."""
+        return self.neighbour.adjacency if self.neighbour.is_in_place else self._adjacency
+
+    @property
     def _search(self) -> QuantileSearch:
-        return QuantileSearch(self.need.base, self._adjacency, self.neighbour.rows, self.neighbour.groups)
+        return QuantileSearch(self.need.base, self._of_answers, self.neighbour.rows, self.neighbour.touched)
 
     @property
     def _bars(self) -> QuantileBars | None:
@@ -200,7 +208,9 @@ class RankNoise(Noise):
     def mechanism(self, slope: int, epsilon: Fraction) -> Exponential:
         """For one selection in one group, of all that ε pays in the groups a neighbour touches."""
         return Exponential(
-            sensitivity=slope * self.neighbour.rows, epsilon=epsilon / self.neighbour.groups, adjacency=self._adjacency
+            sensitivity=slope * self.neighbour.rows,
+            epsilon=epsilon / self.neighbour.touched,
+            adjacency=self._of_answers,
         )
 
     @property
@@ -218,23 +228,23 @@ class RankNoise(Noise):
         base, asked = self.need.base, self.need.asked
         if isinstance(asked, Extreme):
             mechanism = self.mechanism(EXTREME_SENSITIVITY, self.epsilon)
-            target = extreme_target(rows.total, mechanism, self._adjacency, largest=asked.largest, refuses=base.refuses)
+            refuses = not base.is_bounded
+            target = extreme_target(rows.total, mechanism, self._of_answers, largest=asked.largest, refuses=refuses)
             return [self._shown(chosen(rows, base, (base.first, base.end), target, mechanism).value)]
         found = self._search.run(rows, asked, self._for_answers)
         places = [self._shown(found[q]) for q in asked]
         ends = self._ends(rows, {q: place for q, place in found.items() if place is not None})
         if ends is None:
             return places
-        everything = (-math.inf, math.inf)
-        return places + [ends.get(q, everything)[at] for at in (0, 1) for q in asked]
+        return places + [ends.get(q, base.everything)[at] for at in (0, 1) for q in asked]
 
     def _shown(self, place: int | None) -> float:
         """NaN for no answer; without bounds whole columns are searched as others are, and rounded afterwards."""
         base = self.need.base
-        if place is None or (base.refuses and place == base.end):
+        if place is None or place == base.end:
             return math.nan
         value = base.axis.value(place)
-        return float(round(value)) if self.need.is_whole and base.refuses else value
+        return float(round(value)) if self.need.is_whole and not base.is_bounded else value
 
     def _ends(self, rows: RankedRows, answers: dict[Fraction, int]) -> dict[Fraction, Bounds] | None:
         """Both ends of intervals that hold the quantiles with their level; None if they were not asked for."""
@@ -256,7 +266,7 @@ class RankNoise(Noise):
         shares = self._shares
         known = sum(share == shares[-1] for share in shares)
         scale = self.mechanism(1, shares[-1]).scale
-        if known == 1 and self._probabilities:
+        if known == 1 and self._probabilities and not self.neighbour.is_in_place:
             (q,) = set(self._probabilities)
             scale *= max(q, 1 - q)
         certainty = self.need.base.log_mass_ratio(self.need._room_digits) - math.log(miss / known) + 1e-9

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from dither.engine.aggregate import Aggregate
+from dither.engine.aggregate import Aggregate, known_bounds
 from dither.engine.binning import Bins
 from dither.engine.distribution_aggregates import Edge
 from dither.engine.domains import Domains
+from dither.engine.grouping_sets import with_grouping_sets
 from dither.engine.groups import check_values, crossed, fingerprint, public_keys
-from dither.engine.joins import with_private, with_public
+from dither.engine.join_rules import with_private, with_public, with_rows_below
 from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.price import Terms
 from dither.engine.private_tables import ForeignKey, Lineage, PrivateTable
 from dither.engine.question import Question
-from dither.engine.question_code import expression_code, keys_code, named_code
-from dither.engine.question_text import aggregates_text, in_quotes
 from dither.engine.shortcuts import Shortcuts, Single
+from dither.engine.written_question import aggregates_text, expression_code, in_quotes, keys_code, named_code
 from dither.errors import ParameterError
-from dither.release import Door
+from dither.release import ReleasePath
 from dither.tables import (
     Column,
     Expression,
     Lattice,
+    Levels,
     Source,
     columns_of,
     different,
@@ -44,7 +46,9 @@ from dither.tables import (
 from dither.unit import Person, TableUnit
 
 if TYPE_CHECKING:
+    from dither.continual.periods import Length
     from dither.engine.sql import SqlQuestion
+    from dither.engine.stream import Stream
 
 __all__ = ["Origin", "Query"]
 
@@ -55,7 +59,7 @@ class Origin:
 
     _source: Source
     unit: TableUnit
-    door: Door
+    release_path: ReleasePath
     table_name: str = "data"
     """What SQL may call the rows, beside `data`."""
     tables: Mapping[str, PrivateTable] = field(default_factory=dict)
@@ -74,7 +78,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Query(Shortcuts):
+class Query(Shortcuts[Single]):
     """Rows of a dataset, filtered, extended and grouped; a `Dataset` is the query of all its rows.
 
     Methods return new queries, and nothing is asked until `release`. It is not built by hand.
@@ -95,6 +99,8 @@ class Query(Shortcuts):
         What was asked so far, as calls of Python.
     lineage : Lineage
         The tables and columns of the dataset that it is made of.
+    levels : Levels or None
+        Where there are several sets of groups, as of GROUPING SETS, how many groups of a person count in each.
     """
 
     origin: Origin = field(repr=False)
@@ -108,10 +114,11 @@ class Query(Shortcuts):
     domains: Domains = field(default_factory=dict, repr=False)
     calls: tuple[str, ...] = field(default=(), repr=False)
     lineage: Lineage = field(default_factory=Lineage, repr=False)
+    levels: Levels | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """What was asked so far. Of the source its name alone."""
-        return f"Query({'; '.join((repr(self.origin.door.account), *self.words))})"
+        return f"Query({'; '.join((repr(self.origin.release_path.account), *self.words))})"
 
     @property
     def columns(self) -> dict[str, str]:
@@ -131,13 +138,18 @@ class Query(Shortcuts):
                 raise refused_column(name, refused[name])
 
     def _with(self, *words: str, call: str, **changes: Any) -> Query:
-        if "_table" in changes:
-            few_steps(changes["_table"])
+        table = changes.get("_table", self._table)
+        if table is not self._table:
+            few_steps(table)
             if self.origin._source.has_types:
-                no_text_is_read(changes["_table"])
-        kept = ("origin", "_table", "keys", "public_keys", "_key_table", "domains")
-        fields = {name: getattr(self, name) for name in kept} | {"lineage": self.lineage.touched()}
-        return Query(**{**fields, **changes}, words=(*self.words, *words), calls=(*self.calls, call))
+                no_text_is_read(table)
+            changes.setdefault("lineage", self.lineage.touched())
+        kept = ("origin", "_table", "keys", "public_keys", "_key_table", "domains", "lineage")
+        return Query(
+            **{name: getattr(self, name) for name in kept} | changes,
+            words=(*self.words, *words),
+            calls=(*self.calls, call),
+        )
 
     def _rows(self, verb: str) -> None:
         if self.keys:
@@ -179,7 +191,9 @@ class Query(Shortcuts):
             self._mentions(condition)
             table = filtered(table, condition)
         call = f".where({', '.join(map(expression_code, conditions))})"
-        return self._with(*(f"where {each}" for each in conditions), call=call, _table=table)
+        lineage = self.lineage.filtered(*conditions)
+        words = (f"where {each}" for each in conditions)
+        return self._with(*words, call=call, _table=lineage.rows(otherwise=table), lineage=lineage)
 
     def with_columns(self, **columns: Expression) -> Query:
         """Add columns, each computed from its own row.
@@ -278,8 +292,9 @@ class Query(Shortcuts):
         on : str, list of str or dict
             The column that both have, several, or pairs such as {"mine": "theirs"}. Two private tables are joined on
             the column of the privacy unit, or along a foreign key of the dataset: a row belongs to one person.
-        how : {"left", "inner"}, default "left"
-            Rows that find nothing stay, with NULL, or are left out.
+        how : {"left", "inner", "semi", "anti"}, default "left"
+            Rows that find nothing stay, with NULL, or are left out. "semi" and "anti" add no columns: rows stay if they
+            find something in another private table, or if they find nothing (in SQL: EXISTS and NOT EXISTS).
 
         Returns
         -------
@@ -308,6 +323,40 @@ class Query(Shortcuts):
         """
         self._rows("join")
         return with_private(self, other, on, how) if isinstance(other, Query) else with_public(self, other, on, how)
+
+    def union(self, other: Query) -> Query:
+        """Put the rows of another query of this dataset below these, as UNION ALL does.
+
+        Parameters
+        ----------
+        other : Query
+            Rows of the same table or of another one of the dataset. A row that is in both is there twice.
+
+        Returns
+        -------
+        Query
+            The rows of both, each still its person's, with the columns that both have with one kind.
+
+        Raises
+        ------
+        ParameterError
+            If the privacy unit is not `dp.Person`, there are groups or one row per person already, or the other query
+            is one of another dataset.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"user": [1, 1, 2], "day": ["Mon", "Tue", "Mon"], "spend": [5, 9, 2]})
+        >>> data = dp.Dataset(
+        ...     visits, unit=dp.Person("user"), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits"
+        ... )
+        >>> both = data.where(dp.col("day") == "Mon").union(data.where(dp.col("spend") > 4))
+        >>> both.columns
+        {'user': 'whole', 'day': 'text', 'spend': 'whole'}
+        """
+        self._rows("union")
+        return with_rows_below(self, other)
 
     def _check_is_public(self, table: pa.Table) -> None:
         """Refuse a table that is seen to be about persons: nothing would protect its rows."""
@@ -437,13 +486,119 @@ class Query(Shortcuts):
         if binned and (public is not None or not plain):
             known = [public] if public is not None else []
             public = crossed([*known, *(pa.table({each.name: each.values}) for each in binned)]).select(names)
-        said, uploaded = f"by {', '.join(map(_by, by))}", None
+        shown_by = [in_quotes(each) if isinstance(each, str) else each.words for each in by]
+        said, uploaded = f"by {', '.join(shown_by)}", None
         if public is not None:
             said += f" for {public.num_rows} public keys {fingerprint(public)}"
             uploaded = self.origin._source.engine.upload(public)
         ordered = {name: made[name] for name in names}
         call = f".group_by({', '.join(code)})"
         return self._with(said, call=call, _table=table, keys=ordered, public_keys=public, _key_table=uploaded)
+
+    def grouping_sets(self, *sets: Sequence[str], keys: Any = None, level: str = "level") -> Query:
+        """Group the rows by several sets of columns at once, such as cities by day, cities, and all rows.
+
+        The answer has the groups of every set, with NULL for the columns that a set does not have, as GROUPING SETS
+        and ROLLUP of SQL give them.
+
+        Parameters
+        ----------
+        *sets : list of str
+            The columns of each set; an empty list is the group of all rows.
+        keys : dict, optional
+            The key set of each column, if the groups are public; all combinations are in the answer. Without it, groups
+            are found privately, and the release needs a `delta`.
+        level : str, default "level"
+            The column with the number of the set, from 0 on, which tells a total from a group whose key is missing.
+
+        Returns
+        -------
+        Query
+            The groups; go on with `agg`.
+
+        Raises
+        ------
+        ParameterError
+            If the privacy unit is not `dp.Person`, there are groups already, or columns or keys do not fit.
+
+        Notes
+        -----
+        A person counts in `max_groups` groups of each set, and in the one group of all rows. What a person can change
+        adds up over the sets, and so does the noise.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"user": list(range(600)), "city": ["Paris", "Lyon", "Paris"] * 200})
+        >>> unit = dp.Person("user", max_groups=1, max_rows_per_group=1)
+        >>> data = dp.Dataset(visits, unit=unit, budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+        >>> both = data.grouping_sets(["city"], [], keys={"city": ["Lyon", "Paris"]}).agg(visits=dp.count())
+        >>> print(both.plan(epsilon=0.5))
+        column  noise             share   error (95 %)
+        visits  Laplace, scale 4  100.0%  ±12
+        At most 1 row of each user in each of at most 2 groups (level, city) counts.
+        costs PureDP(epsilon=0.5, adjacency='add or remove one person (by user)')
+        >>> both.release(epsilon=0.5).to_arrow().select(["level", "city"]).to_pylist()[-1]
+        {'level': 1, 'city': None}
+        """
+        self._rows("grouping_sets")
+        return with_grouping_sets(self, sets, keys, level)
+
+    def over(
+        self,
+        column: str,
+        *,
+        start: date,
+        periods: int,
+        every: Length = "day",
+        max_periods: int | None = None,
+        min_separation: int = 1,
+    ) -> Stream:
+        """Follow the rows over time: questions are answered period by period, for one price.
+
+        Parameters
+        ----------
+        column : str
+            The column with the day or time of each row.
+        start : datetime.date
+            The first day of the first period.
+        periods : int
+            How many periods there are; the horizon is public and is paid for at once.
+        every : {"day", "week", "month"}, default "day"
+            How long a period is.
+        max_periods : int, optional
+            In how many periods one person may take part; needed if the privacy unit is `dp.Person`. Who has used up
+            their share is left out of later periods.
+        min_separation : int, default 1
+            How many periods a person waits at least from one to the next in which they take part.
+
+        Returns
+        -------
+        Stream
+            The stream; go on with `group_by` and `agg`.
+
+        Raises
+        ------
+        ParameterError
+            If the column does not exist, the horizon is not valid, or `max_periods` is missing.
+
+        Examples
+        --------
+        >>> import datetime
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"user": [1, 2, 3], "day": [datetime.date(2026, 1, 1)] * 3})
+        >>> unit = dp.Person("user", max_rows_per_group=1)
+        >>> data = dp.Dataset(visits, unit=unit, budget=dp.ZCDP(1), ledger="visits.ledger", identity="visits")
+        >>> stream = data.over("day", start=datetime.date(2026, 1, 1), periods=365, max_periods=30)
+        >>> print(stream.agg(visits=dp.count()).plan(rho="0.5"))
+        column  shows  factorisation     deviation, first period  last period
+        ...
+        """
+        from dither.engine.stream import stream_of  # it loads factorisations, which other questions do not need
+
+        return stream_of(self, column, start, periods, every, max_periods, min_separation)
 
     def agg(self, **aggregates: Aggregate) -> Question:
         """State what to ask of each group, or of all rows if there are no groups.
@@ -488,8 +643,11 @@ class Query(Shortcuts):
             check_values(self.public_keys.num_rows, sum(aggregate.width for aggregate in aggregates.values()))
         question = Question(self, aggregates)
         question.check()
-        whole = question._of_any_limits.is_whole
-        return Question(self, {name: aggregate.typed(whole) for name, aggregate in aggregates.items()})
+        typed = {
+            name: aggregate.typed(lambda of: question._column_types.is_whole(of))
+            for name, aggregate in aggregates.items()
+        }
+        return Question(self, typed)
 
     def sql(self, text: str) -> SqlQuestion:
         """Ask in SQL; nothing is asked until `release`.
@@ -546,12 +704,6 @@ def _within_person(name: str, aggregate: Any) -> tuple[str, Expression | None, L
     if isinstance(aggregate, Count) and not aggregate.people:
         return "count", None, None
     if isinstance(aggregate, Total | Mean | Edge):
+        known_bounds(aggregate.bounds)  # nothing is found privately within one person
         return aggregate.verb, aggregate.of, aggregate.lattice
     raise ParameterError(f"per_person knows count, sum, mean, min and max; {name!r} is none of these.")
-
-
-def _by(column: str | Bins) -> str:
-    if isinstance(column, str):
-        return in_quotes(column)
-    has_own_name = isinstance(column.of, Column) and column.of.name == column.name
-    return str(column) if has_own_name else f"{column} as {in_quotes(column.name)}"

@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING
 
 from dither.engine.aggregate import Aggregate
 from dither.engine.group_sensitivity import Need, Whole
-from dither.engine.noisy_groups import Drawing, questions
+from dither.engine.noisy_groups import Drawing, Looking, questions
 from dither.engine.plan import Plan, planned
 from dither.engine.price import NoiseKind, Terms, with_price
-from dither.engine.question_code import calls
-from dither.engine.question_text import aggregates_text, charged_text
 from dither.engine.table_release import TableRelease
 from dither.engine.wanted_error import smallest_epsilon, wishes
+from dither.engine.written_question import aggregates_text, calls, charged_text
 from dither.errors import LedgerError, ParameterError
 from dither.exact import Number, once
-from dither.ledger import current_user
 from dither.ledger.budget import shortage
 from dither.ledger.ledger import LONGEST_ANSWER
 from dither.release import fresh_salt
-from dither.tables import BoundedTable, People
-from dither.unit import Neighbour, TableUnit
+from dither.tables import BoundedTable, ColumnTypes, Levels, People
+from dither.unit import Neighbour, Rows, TableUnit
 
 if TYPE_CHECKING:
     from dither.engine.query import Query  # it is built on this module
@@ -31,6 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["Question"]
 
 _MANY_GROUPS = 100
+_FORMS = 1024
+"""Forms of questions that are remembered as checked."""
+_EACH_ROW = Rows()
+"""Types are checked as if each row were somebody's own."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Question:
         The rows and their groups.
     aggregates : mapping of str to Aggregate
         What is asked of each group, by the name of its column.
+    estimates_left_out : bool, default False
+        Whether it says how much was left out, unless `left_out=...` says otherwise: what `suggest` chose does.
 
     Examples
     --------
@@ -64,6 +68,7 @@ class Question:
 
     query: Query
     aggregates: Mapping[str, Aggregate]
+    estimates_left_out: bool = False
 
     @with_price
     def plan(
@@ -76,6 +81,7 @@ class Question:
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
     ) -> Plan:
         """Show what a release would do, before anything is spent; no data is read.
 
@@ -102,11 +108,11 @@ class Question:
         >>> data.agg(visits=dp.count()).plan(epsilon=0.5).error("visits")
         6.0
         """
-        plan = self._plan(Terms(epsilon, delta, rho, noise, weights, level, population))
-        door = self.query.origin.door
+        plan = self._plan(Terms(epsilon, delta, rho, noise, weights, level, population, left_out=left_out))
+        release_path = self.query.origin.release_path
         with suppress(LedgerError):  # opened for plans alone, or it was moved away
-            account = door.ledger.account(door.account)
-            return replace(plan, shortage=shortage(plan.cost, account.budget, account.remaining))
+            account = release_path.ledger.account(release_path.account)
+            return replace(plan, shortage=shortage(plan.cost, account.budget, release_path.left_of(account)))
         return plan
 
     @with_price
@@ -120,6 +126,7 @@ class Question:
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
     ) -> TableRelease:
         """Charge the ledger, then answer: a table with the keys, the values and their intervals.
@@ -156,7 +163,7 @@ class Question:
         >>> release.to_pandas().columns.tolist()
         ['city', 'visits', 'visits_low', 'visits_high']
         """
-        return self._release(Terms(epsilon, delta, rho, noise, weights, level, population, key))
+        return self._release(Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out))
 
     def price(
         self,
@@ -169,6 +176,7 @@ class Question:
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
     ) -> float:
         """Find the smallest ε for a wanted error; it inverts `plan`, reads no data and spends nothing.
 
@@ -191,11 +199,13 @@ class Question:
             The confidence level of the intervals.
         population : bool, default False
             Whether the intervals are to contain the mean of the population; part of them then depends on rows alone.
+        left_out : bool, optional
+            Whether a twentieth of the price is to buy an estimate of what is left out.
 
         Returns
         -------
         float
-            ε with four digits, rounded up, at most 0.2 % above the smallest one.
+            ε with four digits, rounded up, at most 0.5 % above the smallest one.
 
         Raises
         ------
@@ -210,14 +220,14 @@ class Question:
         >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
         >>> question = data.group_by("city", keys=["Lyon", "Paris"]).agg(visits=dp.count())
         >>> question.price(error=100)
-        0.02983
-        >>> question.plan(epsilon=0.02983).error("visits")
+        0.02981
+        >>> question.plan(epsilon=0.02981).error("visits")
         100.0
         >>> question.price(relative=0.05, rows=2_000)
-        0.02983
+        0.02981
         """
         asked = wishes(error, relative, list(self.aggregates))
-        terms = Terms(None, delta, None, noise, weights, level, population)
+        terms = Terms(None, delta, None, noise, weights, level, population, left_out=left_out)
         return smallest_epsilon(self._plan, terms, asked, rows, finds=self._finds)
 
     @property
@@ -231,6 +241,12 @@ class Question:
         return bool(self.query.keys) and self.query.public_keys is None
 
     def _plan(self, terms: Terms) -> Plan:
+        if terms.left_out is None:
+            terms = replace(terms, left_out=self.estimates_left_out)
+        if terms.left_out and self.query.levels is not None:
+            raise ParameterError(
+                "left_out=True is about one set of groups, and this question has several. Ask it of one: group_by(...)."
+            )
         return planned(self.aggregates, self.neighbour, self._finds_groups, terms, list(self.query.keys))
 
     def _release(self, terms: Terms) -> TableRelease:
@@ -239,12 +255,18 @@ class Question:
         if terms.key is not None:
             self._check_storable()
         drawing = Drawing(plan, list(query.keys), query.public_keys)
-        exact = questions({key: part.need for key, part in plan.parts.items()}, self._bounded, fresh_salt)
-        drawing.rehearse(exact)
-        door = query.origin.door
-        by = current_user()
+        if plan.looks:
+            looking = Looking(drawing, self._bounded, fresh_salt)
+            exact, draw, alike = looking.questions(), looking.draw, looking.in_bounds
+        else:
+            exact = questions({key: part.need for key, part in plan.parts.items()}, self._bounded, fresh_salt)
+            draw, alike = drawing.draw, []
+            drawing.rehearse(exact)
+        release_path = query.origin.release_path
         with query.origin._source.engine.asking():
-            parts, entry = door.release(plan.event, plan.cost, self.words, exact, drawing.draw, key=terms.key, by=by)
+            parts, entry = release_path.release(
+                plan.event, plan.cost, self.words, exact, draw, alike=alike, key=terms.key
+            )
         return TableRelease.of(parts, plan, entry)
 
     def _check_storable(self) -> None:
@@ -293,30 +315,50 @@ class Question:
         return unit if public is None else unit.among(public.num_rows)
 
     def check(self) -> None:
-        """Refuse columns that do not exist or are of the wrong type; no data is read."""
+        """Refuse columns that do not exist or are of the wrong type; no data is read.
+
+        Names and types of the rows decide, not which rows they are: questions that differ in a filter are checked once.
+        A release builds everything again before its charge.
+        """
+        query = self.query
         needs: dict[str, Need] = {}
         for aggregate in self.aggregates.values():
-            self.query._mentions(getattr(aggregate, "of", None))
+            query._mentions(getattr(aggregate, "of", None))
             needs |= aggregate.needs
-        questions(needs, self._of_any_limits, lambda: 0)
+        keys = None if query._key_table is None else query._key_table.schema()
+        form = (query._table.schema(), keys, repr(query.keys), repr(self.aggregates), self._among_keys)
+        checked, short = query.origin._source.engine.checked, hash(form)
+        if short not in checked:
+            questions(needs, self._column_types, int)
+            if len(checked) >= _FORMS:
+                checked.clear()
+            checked.add(short)
 
     @once
     def _bounded(self) -> BoundedTable:
-        return self._table_of(self._unit)
+        return self._table_of(self._unit, self.query.levels)
+
+    @once
+    def _column_types(self) -> BoundedTable:
+        """For checks of names and types; it is not asked."""
+        return self._table_of(_EACH_ROW, kind=ColumnTypes)
 
     @once
     def _of_any_limits(self) -> BoundedTable:
-        """For checks of names and types before limits are chosen; it is not asked."""
+        """Before limits are chosen; it is not asked."""
         return self._table_of(self._among_keys.needing(groups=False, rows=False))
 
-    def _table_of(self, unit: TableUnit) -> BoundedTable:
+    def _table_of(
+        self, unit: TableUnit, levels: Levels | None = None, kind: type[BoundedTable] = BoundedTable
+    ) -> BoundedTable:
         query, public = self.query, self.query.public_keys
-        return BoundedTable(
+        return kind(
             query.origin._source.engine,
             query._table,
             unit,
             query.keys,
             query._key_table,
             has_many_groups=public is not None and public.num_rows >= _MANY_GROUPS,
+            levels=levels,
             has_types=query.origin._source.has_types,
         )

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import cleandoc
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import pyarrow as pa
 
@@ -18,18 +18,16 @@ from dither.engine.price import NoiseKind, Terms, priced
 from dither.engine.table_release import TableRelease
 from dither.errors import ParameterError
 from dither.exact import Number
-from dither.mechanisms.no_answer import NoAnswer
+from dither.mechanisms.no_answer import TOO_FEW_ROWS, NoAnswer
 from dither.mechanisms.released import Interval, Release
 from dither.tables import Expression
 
 __all__ = ["Shortcuts", "Single"]
 
 _NAME = "value"
-_TOO_FEW = (
-    "no answer: there are too few rows to find this without bounds. State bounds, spend a larger epsilon, or use more "
-    "data."
-)
-_Function = TypeVar("_Function", bound=Callable[..., "Single"])
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Answer = TypeVar("_Answer")
+"""What a shortcut gives: a release of this process, or one from a service."""
 
 _HELP: Final = """{summary}
 
@@ -170,7 +168,7 @@ class Single(TableRelease):
 
 def _only(column: Any) -> Any:
     (value,) = column.to_pylist()
-    return NoAnswer(_TOO_FEW) if value is None else value
+    return NoAnswer(TOO_FEW_ROWS) if value is None else value
 
 
 def _shortcut(function: _Function) -> _Function:
@@ -185,11 +183,11 @@ def _shortcut(function: _Function) -> _Function:
     return function
 
 
-class Shortcuts(ABC):
+class Shortcuts(ABC, Generic[_Answer]):
     """Questions about all rows, answered by one number or list; the price is given as for `release`."""
 
     @abstractmethod
-    def _all_rows(self, aggregate: Aggregate, terms: Terms) -> Single:
+    def _all_rows(self, aggregate: Aggregate, terms: Terms) -> _Answer:
         """Answer one aggregate without groups."""
 
     @_shortcut
@@ -203,14 +201,17 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Count the rows.
 
         >>> isinstance(data.count(epsilon=0.5).value, int)
         True
         """
-        return self._all_rows(moments.count(), Terms(epsilon, delta, rho, noise, weights, level, population, key))
+        return self._all_rows(
+            moments.count(), Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out)
+        )
 
     @_shortcut
     def count_people(
@@ -223,15 +224,16 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Count the people; the rows, if the privacy unit is `dp.Rows()`.
 
         >>> isinstance(data.count_people(epsilon=0.5).value, int)
         True
         """
         return self._all_rows(
-            moments.count_people(), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.count_people(), Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out)
         )
 
     @_shortcut
@@ -246,15 +248,17 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Count the different values of a column.
 
         >>> isinstance(data.count_distinct("city", epsilon=0.5).value, int)
         True
         """
         return self._all_rows(
-            distribution.count_distinct(of), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            distribution.count_distinct(of),
+            Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out),
         )
 
     @_shortcut
@@ -262,6 +266,7 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
+        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -270,8 +275,9 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Sum up a column, with values clamped to `bounds`.
 
         >>> release = data.sum("spend", bounds=(0, 200), epsilon=0.5)
@@ -280,7 +286,7 @@ class Shortcuts(ABC):
         True
         """
         return self._all_rows(
-            moments.sum(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.sum(of, bounds, clip), Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out)
         )
 
     @_shortcut
@@ -288,6 +294,7 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
+        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -296,8 +303,9 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Average a column, with values clamped to `bounds`.
 
         >>> release = data.mean("spend", bounds=(0, 200), epsilon=0.5)
@@ -306,7 +314,7 @@ class Shortcuts(ABC):
         True
         """
         return self._all_rows(
-            moments.mean(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.mean(of, bounds, clip), Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out)
         )
 
     @_shortcut
@@ -321,8 +329,9 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Compute the share of rows for which a condition holds.
 
         >>> release = data.share(dp.col("spend") > 30, epsilon=0.5)
@@ -330,13 +339,16 @@ class Shortcuts(ABC):
         >>> 0 <= low < release.value < high <= 1
         True
         """
-        return self._all_rows(moments.share(of), Terms(epsilon, delta, rho, noise, weights, level, population, key))
+        return self._all_rows(
+            moments.share(of), Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out)
+        )
 
     @_shortcut
     def variance(
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
+        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -345,15 +357,17 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Compute the variance of a column, with values clamped to `bounds`.
 
         >>> data.variance("spend", bounds=(0, 200), epsilon=0.5).value >= 0
         True
         """
         return self._all_rows(
-            moments.variance(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.variance(of, bounds, clip),
+            Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out),
         )
 
     @_shortcut
@@ -361,6 +375,7 @@ class Shortcuts(ABC):
         self,
         of: str | Expression,
         bounds: Bounds | None = None,
+        clip: bool = False,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -369,15 +384,16 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Compute the standard deviation of a column, with values clamped to `bounds`.
 
         >>> data.std("spend", bounds=(0, 200), epsilon=0.5).value >= 0
         True
         """
         return self._all_rows(
-            moments.std(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            moments.std(of, bounds, clip), Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out)
         )
 
     @_shortcut
@@ -394,8 +410,9 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Find the median of a column.
 
         >>> 0 <= data.median("spend", bounds=(0, 200), epsilon=0.5).value <= 200
@@ -403,7 +420,7 @@ class Shortcuts(ABC):
         """
         return self._all_rows(
             distribution.median(of, bounds, interval_level),
-            Terms(epsilon, delta, rho, noise, weights, level, population, key),
+            Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out),
         )
 
     @_shortcut
@@ -421,8 +438,9 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Find values below which given parts of the rows lie.
 
         >>> len(data.quantile("spend", [0.25, 0.5, 0.75], bounds=(0, 200), epsilon=0.5).value)
@@ -430,7 +448,7 @@ class Shortcuts(ABC):
         """
         return self._all_rows(
             distribution.quantile(of, probability, bounds, interval_level),
-            Terms(epsilon, delta, rho, noise, weights, level, population, key),
+            Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out),
         )
 
     @_shortcut
@@ -446,15 +464,16 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Find a value near the bottom of a column.
 
         >>> 0 <= data.min("spend", bounds=(0, 200), epsilon=0.5).value <= 200
         True
         """
         return self._all_rows(
-            distribution.min(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            distribution.min(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out)
         )
 
     @_shortcut
@@ -470,15 +489,16 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Find a value near the top of a column.
 
         >>> 0 <= data.max("spend", bounds=(0, 200), epsilon=0.5).value <= 200
         True
         """
         return self._all_rows(
-            distribution.max(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            distribution.max(of, bounds), Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out)
         )
 
     @_shortcut
@@ -494,15 +514,17 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Count the rows in public bins.
 
         >>> len(data.histogram("spend", [0, 25, 50, 100], epsilon=0.5).value)
         3
         """
         return self._all_rows(
-            distribution.histogram(of, edges), Terms(epsilon, delta, rho, noise, weights, level, population, key)
+            distribution.histogram(of, edges),
+            Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out),
         )
 
     @_shortcut
@@ -519,8 +541,9 @@ class Shortcuts(ABC):
         weights: Mapping[str, Number] | None = None,
         level: Number = 0.95,
         population: bool = False,
+        left_out: bool | None = None,
         key: str | None = None,
-    ) -> Single:
+    ) -> _Answer:
         """Select the most common values of a column, best first.
 
         >>> len(data.top("city", 1, candidates=["Lyon", "Nice", "Paris"], epsilon=0.5).value)
@@ -528,5 +551,5 @@ class Shortcuts(ABC):
         """
         return self._all_rows(
             distribution.top(of, number, candidates),
-            Terms(epsilon, delta, rho, noise, weights, level, population, key),
+            Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out),
         )

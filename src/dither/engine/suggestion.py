@@ -7,25 +7,33 @@ the dataset. It is asked of a table with one row for each person, which is a fun
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dither.engine.aggregate import Aggregate
+from dither.engine.aggregate import Aggregate, known_bounds
 from dither.engine.binning import bins
 from dither.engine.distribution_aggregates import histogram
-from dither.engine.limit_choice import Shapes, ValueSpread, Weighed, looked_at, weighed, with_tail
-from dither.engine.moment_aggregates import Mean, Total, count_people
+from dither.engine.moment_aggregates import Count, Mean, Total, count_people
+from dither.engine.noisy_shapes import (
+    Shapes,
+    ValueSpread,
+    group_edges,
+    row_edges,
+    shapes_of,
+    spread_of,
+    total_edges,
+    value_edges,
+)
 from dither.engine.question import Question
+from dither.engine.suggested_limits import Weighed, weighed
 from dither.errors import ParameterError
 from dither.exact import Number, check, in_words, rational, rounded
 from dither.ledger import Entry
-from dither.tables import Expression, if_else
+from dither.tables import Column, Expression, Sum, if_else
 from dither.unit import Person, TableUnit
 
 if TYPE_CHECKING:
@@ -34,11 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Suggestion", "suggested"]
 
-_GROUPS, _ROWS = "groups of a person", "rows in one group"
-_MOST = 1 << 16
-_OCTAVES = 24
-_FINE = 4
-"""Bins of an octave where there is one group, and a look has room for them."""
+_SMALLEST_END, _LARGEST_END = Fraction(1, 10**60), Fraction(10**90)
+_GROUPS, _ROWS, _VALUE, _TOTAL = "groups of a person", "rows in one group", "value within bounds", "sum in one group"
 _SHOWN = 6
 
 
@@ -113,23 +118,40 @@ def suggested(question: Question, epsilon: Number, share: Number) -> Suggestion:
     query, unit = question.query, question.query.origin.unit
     if not isinstance(unit, Person):
         raise ParameterError("suggest chooses limits of persons: unit=dp.Person('user_id'). Here each row is its own.")
+    if query.levels is not None:
+        raise ParameterError("suggest looks at one set of groups. Ask it of the finest: group_by(..., keys=[...]).")
     if query.keys and query.public_keys is None:
         raise ParameterError("suggest needs to know the groups. Make them public: group_by(..., keys=[...]).")
     of_values = {name: each for name, each in question.aggregates.items() if isinstance(each, Total | Mean)}
+    for name, aggregate in of_values.items():
+        _check_sizes(name, aggregate)
+    sums = {name: each for name, each in of_values.items() if isinstance(each, Total)}
+    of_sums = sums if all(name in sums or _counts_people(each) for name, each in question.aggregates.items()) else {}
     looks = 1 + len(of_values)
     each = price * part / looks
     shapes, first = _shapes(query, unit, each)
-    spreads, others = {}, []
+    people, spreads, others = float(shapes.people.sum()), {}, []
     for name, aggregate in of_values.items():
-        spreads[name], look = _spread(query, unit, aggregate, each)
+        of_rows = _of_totals if name in of_sums else _of_rows
+        spreads[name], look = _spread(of_rows(query, unit, aggregate, people * float(each)), each)
         others.append(look)
     groups = 1 if query.public_keys is None else query.public_keys.num_rows
     left = price * (1 - part)
-    ranked = weighed(question.aggregates, spreads, shapes, unit, groups, left)
+    ranked = weighed(question.aggregates, spreads, shapes, unit, groups, left, totals=bool(of_sums))
     best = ranked[0]
     chosen = replace(unit, max_groups=best.max_groups, max_rows_per_group=best.max_rows_per_group)
     better = _with_limits(question, chosen, best.bounds)
     return Suggestion(better, chosen, best.bounds, ranked, (first, *others), left)
+
+
+def _check_sizes(name: str, aggregate: Total | Mean) -> None:
+    """Refuse, before anything is charged, bounds of which no part or multiple that is looked at could be used."""
+    ends = [abs(rational(end, "bounds")) for end in known_bounds(aggregate.bounds)]
+    if not all(end == 0 or _SMALLEST_END <= end <= _LARGEST_END for end in ends):
+        raise ParameterError(
+            "suggest looks at bounds whose ends are 0 or between 1e-60 and 1e90 in magnitude, and those of "
+            f"{name!r} are not. State bounds of the size that values have."
+        )
 
 
 def _with_limits(question: Question, unit: Person, bounds: Mapping[str, tuple[float, float]]) -> Question:
@@ -139,7 +161,7 @@ def _with_limits(question: Question, unit: Person, bounds: Mapping[str, tuple[fl
         name: replace(each, bounds=bounds[name]) if isinstance(each, Total | Mean) else each
         for name, each in question.aggregates.items()
     }
-    return query.agg(**aggregates)
+    return replace(query.agg(**aggregates), estimates_left_out=True)
 
 
 def _of_one_row(query: Query, unit: Person, **changes: Any) -> Query:
@@ -148,54 +170,58 @@ def _of_one_row(query: Query, unit: Person, **changes: Any) -> Query:
     return query._with("one row of each person", call="", origin=origin, keys={}, public_keys=None, **changes)
 
 
+def _counts_people(aggregate: Aggregate) -> bool:
+    return isinstance(aggregate, Count) and aggregate.people
+
+
+def _one_group_each(query: Query, unit: Person, sums: Mapping[str, Sum]) -> Query:
+    """A row of each person: the groups they have, their rows in one of them, and sums of their values in it."""
+    if unit.column in (_GROUPS, _ROWS, _VALUE, _TOTAL):
+        raise ParameterError(f"the column {unit.column!r} of persons has a name that suggest uses. Rename it.")
+    table = Question(query, {"people": count_people()})._of_any_limits.one_group_each(_GROUPS, _ROWS, sums)
+    one = _of_one_row(query, unit, _table=table, _key_table=None, domains={})
+    return one._with(call="", origin=replace(one.origin, _source=replace(query.origin._source, refused={})))
+
+
 def _shapes(query: Query, unit: Person, epsilon: Fraction) -> tuple[Shapes, TableRelease]:
     """How many people have so many groups, and so many rows in one of them."""
-    if unit.column in (_GROUPS, _ROWS):
-        raise ParameterError(f"the column {unit.column!r} of persons has a name that suggest uses. Rename it.")
-    table = Question(query, {"people": count_people()})._of_any_limits.one_group_each(_GROUPS, _ROWS)
-    source = replace(query.origin._source, refused={})
-    one = _of_one_row(query, unit, _table=table, _key_table=None, domains={})
-    one = one._with(call="", origin=replace(one.origin, _source=source))
     groups = 1 if query.public_keys is None else query.public_keys.num_rows
-    edges = {_ROWS: _edges(_MOST, _FINE if groups == 1 else 1)}
-    edges |= {_GROUPS: _edges(groups, 1)} if groups > 1 else {}
-    look = one.group_by(*(bins(name, of) for name, of in edges.items())).agg(people=count_people())
-    release = look.release(epsilon=epsilon)
-    scale, sizes = 1 / float(epsilon), [_middles(of) for of in edges.values()]
+    edges = {_ROWS: row_edges(groups)} | ({_GROUPS: group_edges(groups)} if groups > 1 else {})
+    look = _one_group_each(query, unit, {}).group_by(*(bins(name, of) for name, of in edges.items()))
+    release = look.agg(people=count_people()).release(epsilon=epsilon)
     noisy = np.array(release.value.column("people").to_pylist(), dtype=np.float64)
-    shape = [len(each) for each in sizes]
-    people = np.apply_along_axis(with_tail, 0, noisy.reshape(shape), edges[_ROWS], scale, noisy.size)
-    known = people > 0
-    grid = [each[known] for each in np.meshgrid(*sizes, indexing="ij")]
-    limits = [high - 1 for high in edges[_ROWS][1:-1]] + [_MOST]
-    return Shapes(people[known], grid[1] if groups > 1 else np.ones_like(grid[0]), grid[0], limits), release
+    return shapes_of(noisy, groups, 1 / float(epsilon)), release
 
 
-def _edges(most: int, per_octave: int) -> list[int]:
-    """1, 2, 4, … or steps between them, and at last more than there can be."""
-    steps = range(per_octave * max(most - 1, 1).bit_length() + 1)
-    return [*sorted({round(2 ** (step / per_octave)) for step in steps}), 1 << 62]
+@dataclass(frozen=True)
+class _Values:
+    """One number of each person, and the ends of the bins in which they are counted."""
+
+    query: Query
+    of: Expression
+    edges: list[float]
+    bounds: tuple[float, float]
 
 
-def _middles(edges: Sequence[int]) -> Any:
-    """The number that stands for each bin of whole numbers: of the last, which has no end, the first."""
-    return np.array([*(math.sqrt(low * (high - 1)) for low, high in pairwise(edges[:-1])), edges[-2]])
+def _of_rows(query: Query, unit: Person, aggregate: Total | Mean, seen: float) -> _Values:
+    """The value of one row of each person."""
+    low, high = (float(rational(end, "bounds")) for end in known_bounds(aggregate.bounds))
+    return _Values(_of_one_row(query, unit, _key_table=None), aggregate.of, value_edges(low, high, seen), (low, high))
 
 
-def _spread(query: Query, unit: Person, aggregate: Total | Mean, epsilon: Fraction) -> tuple[ValueSpread, TableRelease]:
-    """How the values of one row of each person are spread over bins that are as wide as they are large."""
-    low, high = (float(rational(end, "bounds")) for end in aggregate.bounds)
-    edges = _value_edges(low, high)
-    of: Expression = if_else(aggregate.of >= high, high, if_else(aggregate.of <= low, low, aggregate.of))
-    one = _of_one_row(query, unit, _key_table=None)
-    release = one.agg(values=histogram(of, edges)).release(epsilon=epsilon)
-    counts = looked_at(release.value.column("values").to_pylist()[0], 1 / float(epsilon))
-    ends = np.array(edges)
-    return ValueSpread((ends[1:] + ends[:-1]) / 2, counts, (low, high)), release
+def _of_totals(query: Query, unit: Person, aggregate: Total | Mean, seen: float) -> _Values:
+    """Each person's sum of clamped values, in one of their groups: what a sum is clipped by."""
+    low, high = (float(rational(end, "bounds")) for end in known_bounds(aggregate.bounds))
+    one = _one_group_each(query, unit, {_TOTAL: Sum(aggregate.of, aggregate.lattice)})
+    return _Values(one, Column(_TOTAL), total_edges(low, high, seen), (low, high))
 
 
-def _value_edges(low: float, high: float) -> list[float]:
-    """Half-octaves on both sides of 0, and the bounds."""
-    sizes = [max(abs(low), abs(high)) * 2 ** (-step / 2) for step in range(2 * _OCTAVES)]
-    inner = {float(f"{side * size:.6g}") for size in sizes for side in (-1, 1)} | {0.0}
-    return sorted({low, high} | {edge for edge in inner if low < edge < high})
+def _spread(values: _Values, epsilon: Fraction) -> tuple[ValueSpread, TableRelease]:
+    """How they are spread over bins that are as wide as they are large."""
+    of, edges = values.of, values.edges
+    low, high = edges[0], edges[-1]
+    clamped: Expression = if_else(of >= high, high, if_else(of <= low, low, of))
+    one = values.query.with_columns(**{_VALUE: clamped})
+    release = one.agg(values=histogram(_VALUE, edges)).release(epsilon=epsilon)
+    noisy = np.array(release.value.column("values").to_pylist()[0], dtype=np.float64)
+    return spread_of(noisy, edges, 1 / float(epsilon), values.bounds), release

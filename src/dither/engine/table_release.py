@@ -12,11 +12,14 @@ import pyarrow as pa
 
 from dither.engine.answer_file import answer_digest, written_answer
 from dither.engine.empty_groups import about_empty_groups
+from dither.engine.found_ranges import about_ranges, read_ranges
 from dither.engine.group_sensitivity import Added
+from dither.engine.left_out import SHARE, CutShare, in_a_sentence
 from dither.engine.moment_aggregates import Count
+from dither.engine.noisy_groups import sums_left_out
 from dither.engine.plan import Plan
-from dither.engine.question_text import question_and_unit
 from dither.engine.tidy import tidied
+from dither.engine.written_question import question_and_unit
 from dither.errors import MissingPackage, ParameterError
 from dither.events import to_json
 from dither.exact import Number, check, rational
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 from dither.tables.plain_columns import column_of_numbers, numbers_of
 
-__all__ = ["TableRelease"]
+__all__ = ["TableRelease", "charged_terms", "shown_column", "to_pandas_frame"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -101,20 +104,30 @@ class TableRelease(Release):
         made = cls(None, plan.event, plan.cost, noise, parts, plan, entry, noise_removed=entry.noise_removed)
         return replace(made, value=made._table(plan.level))
 
-    def _table(self, level: Fraction) -> pa.Table:
-        columns = {name: self.parts.column(name) for name in self._keys}
-        values = {key: _numbers(self.parts.column(column)) for key, column in self.plan.columns.items()}
-        for name, aggregate in self.plan.aggregates.items():
-            answer = self.plan.answer(aggregate, values, level)
-            columns[name] = _column(answer.value)
-            if answer.low is not None:
-                columns |= {f"{name}_low": _column(answer.low), f"{name}_high": _column(answer.high)}
-        return pa.table(columns)
-
     @property
-    def _keys(self) -> list[str]:
-        hidden = set(self.plan.columns.values())
-        return [name for name in self.parts.column_names if name not in hidden]
+    def found(self) -> dict[str, dict[str, Any]]:
+        """What was found before the answers, by column: the range `clip`, and how many values seem to lie `outside`.
+
+        `clip` is the range to which values were clamped before they were added up, None if none was found; there is no
+        `outside` where the bounds were kept.
+        """
+        ranges, found = read_ranges(self.parts), {}
+        for name, aggregate in self.plan.aggregates.items():
+            for each in (ranges[key] for key in aggregate.needs if key in ranges):
+                outside = {} if each.outside is None else {"outside": round(each.outside, 1)}
+                found[name] = {"clip": each.limits, **outside}
+        return found
+
+    def _table(self, level: Fraction) -> pa.Table:
+        columns = {name: self.parts.column(name) for name in self.plan.keys}
+        values = {key: _numbers(self.parts.column(column)) for key, column in self.plan.columns.items()}
+        plan = self.plan.narrowed(read_ranges(self.parts)) if self.plan.looks else self.plan
+        for name, aggregate in plan.aggregates.items():
+            answer = plan.answer(aggregate, values, level)
+            columns[name] = shown_column(answer.value)
+            if answer.low is not None:
+                columns |= {f"{name}_low": shown_column(answer.low), f"{name}_high": shown_column(answer.high)}
+        return pa.table(columns)
 
     def interval(self, level: Number = 0.95) -> Interval:
         """Compute the ends of all intervals at any level.
@@ -150,7 +163,33 @@ class TableRelease(Release):
     @property
     def _shown(self) -> tuple[list[str], list[str]]:
         """The columns that the table shows: keys, and answers."""
-        return self._keys, list(self.plan.aggregates)
+        return list(self.plan.keys), list(self.plan.aggregates)
+
+    @property
+    def left_out(self) -> list[CutShare]:
+        """How much limits and bounds left out of rows, people and values, where `left_out=True` paid for it.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> trips = pa.table({"driver": [each // 20 for each in range(40_000)]})
+        >>> unit = dp.Person("driver", max_rows_per_group=5)
+        >>> data = dp.Dataset(trips, unit=unit, budget=dp.PureDP(9), ledger="trips.ledger", identity="trips")
+        >>> people, rows = data.count(epsilon=9, left_out=True).left_out
+        >>> rows.of, 0.7 < rows.low <= rows.share <= rows.high < 0.8
+        ('rows', True)
+        """
+        if self.plan.cuts is None:
+            return []
+        need, noise = self.plan.cuts
+        return need.shares(sums_left_out(self.parts), noise, self.plan.level)
+
+    @property
+    def _about_left_out(self) -> tuple[str, bool] | None:
+        """How much was left out in a sentence, and whether it is much: then it stands first."""
+        found = self.left_out
+        return (in_a_sentence(found, SHARE), any(each.is_much for each in found)) if found else None
 
     def non_negative(self) -> TableRelease:
         """Raise counts and sums that cannot be negative to 0, and their intervals too; this costs nothing.
@@ -164,7 +203,7 @@ class TableRelease(Release):
         for name, aggregate in self.plan.aggregates.items():
             for column in (name, f"{name}_low", f"{name}_high") if aggregate.is_count else ():
                 at = table.schema.get_field_index(column)
-                table = table.set_column(at, column, _column(np.maximum(_numbers(table.column(at)), 0)))
+                table = table.set_column(at, column, shown_column(np.maximum(_numbers(table.column(at)), 0)))
         return replace(self, value=table)
 
     def consistent(self, name: str, total: Release) -> TableRelease:
@@ -202,7 +241,7 @@ class TableRelease(Release):
         each, rest = divmod(moved, len(values))
         better = values + each + (np.arange(len(values)) < rest)
         at = self.value.schema.get_field_index(name)
-        return replace(self, value=self.value.set_column(at, name, _column(better)))
+        return replace(self, value=self.value.set_column(at, name, shown_column(better)))
 
     def _noise_of(self, name: str) -> Added:
         aggregate = self.plan.aggregates.get(name)
@@ -259,11 +298,7 @@ class TableRelease(Release):
         MissingPackage
             If pandas is not installed.
         """
-        try:
-            frame: pd.DataFrame = self.tidy().to_pandas()
-            return frame
-        except ModuleNotFoundError:
-            raise MissingPackage("frames of pandas need pandas. Install it: pip install pandas.") from None
+        return to_pandas_frame(self.tidy())
 
     def to_polars(self) -> pl.DataFrame:
         """Convert to a Polars frame, as `tidy` shapes it.
@@ -289,18 +324,26 @@ class TableRelease(Release):
     def __repr__(self) -> str:
         """The answers with their intervals, of long ones the first lines, and the cost: all of it is released."""
         table: str = views.html.release_text(self)
-        return "\n".join([table, *self._notes()])
+        return "\n".join([*self._warned(), table, *self._notes()])
 
     def _repr_html_(self) -> str:
         """For notebooks: the same."""
         paragraph = views.html.paragraph
-        return Release._repr_html_(self) + "".join(map(paragraph, self._notes()))
+        table = Release._repr_html_(self)
+        return "".join(map(paragraph, self._warned())) + table + "".join(map(paragraph, self._notes()))
+
+    def _warned(self) -> list[str]:
+        """What stands before the answers: that much was left out."""
+        about = self._about_left_out
+        return [about[0]] if about is not None and about[1] else []
 
     def _notes(self) -> list[str]:
         """What a reader needs beside the answers; it follows from them and from the plan, and reveals nothing more."""
-        notes = [f"costs {self.plan.cost}"]
+        notes = [*about_ranges(self.found), f"costs {self.plan.cost}"]
         if self.plan.left_out is not None:
             notes.insert(0, self.plan.left_out)
+        if (about := self._about_left_out) is not None and not about[1]:
+            notes.insert(1, about[0])
         if (empty := self._about_empty_groups()) is not None:
             notes.insert(0, empty)
         if self.plan.discovery is not None and not self.parts.num_rows:
@@ -310,25 +353,39 @@ class TableRelease(Release):
 
     def _about_empty_groups(self) -> str | None:
         """Which public groups seem to have no rows, from the released counts."""
-        return about_empty_groups(self.value, self._keys, self.plan)
+        return about_empty_groups(self.value, list(self.plan.keys), self.plan)
 
     def _terms(self) -> dict[str, Any]:
         """What anyone needs to recompute the cost, to find it in the ledger and to know the answer again by its digest.
 
         No data, and nothing that the answer does not tell.
         """
-        question, unit = question_and_unit(self.entry.content["question"])
-        return {
-            "mechanism": "table",
-            "question": question,
-            "unit": unit,
-            "event": json.loads(to_json(self.event)),
-            "guarantee": stated(self.guarantee),
-            "answer": answer_digest(written_answer(self.tidy())),
-            "account": self.entry.account,
-            "ledger_entry": {"number": self.entry.number, "hash": self.entry.hash},
-            **({} if self.entry.is_durable else {"ledger": "in memory"}),
-        }
+        return charged_terms(self, self.entry, self.tidy())
+
+
+def charged_terms(release: Release, entry: Entry, answer: pa.Table) -> dict[str, Any]:
+    """The terms of a release that an entry of the ledger pays for, of which this is the answer."""
+    question, unit = question_and_unit(entry.content["question"])
+    return {
+        "mechanism": "table",
+        "question": question,
+        "unit": unit,
+        "event": json.loads(to_json(release.event)),
+        "guarantee": stated(release.guarantee),
+        "answer": answer_digest(written_answer(answer)),
+        "account": entry.account,
+        "ledger_entry": {"number": entry.number, "hash": entry.hash},
+        **({} if entry.is_durable else {"ledger": "in memory"}),
+    }
+
+
+def to_pandas_frame(table: pa.Table) -> pd.DataFrame:
+    """The table as a frame, if pandas is installed."""
+    try:
+        frame: pd.DataFrame = table.to_pandas()
+        return frame
+    except ModuleNotFoundError:
+        raise MissingPackage("frames of pandas need pandas. Install it: pip install pandas.") from None
 
 
 def _numbers(column: Any) -> Any:
@@ -342,8 +399,8 @@ def _numbers(column: Any) -> Any:
     return whole if pa.types.is_list(whole.type) else numbers_of(whole)
 
 
-def _column(values: Any) -> pa.Array:
+def shown_column(values: Any) -> pa.Array:
     """As it is shown: NULL where there is no answer, which is NaN among noisy numbers."""
     if isinstance(values, np.ndarray) and values.ndim == 2:
-        return pa.FixedSizeListArray.from_arrays(_column(values.ravel()), values.shape[1])
+        return pa.FixedSizeListArray.from_arrays(shown_column(values.ravel()), values.shape[1])
     return values if isinstance(values, pa.Array) else column_of_numbers(values, nan_is_null=True)

@@ -1,9 +1,10 @@
 """The price of a wish: the smallest ε at which every column that was named is as exact as was asked for.
 
-It inverts `planned`, which says the error of a price and reads no data. The error of Laplace noise falls as 1/ε, so a
-few steps of error/wanted lead to the price; counts have whole errors, so it is then halved down to a thousandth. With
-δ the same is done for ρ of Gaussian noise, which is planned far faster than (ε, δ), and read as ε at the end.
-What is found is planned once more, exactly as a release would be: it holds, or a little is added until it does.
+It inverts `planned`, which says the error of a price and reads no data. The error of Laplace noise falls about as 1/ε,
+so the logarithm of the error is nearly a line over that of the price, and a few steps lead to where it is what was
+asked; counts have whole errors, so every other step halves. With δ the same is done for ρ of Gaussian noise, which is
+planned far faster than (ε, δ), and read as ε at the end. What is found is planned once more, exactly as a release would
+be: it holds, or a little is added until it does.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from functools import partial
 
 from dither.accounting import compose
 from dither.engine.plan import Plan
@@ -26,6 +26,10 @@ __all__ = ["Wish", "smallest_epsilon", "wishes"]
 
 _NEAR = 1.001
 """How near the price comes to the smallest one, as a ratio."""
+_ASIDE = 1.0004
+"""So much beyond where the error is likely what was asked goes a step: the next one comes from the other side."""
+_CALIBRATED = 1.001
+"""What the ρ that a plan finds for (ε, δ) may be short of the largest one."""
 _SMALLEST, _LARGEST = 1e-9, 1e6
 _LONGEST_STEP = 64.0
 _MOST_TRIES = 80
@@ -71,15 +75,23 @@ def smallest_epsilon(
     `finds` tells whether groups or values are found in the data: then the noise is Laplace's.
     """
 
-    def ratio(name: str, at: Terms) -> float:
-        return _ratio(plan(at), name, asked[name], rows)
+    def ratios(at: Terms) -> dict[str, float]:
+        made = plan(at)
+        return {name: _ratio(made, name, wish, rows) for name, wish in asked.items()}
 
     def smallest(at: Callable[[Fraction], Terms]) -> float:
-        """Column by column: most are kept already at the price of another."""
-        found = 0.0
-        for name in asked:
-            if not found or ratio(name, at(Fraction(found))) > 1:
-                found = _smallest(partial(_of_column, ratio, name, at), found or 1.0)
+        """That of the worst column; most others are kept at its price, and if not, the worst of them is next."""
+        found, each = 1.0, ratios(at(Fraction(1)))
+        for _ in asked:
+            worst = max(each, key=lambda name: each[name])
+
+            def ratio(price: Fraction, name: str = worst) -> float:
+                return _ratio(plan(at(price)), name, asked[name], rows)
+
+            found = _smallest(ratio, found, each[worst])
+            each = ratios(at(Fraction(found)))
+            if max(each.values()) <= 1:
+                break
         return found
 
     candidates = []
@@ -88,20 +100,14 @@ def smallest_epsilon(
     if terms.delta is not None and terms.noise != "laplace" and not finds:
         rho = smallest(lambda x: replace(terms, epsilon=None, delta=None, rho=x, noise=None))
         event = plan(replace(terms, epsilon=None, delta=None, rho=Fraction(rho), noise=None)).event
-        candidates.append(float(read_above(compose([event]).epsilon(terms.delta))))
+        candidates.append(float(read_above(compose([event]).epsilon(terms.delta))) * _CALIBRATED)
     found = Fraction(min(candidates))
     for _ in range(_MOST_ADDED):
         rounded = _rounded_up(found)
-        if terms.delta is None or finds or all(ratio(name, replace(terms, epsilon=rounded)) <= 1 for name in asked):
+        if terms.delta is None or finds or max(ratios(replace(terms, epsilon=rounded)).values()) <= 1:
             return float(rounded)
         found = rounded * _MORE
     raise ParameterError("no epsilon was found for this error. Ask for a larger one, or say noise='laplace'.")
-
-
-def _of_column(
-    ratio: Callable[[str, Terms], float], name: str, at: Callable[[Fraction], Terms], price: Fraction
-) -> float:
-    return ratio(name, at(price))
 
 
 def _ratio(plan: Plan, name: str, wish: Wish, rows: int | None) -> float:
@@ -118,34 +124,51 @@ def _ratio(plan: Plan, name: str, wish: Wish, rows: int | None) -> float:
         raise ParameterError(f"a share of {name} depends on how many rows a group has. Give them: rows=1000.")
     expected = abs(plan.expected(name, rows))
     if not expected > 0:
-        raise ParameterError(f"{name} is expected to be 0, of which no share can be told. Ask for error=... instead.")
+        raise ParameterError(
+            f"{name} is expected to be 0, so that no relative error can be stated. Ask for error=... instead."
+        )
     return error / (wish.amount * expected)
 
 
-def _smallest(worst: Callable[[Fraction], float], start: float) -> float:
-    """The smallest price at which `worst` is 1 or less, to a thousandth; it falls as the price rises."""
-    fails, holds, at = 0.0, math.inf, start
+def _smallest(worst: Callable[[Fraction], float], start: float, first: float) -> float:
+    """The smallest price at which `worst` is 1 or less, to a thousandth; it falls as the price rises.
+
+    It is `first` at `start`.
+    """
+    fails, holds, at, ratio = (0.0, math.inf), (math.inf, 0.0), start, first
     for tried in range(_MOST_TRIES):
-        ratio = worst(Fraction(at))
         if ratio <= 1:
-            holds = at
+            holds = at, ratio
         else:
-            fails = at
-        if holds <= fails * _NEAR:
-            return holds
-        step = min(max(ratio, 1 / _LONGEST_STEP), _LONGEST_STEP)
-        least = _NEAR ** (1 << min(tried, _DOUBLINGS))  # ever longer, where the error hardly depends on the price
-        guess = at * (max(step, least) if ratio > 1 else min(step, 1 / least))
-        is_open = not fails or math.isinf(holds)
-        at = guess if is_open or (fails < guess < holds and tried % 2 == 0) else math.sqrt(fails * holds)
+            fails = at, ratio
+        if holds[0] <= fails[0] * _NEAR:
+            return holds[0]
+        if not fails[0] or math.isinf(holds[0]):
+            step = min(max(ratio, 1 / _LONGEST_STEP), _LONGEST_STEP)
+            least = _NEAR ** (1 << min(tried, _DOUBLINGS))  # ever longer, where the error hardly depends on the price
+            at *= max(step * _ASIDE, least) if ratio > 1 else min(step / _ASIDE, 1 / least)
+        else:
+            at = _between(fails, holds) if tried % 3 else math.sqrt(fails[0] * holds[0])
         if at < _SMALLEST:
-            return holds
+            return holds[0]
         if at > _LARGEST:
             break
+        ratio = worst(Fraction(at))
     raise ParameterError(
         f"no price up to {_LARGEST:,.0f} gives this error: part of it does not depend on the price. Ask for a larger "
         "error, or for more rows."
     )
+
+
+def _between(fails: tuple[float, float], holds: tuple[float, float]) -> float:
+    """Where the line through both, of logarithms, is 1; a little to the side of the farther one, to close in on it."""
+    (low, above), (high, below) = fails, holds
+    if not (math.isfinite(above) and below > 0):
+        return math.sqrt(low * high)
+    part = math.log(above) / (math.log(above) - math.log(below))
+    guess = low * (high / low) ** part
+    aside = guess * _ASIDE if guess / low < high / guess else guess / _ASIDE
+    return aside if low < aside < high else math.sqrt(low * high)
 
 
 def _rounded_up(value: Fraction) -> Fraction:

@@ -1,0 +1,223 @@
+"""Ranges that are found before sums are asked for: one person moves one count, and answers are about the range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dither as dp
+from dither.engine.found_ranges import Ranged
+from dither.errors import ParameterError
+from dither.estimators.binned import HalfOctaves
+from tests.engine.exact import exact_numbers, looks_of
+
+BOUNDS = [(0, 100), (-10, 10**6), (18, 99), (-5, -1), (10**9, 10**9 + 1), (-1, "1e90"), (0, "1e-95"), None]
+UNITS: dict[str, Any] = {
+    "rows": dp.Rows(),
+    "replaced rows": dp.Rows("replace"),
+    "persons": dp.Person("user", max_groups=2, max_rows_per_group=2),
+}
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Any]:
+    made: list[dp.Dataset] = []
+
+    def opened(table: pa.Table, unit: Any = UNITS["rows"], budget: Any = None) -> dp.Dataset:
+        ledger = tmp_path / f"{len(made)}.ledger"
+        paid = dp.PureDP(10**6) if budget is None else budget
+        made.append(dp.Dataset(table, unit=unit, budget=paid, ledger=ledger, identity="data"))
+        return made[-1]
+
+    yield opened
+    for each in made:
+        each.close()
+
+
+def counts(data: dp.Dataset, bounds: Any, **grouped: Any) -> list[int]:
+    query: Any = data.group_by("g", **grouped) if grouped else data
+    question = query.agg(m=dp.mean("x", bounds, clip=True))
+    needs = looks_of(question.aggregates)
+    (found,) = exact_numbers(question._bounded, needs, pa.table({})).values()
+    return list(found.counts)
+
+
+def people(seed: int, rows: int = 60) -> pa.Table:
+    random = np.random.default_rng(seed)
+    x = np.concatenate([random.lognormal(0, 8, rows // 2), -random.lognormal(1, 3, rows // 4)])
+    x = np.concatenate([x, random.choice([0.0, -0.0, 1.0, 1.5, 2.0, 1e9, 1e9 + 0.5, 99.0], rows - len(x))])
+    return pa.table({"x": x, "g": random.integers(3, size=rows), "user": random.integers(12, size=rows)})
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+def test_rows_are_in_the_cells_in_which_arrays_have_them(bounds: Any, opened: Any) -> None:
+    table = people(1, 400)
+    limits = None if bounds is None else (float(bounds[0]), float(bounds[1]))
+    cells = HalfOctaves.everywhere() if limits is None else HalfOctaves.within(limits)
+    values = table["x"].to_numpy() if limits is None else np.clip(table["x"].to_numpy(), *limits)
+    assert counts(opened(table), bounds) == cells.binned(values).counts
+
+
+@pytest.mark.parametrize(("kind", "bounds"), [*((kind, (-10, 10**6)) for kind in UNITS), ("persons", None)], ids=str)
+def test_a_neighbour_moves_one_count_by_one(kind: str, bounds: Any, opened: Any) -> None:
+    """Whoever is taken away, in however many groups and rows: by brute force. With replacement, two counts."""
+    unit, moved = UNITS[kind], set()
+    table = people(2, 24)
+    whole = np.array(counts(opened(table, unit), bounds, keys=[0, 1, 2]))
+    users = table["user"].to_pylist()
+    for one in sorted(set(users))[:6] if kind == "persons" else range(0, len(users), 3):
+        others = [at for at, user in enumerate(users) if (user != one if kind == "persons" else at != one)]
+        less = table.take(others)
+        if kind == "replaced rows":
+            less = pa.concat_tables([less, pa.table({"x": [1e4], "g": [0], "user": [99]}).cast(less.schema)])
+        change = whole - np.array(counts(opened(less, unit), bounds, keys=[0, 1, 2]))
+        moved.add(int(np.abs(change).sum()))
+        assert (kind == "replaced rows" and change.sum() == 0) or change.min() == 0
+    assert moved <= ({0, 2} if kind == "replaced rows" else {1})
+    assert max(moved) == (2 if kind == "replaced rows" else 1)
+
+
+def incomes(rows: int = 4000, seed: int = 3) -> pa.Table:
+    random = np.random.default_rng(seed)
+    return pa.table({"x": random.lognormal(3, 0.7, rows), "g": random.integers(2, size=rows)})
+
+
+@pytest.mark.parametrize("verb", ["sum", "mean", "variance", "std"])
+def test_bounds_that_are_far_too_wide_cost_little(verb: str, opened: Any) -> None:
+    """With a thousand times the range, the error is a small part of that in the bounds; so it is without any."""
+    table = incomes()
+    data, x = opened(table), table["x"].to_numpy()
+    exact = {"sum": x.sum(), "mean": x.mean(), "variance": x.var(), "std": x.std()}[verb]
+    ask = getattr(data, verb)
+
+    def error(*bounds: Any, **said: Any) -> float:
+        return float(np.median([abs(ask("x", *bounds, **said, epsilon=1).value - exact) for _ in range(5)]))
+
+    in_bounds = error((0, 300_000))
+    assert error((0, 300_000), clip=True) < in_bounds / 10
+    assert verb != "mean" or error() < in_bounds / 10
+    assert error((0, 300_000), clip=True) < exact / 4
+
+
+def test_many_zeros_are_no_reason_to_collapse(opened: Any) -> None:
+    random = np.random.default_rng(4)
+    x = np.where(random.random(4400) < 0.8, 0, random.integers(1, 9, 4400))
+    data = opened(pa.table({"x": x}))
+    for epsilon in ("0.5", 1, 2):
+        answers = [data.mean("x", (0, 8), clip=True, epsilon=epsilon).value for _ in range(10)]
+        assert 0.8 * x.mean() < min(answers)
+        assert max(answers) < 1.2 * x.mean()
+
+
+def test_a_range_narrower_than_a_step_of_sums_is_not_taken(opened: Any) -> None:
+    """All at 10⁹ + 10 inside (10⁹, 4·10⁹): a range of 12 was found in every run, which no sum can tell apart."""
+    data = opened(pa.table({"x": np.full(20_000, 1e9 + 10)}))
+    release = data.agg(s=dp.sum("x", (10**9, 4 * 10**9), clip=True)).release(epsilon=4)
+    assert release.found["s"] == {"clip": (1e9, 4e9)}
+    assert data.agg(m=dp.mean("x", (10**9, 4 * 10**9), clip=True)).release(epsilon=4).found["m"]["clip"][1] < 2e9
+
+
+def test_what_was_found_is_said_and_kept(opened: Any) -> None:
+    """Beside the answer, and in the stored one as well: the same key gives the same table and the same range."""
+    data = opened(incomes())
+    question = data.group_by("g", keys=[0, 1]).agg(
+        n=dp.count(), m=dp.mean("x", (0, 300_000), clip=True), k=dp.sum("x", (0, 60))
+    )
+    first, second = (question.release(epsilon=4, key="k") for _ in range(2))
+    assert first.value == second.value
+    assert first.found == second.found
+    low, high = first.found["m"]["clip"]
+    assert low == 0
+    assert 60 < high < 3000
+    assert first.found["m"]["outside"] < 40
+    assert "n" not in first.found
+    assert f"m: of values clamped to 0 to {high:,.0f}; about" in str(first)
+    assert dp.check_certificate(first.certificate()).guarantee == first.guarantee
+
+
+def test_what_bounds_leave_out_is_told_beside_the_range(opened: Any) -> None:
+    """Both are kept with the noisy numbers; where there are no bounds, none leave anything out."""
+    asked = opened(incomes()).agg(m=dp.mean("x", (0, 10), clip=True), free=dp.sum("x"))
+    release = asked.release(epsilon=50, left_out=True, key="k")
+    assert [each.of for each in release.left_out] == ["rows with a clamped value", "the values of x"]
+    assert set(release.found) == {"m", "free"}
+    assert release.left_out[0].share > 0.5
+
+
+def test_too_few_rows_get_no_answer_without_bounds(opened: Any) -> None:
+    data = opened(incomes(20))
+    release = data.group_by("g", keys=[0, 1]).agg(m=dp.mean("x"), n=dp.count()).release(epsilon=1)
+    assert release.value["m"].to_pylist() == [None, None]
+    assert release.found == {"m": {"clip": None}}
+    assert "m: too few rows to find a range" in str(release)
+    assert isinstance(data.sum("x", epsilon=1).value, dp.NoAnswer)
+    assert data.mean("x", (0, 100), clip=True, epsilon=1).found["value"] == {"clip": (0.0, 100.0)}  # bounds are kept
+
+
+def test_aggregates_of_one_column_look_at_the_same_counts(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Ranged] = []
+    ask = Ranged.ask
+
+    def counted(need: Ranged, *where: Any) -> Any:
+        asked.append(need)
+        return ask(need, *where)
+
+    monkeypatch.setattr(Ranged, "ask", counted)
+    question = opened(incomes()).agg(
+        **{
+            name: function("x", (0, high), clip=True)
+            for name, function, high in [("m", dp.mean, 900), ("s", dp.std, 900), ("o", dp.mean, 800)]
+        }
+    )
+    asked.clear()
+    question.release(epsilon=10)
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("price", [{"epsilon": 3}, {"epsilon": 3, "delta": "1e-6"}, {"rho": 2}], ids=str)
+def test_the_price_is_known_before(price: Any, opened: Any) -> None:
+    """Whatever the looks show, the plan, the charge and the certificate say the same."""
+    budget = dp.ZCDP(100) if "rho" in price else dp.ApproxDP(100, "1e-3")
+    for rows in (10, 4000):
+        data = opened(incomes(rows), UNITS["rows"], budget)
+        question = data.agg(m=dp.mean("x", (0, 10**6), clip=True), v=dp.variance("x"))
+        plan, release = question.plan(**price), question.release(**price)
+        assert release.event == plan.event
+        assert release.guarantee == plan.cost
+        assert "look for" in str(plan)
+        dp.check_certificate(release.certificate())
+
+
+@pytest.mark.parametrize("bounds", [(0, 10**9), (0, 5000), (1, "1.0001"), None], ids=str)
+@pytest.mark.parametrize("verb", ["sum", "mean", "variance", "std"])
+def test_a_price_that_could_not_pay_the_answer_after_all_looks_is_refused(verb: str, bounds: Any, opened: Any) -> None:
+    """Whatever range is found, noise fits. Prices were accepted, and charged, that failed after the first look."""
+    data = opened(pa.table({"x": [1.0] * 3000}))
+    question = data.agg(v=getattr(dp, verb)("x", bounds, clip=True))
+
+    def is_accepted(price: Fraction) -> bool:
+        try:
+            return question.plan(epsilon=price) is not None
+        except ParameterError:
+            return False
+
+    low, high = Fraction(1, 10**12), Fraction(1)
+    for _ in range(40):
+        low, high = (low, (low + high) / 2) if is_accepted((low + high) / 2) else ((low + high) / 2, high)
+    for _ in range(3):
+        question.release(epsilon=high)
+    with pytest.raises(ParameterError, match=r"2\^62"):
+        question.release(epsilon=low)
+    # Where it passes, so does the finest lattice that a range has: twice 2^24 steps of a sum, 4·2^24 of squares.
+    assert high * 2**62 / 64 >= 2**24
+
+
+def test_clip_is_true_or_false() -> None:
+    with pytest.raises(ParameterError, match="clip must be True or False, got the type int"):
+        dp.mean("x", (0, 1), clip=1)  # type: ignore[arg-type]
