@@ -120,7 +120,9 @@ def _truth(name: str) -> float:
 
 def test_the_discount_of_sampled_batches_is_what_the_accountant_says() -> None:
     """δ(1) of ten Gaussian sums of σ = 0.3, sampled at rate 1/10."""
-    batch = PoissonSampled(GaussianNoise(sampling.SIGMA**2, Fraction(1)), Fraction(1, sampling.BATCHES))
+    batch = PoissonSampled(
+        GaussianNoise(variance=sampling.SIGMA**2, sensitivity_squared=Fraction(1)), Fraction(1, sampling.BATCHES)
+    )
     assert compose([Repeated(batch, sampling.BATCHES)]).delta(1) <= sampling.DELTA
 
 

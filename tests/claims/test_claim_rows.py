@@ -16,7 +16,7 @@ from dither.exact import Ball, precision
 
 EXPECTED = [
     *(f"D{n}" for n in range(1, 8)),
-    *(f"C{n}" for n in range(1, 36)),
+    *(f"C{n}" for n in range(1, 38)),
 ]
 
 
@@ -121,6 +121,9 @@ BENT: list[tuple[str, dict[str, Any]]] = [
     ("C34", {"outcomes": 9}),
     ("C35", {"middle": Fraction(51, 100)}),
     ("C35", {"half": Fraction(99, 200)}),
+    ("C36", {"factor": Fraction(99, 100)}),
+    ("C37", {"numerator": Fraction(4, 5)}),
+    ("C37", {"gap": Fraction(10001, 10000)}),
 ]
 
 
@@ -208,12 +211,12 @@ def test_a_constant_that_is_none_is_refused(constants: dict[str, Any], message: 
 def test_the_row_says_where_the_slack_is(rows: dict[str, Row]) -> None:
     assert rows["C5"].tightness == "the theorem has slack: at least 26.24 times; the library uses its numbers."
     assert rows["C9"].tightness == "the theorem is tight; the library uses its numbers."
-    assert rows["C8"].tightness == "nothing is bounded."
+    assert rows["C8"].tightness == "nothing is bounded; the library uses its numbers."
     assert "numbers of the library differ" in claims.find("C6").check(factor="1.98").tightness
 
 
 def test_an_unknown_claim_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ParameterError, match=r"'C99' is not found\. Existing ids: D1, .*C35"):
+    with pytest.raises(ParameterError, match=r"'C99' is not found\. Existing ids: D1, .*C37"):
         claims.find("C99")
     assert claims.find("c6") is claims.find("C6")
 

@@ -50,7 +50,7 @@ def test_a_bent_constant_shows_where_the_claim_breaks() -> None:
     assert code == 1
     assert "σ² that the library uses" in text
     assert "fails" in text
-    assert "20 of 63 points fail." in text
+    assert "20 of 65 points fail." in text
     code, text = run("--id", "C6", "--points", "--json")
     assert code == 0
     points = json.loads(text)

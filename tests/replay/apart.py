@@ -1,9 +1,9 @@
 """One question about each world of a table by itself: as many pairs of neighbours as worlds, from two releases.
 
 A release without groups has one answer, and a table would be one pair. So the question is released on the whole table,
-through the one door, and what passes there is caught: the queries, and the function that draws. The engine answers the
-same queries once more, this time for the rows of each world alone, all of them in one pass (LATERAL, with the rows of a
-world in the place of the table), and the function draws for each pair of answers.
+through the release path, and what passes there is caught: the queries, and the function that draws. The engine answers
+the same queries once more, this time for the rows of each world alone, all of them in one pass (LATERAL, with the rows
+of a world in the place of the table), and the function draws for each pair of answers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import pytest
 
 import dither.release as door
 from dither.audit.replay import Replayed, replay
-from dither.audit.replay.calls import Recorder, Stream
+from dither.audit.replay.calls import BitStream, Recorder
 from dither.guarantees import Guarantee
 from dither.noise._replay import recording
 from dither.tables import ExactAggregate
-from dither.tables.engines.engine import leaving
+from dither.tables.database_engines.engine import leaving
 
 __all__ = ["Caught", "caught", "replayed"]
 
@@ -36,13 +36,18 @@ class Caught:
     """A question that was released, and what the engine says of each world."""
 
     released: Any
-    draw: Callable[[Sequence[Any]], pa.Table]
+    draw: Callable[[Sequence[Any]], Any]
     answers: list[tuple[pa.RecordBatch, ...]]
     """Of each world, one batch for each query."""
 
+    table: str
+
     def of_world(self, world: int) -> pa.Table:
-        """What would be said if this world were the whole table."""
-        return self.draw([iter([batch]) for batch in self.answers[world]])
+        """What would be said if this world were the whole table. What is asked then is asked of this world alone."""
+        answer = self.draw([iter([batch]) for batch in self.answers[world]])
+        while isinstance(answer, door.Then):
+            answer = answer.draw([iter(_answers(each, self.table, range(world, world + 1))) for each in answer.exact])
+        return answer
 
 
 def caught(data: Any, ask: Callable[[Any], Any], worlds: int, seed: int) -> Caught:
@@ -51,16 +56,17 @@ def caught(data: Any, ask: Callable[[Any], Any], worlds: int, seed: int) -> Caug
     found: list[Any] = []
     drawn = door._drawn
 
-    def catching(exact: Sequence[ExactAggregate], draw: Callable[[Sequence[Any]], pa.Table]) -> pa.Table | None:
-        found.extend((draw, [_answers(each, table, worlds) for each in exact]))
+    def catching(exact: Sequence[ExactAggregate], draw: Callable[[Sequence[Any]], Any]) -> Any:
+        if not found:
+            found.extend((draw, [_answers(each, table, range(worlds)) for each in exact]))
         return drawn(exact, draw)
 
-    stream = Stream(seed)
+    stream = BitStream(seed)
     with pytest.MonkeyPatch.context() as patch, recording(stream, Recorder(stream)):
         patch.setattr(door, "_drawn", catching)
         released = ask(data)
     draw, answers = found
-    return Caught(released, draw, list(zip(*answers, strict=True)))
+    return Caught(released, draw, list(zip(*answers, strict=True)), table)
 
 
 def replayed(first: Caught, second: Caught, world: int, charged: Guarantee) -> Replayed:
@@ -76,16 +82,17 @@ def _name(data: Any) -> str:
     return str(name)
 
 
-def _answers(exact: ExactAggregate, table: str, worlds: int) -> list[pa.RecordBatch]:
+def _answers(exact: ExactAggregate, table: str, worlds: range) -> list[pa.RecordBatch]:
     """What the engine says of each world."""
     engine, query, schema = exact._engine, exact._engine._compiled(exact._expression), leaving(exact._expression)
     assert table in query
     own = query.replace(table, f'(SELECT * FROM {table} WHERE "world" = "its"."world")')
-    asked = f'SELECT "its"."world" AS "{_WORLD}", "answer".* FROM generate_series(0, {worlds - 1}) AS "its"("world")'
+    series = f'generate_series({worlds[0]}, {worlds[-1]}) AS "its"("world")'
+    asked = f'SELECT "its"."world" AS "{_WORLD}", "answer".* FROM {series}'
     types = schema.insert(0, pa.field(_WORLD, pa.int64()))
     batches = engine._batches(f'{asked}, LATERAL ({own}) AS "answer"', types)
     whole = pa.Table.from_batches([batch.cast(types) for batch in batches], types).sort_by(_WORLD).combine_chunks()
-    (rows,) = whole.to_batches() or pa.RecordBatch.from_pylist([], schema=types)
-    cuts = np.searchsorted(rows.column(_WORLD).to_numpy(), np.arange(worlds + 1))
+    (rows,) = whole.to_batches() or [pa.RecordBatch.from_pylist([], schema=types)]
+    cuts = np.searchsorted(rows.column(_WORLD).to_numpy(), np.arange(worlds[0], worlds[-1] + 2))
     answer = rows.select(schema.names)
     return [answer.slice(start, end - start) for start, end in pairwise(cuts.tolist())]

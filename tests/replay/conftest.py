@@ -1,4 +1,4 @@
-"""The door that replays go through is open here; elsewhere it stays shut."""
+"""The test switch that replays need is on here; elsewhere it stays off."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
@@ -24,7 +24,7 @@ def opened(tmp_path: Path) -> Callable[..., dp.Dataset]:
     numbers = count()
 
     def opened(source: Any, unit: Any, price: Mapping[str, Any]) -> dp.Dataset:
-        budget = dp.ZCDP(5) if "rho" in price else dp.ApproxDP(25, "0.2")
+        budget = dp.ZCDP(5) if "rho" in price else dp.ApproxDP(max(25, price.get("epsilon", 0)), "0.2")
         ledger = tmp_path / f"{next(numbers)}.ledger"
         return dp.Dataset(source, unit=unit, budget=budget, ledger=ledger, identity="data")
 

@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 
 import dither as dp
 from dither.engine.domains import Domain
+from dither.engine.suggestion import _of_totals, _spread
 from tests.replay.tables import CITIES, UNITS
 
 __all__ = ["APART", "CASES", "EACH_NEED", "ApartCase", "EngineCase"]
@@ -36,15 +38,18 @@ AGGREGATES: Mapping[str, Any] = {
 }
 VERBS = (
     *(
+        "after",
         "coalesce",
         "contains",
         "date_trunc",
         "day",
+        "ends_with",
         "exp",
         "floor",
         "hour",
         "is_in",
         "is_null",
+        "left",
         "log",
         "lower",
         "minute",
@@ -102,6 +107,7 @@ def _expressed(query: Any, worlds: int) -> Any:
     numbers = (abs(x / k) + -x * x * x - 2 / x).floor().where(x != 7).coalesce(k - k * k)
     numbers += x.exp().log() + x.sqrt().round(1)
     is_named = city.lower().strip().starts_with("par") | city.contains("ü")
+    is_named |= city.after("a").left(2).ends_with("s")
     chosen = dp.if_else(city.is_in(["Paris", ""]) & is_named | ~(x.is_null() & (k != 0)), numbers, dates)
     return _known(query.with_columns(chosen=chosen, numbers=numbers, dates=dates), worlds)
 
@@ -135,6 +141,20 @@ def _with_their_own(query: Any, worlds: int) -> Any:
     return _known(both.where((dp.col("visits") < 9) | (dp.col("side") == 1)), worlds)
 
 
+def _below_and_kept(query: Any, worlds: int) -> Any:
+    """Rows below other rows, of persons who have one with a large number, and none in one city."""
+    rows = query.table(query.origin.table_name)
+    both = query.where(dp.col("x") > 10).union(query.where(dp.col("k") == 1))
+    kept = both.join(rows.where(dp.col("x") > 50), on="user", how="semi")
+    return _known(kept.join(rows.where(dp.col("city") == CITIES[0]), on="user", how="anti"), worlds)
+
+
+def _at_levels(query: Any, worlds: int) -> Any:
+    """Cities, the numbers that rows have, and all rows of a world."""
+    keys = {"world": range(worlds), "city": CITIES, "k": [0, 1]}
+    return query.grouping_sets(["world", "city"], ["world", "k"], ["world"], keys=keys)
+
+
 def _operators(*names: str) -> frozenset[str]:
     return frozenset(f"Expression.__{name}__" for name in names)
 
@@ -148,11 +168,17 @@ class EngineCase:
     group: Callable[[Any, int], Any]
     ask: Mapping[str, Any]
     price: Mapping[str, Any] = field(default_factory=lambda: {"epsilon": 1})
-    groups: int = 3
+    groups: int | tuple[int, ...] = 3
+    """Of several sets of groups, how many each has in a world."""
     units: tuple[str, ...] = tuple(UNITS)
 
     def __str__(self) -> str:
         return self.name
+
+    def worlds(self, count: int) -> list[int]:
+        """The world of each group of the answer."""
+        each_set = (self.groups,) if isinstance(self.groups, int) else self.groups
+        return [world for groups in each_set for world in range(count) for _ in range(groups)]
 
 
 @dataclass(frozen=True)
@@ -165,6 +191,8 @@ class ApartCase:
     """Of a dataset and a price: the release."""
     price: Mapping[str, Any] = field(default_factory=lambda: {"epsilon": 1})
     units: tuple[str, ...] = tuple(UNITS)
+    slower: int = 1
+    """So many times fewer pairs are replayed: where each world is asked once more, by itself."""
 
     def __str__(self) -> str:
         return self.name
@@ -180,6 +208,9 @@ def _aggregate(name: str) -> EngineCase:
 WHOLES = {name: AGGREGATES[name] for name in ("count", "sum", "mean")}
 FOUND = {"epsilon": 20, "delta": "0.1"}
 """So much that some of what is in a small world is shown, and some is not."""
+SLOWER = 5
+SEEN = {"epsilon": 1000}
+"""So much that a few rows are seen by a look, and a range is found among them."""
 EACH_NEED = EngineCase(
     "each need", frozenset({"Query.agg"}),
     _of_world,
@@ -222,13 +253,20 @@ CASES = [
     EngineCase("sql", frozenset({"Query.sql"}), _in_sql, WHOLES),
     EngineCase("join", frozenset({"Query.join"}), _joined, WHOLES),
     EngineCase(
+        "union and what is kept", frozenset({"Query.join", "Query.union"}), _below_and_kept, WHOLES, units=("persons",)
+    ),
+    EngineCase(
+        "grouping sets", frozenset({"Query.grouping_sets"}), _at_levels, WHOLES, groups=(3, 2, 1), units=("persons",),
+    ),
+    EngineCase(
         "join by person", frozenset({"Query.join", "Query.table"}), _with_their_own,
         {**WHOLES, "spend": dp.sum("spend", (0, 50))}, units=("persons",),
     ),
     EACH_NEED,
     EngineCase(
         "per_person", frozenset({"Query.per_person"}), _per_person,
-        {"visits": dp.sum("visits", (0, 10)), "spend": dp.mean("spend", (0, 50))}, groups=1, units=("persons",),
+        {"visits": dp.sum("visits", (0, 10)), "spend": dp.mean("spend", (0, 50))},
+        groups=1, units=("persons",),
     ),
     EngineCase("found groups", frozenset({"Query.group_by"}), _found, WHOLES, FOUND),
     EngineCase("found values", frozenset({"top"}), _known, {"top": dp.top("k", 2)}, FOUND),
@@ -266,6 +304,28 @@ def _suggested(data: Any, epsilon: int) -> Any:
     return look
 
 
+def _suggested_sum(data: Any, epsilon: int) -> Any:
+    """The look at what each person adds up to in one of their groups."""
+    question = data.group_by("k", keys=[0, 1, 2]).agg(s=dp.sum("x", (-10, 20)))
+    aggregate: Any = question.aggregates["s"]
+    return _spread(_of_totals(question.query, question.query.origin.unit, aggregate, 10.0), Fraction(epsilon))[1]
+
+
+def _left_out(data: Any, **price: Any) -> Any:
+    """Rows, a sum and a mean, so that limits and bounds cut of every kind."""
+    asked = {"n": dp.count(), "sum": dp.sum("x", (-10, 20)), "mean": dp.mean("x", (5, 20))}
+    return data.group_by("k", keys=[0, 1, 2]).agg(**asked).release(left_out=True, **price)
+
+
+def _clipped(query: Any) -> Any:
+    return query.agg(n=dp.count(), m=dp.mean(X, BOUNDS, clip=True), s=dp.sum(X, (-10, 10**6), clip=True))
+
+
+def _in_groups(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Groups share the range that is found."""
+    return lambda data, **price: data.group_by("city", keys=CITIES).agg(n=dp.count(), x=function(X)).release(**price)
+
+
 def _shortcut(name: str) -> ApartCase:
     # How many rows there are is public where one is replaced, so no pair of these would differ on a commit.
     units = ("rows", "persons", "replaced rows") if name == "count_people" else tuple(UNITS)
@@ -280,5 +340,18 @@ APART = [
         lambda data, **price: data.median(X, BOUNDS, "0.9", **price), {"rho": 1},
     ),
     ApartCase("suggest", frozenset({"Dataset.suggest"}), _suggested, units=("persons",)),
+    ApartCase("suggest of a sum", frozenset({"Query.agg"}), _suggested_sum, units=("persons",)),
+    ApartCase("left out", frozenset({"Query.agg"}), _left_out),
+    ApartCase("left out by rho", frozenset({"Query.agg"}), _left_out, {"rho": 1}),
+    ApartCase("sum of groups without bounds", frozenset({"sum"}), _in_groups(dp.sum), SEEN, ("persons",), SLOWER),
+    ApartCase("std of groups without bounds", frozenset({"std"}), _in_groups(dp.std), SEEN, ("replaced rows",), SLOWER),
+    ApartCase(
+        "found ranges by rho", frozenset({"mean"}),
+        lambda data, **price: _clipped(data).release(**price), {"rho": 1}, slower=SLOWER,
+    ),
+    ApartCase(
+        "found ranges in found groups", frozenset({"sum"}),
+        lambda data, **price: _clipped(data.group_by("city")).release(**price), FOUND, slower=SLOWER,
+    ),
     ApartCase("per_person in bins", frozenset({"Query.per_person"}), _person_by_person, units=("persons",)),
 ]  # fmt: skip

@@ -77,6 +77,23 @@ def laplace(epsilon: str, sensitivity: int, size: int) -> Mechanism:
 
 
 @cache
+def knorm(norm: str, epsilon: str, sensitivity: int, size: int) -> Mechanism:
+    return dp.KNorm(sensitivity=sensitivity, dimension=size, norm=norm, epsilon=epsilon)
+
+
+@st.composite
+def vectors(draw: Draw) -> Run:
+    """All coordinates may move in ℓ∞; in ℓ₂ each of the four by half of the sensitivity."""
+    norm, sensitivity = draw(st.sampled_from(["l2", "linf"])), draw(SENSITIVITIES)
+    mechanism = knorm(norm, draw(EPSILONS), sensitivity, 4)
+    values = draw(st.lists(SIZES, min_size=4, max_size=4))
+    most = Fraction(sensitivity, 2 if norm == "l2" else 1)
+    moves = draw(not_all_zero([draw(st.sampled_from([-1, 0, 1])) for _ in values]))
+    moved = [x + move * most for x, move in zip(values, moves, strict=True)]
+    return Run(lambda x: mechanism.release(x), [Fraction(x) for x in values], moved)
+
+
+@cache
 def gaussian(epsilon: str, sensitivity: int, size: int) -> Mechanism:
     return dp.Gaussian(sensitivity_squared=sensitivity, rho=epsilon, dimension=max(size, 1))
 
@@ -167,15 +184,24 @@ def weighted(draw: Draw) -> Run:
     return Run(lambda x: mechanism.release(x, weights=weights), run.first, *run.neighbours)
 
 
+def rising(y: float) -> float:
+    """A public density."""
+    return 1 + y
+
+
 @st.composite
 def medians(draw: Draw) -> Run:
     """A median by hand: one record more moves every score by one half at most, and there is one piece more."""
     data = draw(st.lists(st.sampled_from([0.0, 0.25, 1.0, 1.0, 3.0, 9.5, 10.0]), max_size=9))
-    mechanism = dp.Exponential(sensitivity="1/2", epsilon=draw(EPSILONS))
+    mechanism, density = (
+        dp.Exponential(sensitivity="1/2", epsilon=draw(EPSILONS)),
+        draw(st.sampled_from([None, rising])),
+    )
 
     def median(x: list[float]) -> Any:
         edges = [0.0, *sorted(x), 10.0]
-        return mechanism.release_interval(edges, [-abs(at - len(x) / 2) for at in range(len(x) + 1)])
+        scores = [-abs(at - len(x) / 2) for at in range(len(x) + 1)]
+        return mechanism.release_interval(edges, scores, density=density)
 
     return Run(median, data, [*data, draw(st.sampled_from([0.0, 1.0, 5.0, 10.0]))])
 
@@ -183,15 +209,17 @@ def medians(draw: Draw) -> Run:
 @st.composite
 def points(draw: Draw) -> Run:
     around = draw(st.booleans())
-    mechanism = metric(around, draw(EPSILONS))
+    mechanism = metric(around, draw(EPSILONS), draw(st.booleans()))
     place = draw(st.integers(0, 8))
     near = [(place + move) % 9 for move in (1, -1, 2, -2) if around or 0 <= place + move <= 8]
     return Run(lambda x: mechanism.release(x), place, draw(st.sampled_from(near)))
 
 
 @cache
-def metric(around: bool, epsilon: str) -> dp.MetricExponential:
-    """Points on a line, or on a ring."""
+def metric(around: bool, epsilon: str, rows: bool) -> dp.MetricExponential:
+    """Points on a line, or on a ring; with a table, or with a row of distances at a time."""
+    if rows and not around:
+        return dp.MetricExponential(points=range(9), distance="l2", sensitivity=2, epsilon=epsilon)
     distance = (lambda x, y: min((x - y) % 9, (y - x) % 9)) if around else (lambda x, y: abs(x - y))
     return dp.MetricExponential(points=range(9), distance=distance, sensitivity=2, epsilon=epsilon)
 
@@ -352,6 +380,7 @@ def case(name: str, runs: st.Strategy, *covers: str) -> Case:
 
 CASES = [
     case("Laplace", added(laplace)),
+    case("KNorm", vectors()),
     case("Gaussian", added(gaussian, squared=True)),
     case("Gaussian for a budget", added(calibrated, squared=True), "Gaussian"),
     case("Staircase", added(staircase, vectors=False)),

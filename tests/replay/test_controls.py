@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.audit.replay import replay
 from dither.engine.group_sensitivity import Whole
 from dither.errors import EntropyError, ParameterError
@@ -491,6 +492,29 @@ def test_a_smaller_bound_in_the_engine_would_be_seen() -> None:
     for neighbour, is_enough in ((full, True), (Neighbour(1, 1, full.adjacency), False)):
         noise = need.pure(neighbour, dp.guarantees.PureDP(1).stated_epsilon)
         assert replay(noise.draw, np.array([4, 7]), np.array([3, 6])).passed == is_enough
+
+
+def _half(part: dp.Laplace) -> Callable[[list[int]], Release]:
+    """Counts of records that are replaced, with the noise of a `part` that is made for one that comes or goes."""
+    charged = dp.Laplace(sensitivity=2, scale=part.scale, adjacency=REPLACE_ONE)
+
+    def pipeline(counts: list[int]) -> Release:
+        return Release(part.release(counts).value, charged.event_for([1]), charged.guarantee, charged)
+
+    return pipeline
+
+
+def test_a_replaced_record_counts_twice_in_noise_for_one_that_comes_or_goes() -> None:
+    """It leaves one cell and enters another: that is what was charged for, and more is refused."""
+    pipeline = _half(dp.Laplace(sensitivity=1, scale=2, adjacency=ADD_REMOVE))
+    assert replay(pipeline, [1, 0], [0, 1]).passed
+    verdict = replay(pipeline, [2, 0], [0, 1])
+    assert "the values moved by more than the sensitivity 1" in str(verdict.difference)
+
+
+def test_noise_for_one_record_is_no_half_where_records_come_or_go() -> None:
+    verdict = replay(dp.Laplace(sensitivity=1, scale=2, adjacency=ADD_REMOVE).release, [1, 0], [0, 1])
+    assert "the values moved by more than the sensitivity 1" in str(verdict.difference)
 
 
 def test_a_warning_that_is_given_once_is_no_difference() -> None:

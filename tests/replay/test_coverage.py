@@ -16,7 +16,7 @@ from dither.engine.shortcuts import Shortcuts
 from dither.mechanisms import Mechanism
 from dither.tables import Expression
 from dither.tables.row_functions import RowFunctions
-from tests.replay import engine_cases, mechanism_cases, stats_cases
+from tests.replay import engine_cases, mechanism_cases, stats_cases, stream_cases
 from tests.replay.trace import deeds
 
 COVERED = frozenset[str]().union(
@@ -24,6 +24,7 @@ COVERED = frozenset[str]().union(
     *(case.covers for case in stats_cases.CASES),
     *(case.covers for case in engine_cases.CASES),
     *(case.covers for case in engine_cases.APART),
+    *(case.covers for case in stream_cases.CASES),
 )
 TOUCH_NO_DATA = {
     "Dataset", "check_certificate",  # what holds questions, and what reads certificates
@@ -89,5 +90,5 @@ def test_a_new_operator_would_be_missed(name: str, monkeypatch: pytest.MonkeyPat
 def test_every_kind_of_call_has_a_rule_that_some_case_uses() -> None:
     assert set(RULES) == {
         "added", "comparison", "discovered", "groups", "keys", "metric", "place", "point", "response", "salt",
-        "selection", "smooth", "table", "test", "tested", "threshold", "told",
+        "selection", "smooth", "table", "test", "tested", "threshold", "told", "vector",
     }  # fmt: skip

@@ -13,12 +13,12 @@ import pytest
 
 import dither as dp
 from dither.audit.replay import replay
-from dither.audit.replay.calls import Recorder, Stream
+from dither.audit.replay.calls import BitStream, Recorder
 from dither.engine import most_common, noisy_groups
 from dither.errors import DitherError, EngineError, OverBudget, ParameterError
 from dither.noise._replay import recording
 from dither.tables import BoundedTable, Lattice, RowCount, Sum, row_operations
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines.duckdb import DuckDB
 from dither.tables.expression_compiler import between
 from dither.unit import Rows
 from tests.replay.apart import caught, replayed
@@ -96,7 +96,7 @@ def several_partners(patch: Patch) -> None:
     joined = row_operations.joined
     twice = pa.concat_tables([PLACES, PLACES])
     patch.setattr(
-        "dither.engine.joins.joined",
+        "dither.engine.join_rules.joined",
         lambda engine, table, public, on, names, how: joined(engine, table, twice, on, names, how=how),
     )
 
@@ -247,7 +247,7 @@ def test_what_fails_after_the_charge_is_charged_and_tells_nothing(opened: Opened
 
 def drawn_by(pipeline: Callable[[Any], Any], table: pa.Table) -> set[str]:
     """The kinds of the calls that draw. (A salt is part of a question and tells nothing: it precedes the charge.)"""
-    recorder = Recorder(Stream(0))
+    recorder = Recorder(BitStream(0))
     with recording(recorder.stream, recorder), suppress(DitherError):
         pipeline(table)
     return {call.kind for call in recorder.calls}

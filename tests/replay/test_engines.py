@@ -25,7 +25,7 @@ def is_usual(case: EngineCase) -> bool:
 @pytest.fixture(scope="module")
 def to_postgresql(postgres_url: str) -> Iterator[Callable[[pa.Table], Any]]:
     """A table on the server."""
-    from dither.tables.engines.postgres import PostgreSQL
+    from dither.tables.database_engines.postgres import PostgreSQL
 
     engine = PostgreSQL.at(postgres_url)
     yield lambda table: engine.backend.create_table(ibis.util.gen_name("replayed"), table)

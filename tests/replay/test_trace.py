@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dither as dp
-from tests.replay import engine_cases, mechanism_cases, stats_cases
+from tests.replay import engine_cases, mechanism_cases, stats_cases, stream_cases
 from tests.replay.case import Case
 from tests.replay.drawing import Choices
 from tests.replay.tables import UNITS, neighbours
@@ -51,6 +52,13 @@ def test_a_question_asks_what_it_says_it_covers(case: Any, data: dp.Dataset) -> 
 def test_a_question_about_all_rows_asks_what_it_says_it_covers(case: engine_cases.ApartCase, data: dp.Dataset) -> None:
     price = {"epsilon": 1, **({"delta": "1e-3"} if "delta" in case.price else {})}
     assert case.covers <= entered(lambda: case.ask(data, **price))
+
+
+@pytest.mark.parametrize("case", stream_cases.CASES, ids=str)
+def test_a_stream_asks_what_it_says_it_covers(case: stream_cases.StreamCase, tmp_path: Path) -> None:
+    table, _ = stream_cases.neighbours(case, 4, "traced")
+    with dp.Dataset(table, unit=case.unit, budget=dp.ZCDP(1), ledger=tmp_path / "ledger", identity="data") as opened:
+        assert case.covers <= entered(lambda: stream_cases.asked(case, opened, 4))
 
 
 def test_who_made_an_aggregate_is_known() -> None:

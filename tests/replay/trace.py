@@ -23,7 +23,8 @@ Result = TypeVar("Result")
 _SPEAKS = frozenset(
     {
         "answer_probability", "error", "error_distribution", "estimate", "event_for", "expected_error_at",
-        "expected_error_of", "max_error", "needed_distance", "noising_for", "probabilities", "utility",
+        "expected_error_of", "interval_probabilities", "max_error", "needed_distance", "noising_for", "probabilities",
+        "utility",
     }
 )  # fmt: skip
 """Methods of a mechanism, an oracle or a holdout that only speak of it. All others do something with data."""

@@ -21,6 +21,7 @@ from dither.mechanisms import (
     FiniteMechanism,
     Gaussian,
     Histogram,
+    KNorm,
     Laplace,
     MatrixMechanism,
     Mechanism,
@@ -39,6 +40,7 @@ __all__ = ["neighbours_of"]
 _SCORES = (2, 3, 5)
 """How many candidates are tried where they are not fixed."""
 _CLUMP = 10
+_MOST_POINTS = 512
 _ROOT_BITS = 52
 
 
@@ -70,6 +72,14 @@ def _at_most(distance: Fraction) -> int | float:
 @neighbours_of.register(Staircase)
 def _(mechanism: Laplace | Staircase) -> list[Pair]:
     return _moved(mechanism.sensitivity, getattr(mechanism, "dimension", 1))
+
+
+@neighbours_of.register
+def _(mechanism: KNorm) -> list[Pair]:
+    """One coordinate moves by all; where all may at once, all do."""
+    distance, zeros = float(_at_most(mechanism.sensitivity)), [0.0] * mechanism.dimension
+    pairs: list[Pair] = [(zeros, [distance, *zeros[1:]])]
+    return pairs if mechanism.norm == "l2" else [*pairs, (zeros, [distance] * mechanism.dimension)]
 
 
 @neighbours_of.register
@@ -132,12 +142,13 @@ def _beside(level: float, distance: Fraction, sign: int) -> float:
 
 @neighbours_of.register
 def _(mechanism: MetricExponential) -> list[Pair]:
-    points, distances = mechanism.points, mechanism.distances
+    points = mechanism.points[:_MOST_POINTS]
+    rows = [mechanism.distances[i] for i in range(len(points))]
     near = [
-        (distances[i][j], points[i], points[j])
+        (rows[i][j], points[i], points[j])
         for i in range(len(points))
         for j in range(len(points))
-        if 0 < distances[i][j] <= mechanism.sensitivity
+        if 0 < rows[i][j] <= mechanism.sensitivity
     ]
     if not near:
         raise ParameterError(

@@ -23,6 +23,7 @@ from dither.audit.claims import (
     sensitivity,
     smooth,
     stability,
+    streams,
 )
 from dither.audit.claims.claim import Claim, Evidence, Figure, Point, Row
 from dither.errors import ParameterError
@@ -41,6 +42,7 @@ _TOPICS = (
     ptr,
     adaptivity,
     proofs,
+    streams,
 )
 
 

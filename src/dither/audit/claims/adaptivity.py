@@ -7,13 +7,16 @@ from fractions import Fraction
 
 from dither.adaptive.routes import GaussianRoute, Splitting, rows_needed
 from dither.adaptive.transfer import printed
-from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, implemented
+from dither.audit.claims import grid
+from dither.audit.claims.claim import Evidence, Figure, at_most, claim, equal, exceeds, implemented
 from dither.exact import Ball, ball
 from dither.guarantees import PureDP
 
 __all__ = ["c28"]
 
 _BETA = Fraction(1, 20)
+_COARSE = ball(Fraction(1001, 1000))
+"""How far the best ε of a grid may be from the best of all, and a route from both by rounding."""
 
 
 @claim(
@@ -75,6 +78,7 @@ def _one_question() -> Iterator[Evidence]:
     rows = 400
     route = GaussianRoute.best(rows, 1, _BETA)
     bound, spread = ball(Fraction(route.error(_BETA))), ball(route.mean.scale) * Ball(2).sqrt()
+    yield from _by_formula(bound, route.mean.scale, rows)
     for p in (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)):
         missed, chance = Ball(0), ball(1 - p) ** rows
         for count in range(rows + 1):
@@ -84,6 +88,18 @@ def _one_question() -> Iterator[Evidence]:
         yield at_most("chance that an answer misses the population", ball(_BETA), missed, p=p, n=rows)
 
 
+def _by_formula(stated: Ball, sigma: Fraction, rows: int) -> Iterator[Evidence]:
+    """σ·ES_β(|Z|) + min over ε of tanh(ε/4) + 2δ(ε)/((1 + e^{ε/2})β): ES_β = 2φ(z)/β of one answer, Pr[|Z| > z] = β."""
+    z = Ball(2).sqrt() * ball(_BETA).erfcinv()
+    shortfall = 2 * (-(z**2) / 2).exp() / (2 * Ball.pi()).sqrt() / ball(_BETA)
+    variance = ball((rows * sigma) ** 2)  # of noise on a value of sensitivity 1
+    steps = (Ball(i) / (40 * variance.sqrt()) for i in range(400))
+    gaps = [(e / 4).tanh() + 2 * grid.gaussian_delta(variance, e) / ((1 + (e / 2).exp()) * ball(_BETA)) for e in steps]
+    promised = ball(sigma) * shortfall + min(gaps, key=float)
+    yield at_most("what the route promises, hardly more", promised * _COARSE, stated, n=rows)
+    yield at_most("what the route promises, hardly less", stated * _COARSE, promised, n=rows)
+
+
 def _figures() -> Iterator[Evidence]:
     asked, queries = Fraction(1, 20), 1000
     needed, split = (rows_needed(way, asked, _BETA, queries) for way in (GaussianRoute, Splitting))
@@ -91,6 +107,9 @@ def _figures() -> Iterator[Evidence]:
     assert split is not None
     promised = GaussianRoute.best(needed, queries, _BETA).error(_BETA)
     yield at_most("accuracy from the rows that suffice", asked, promised, n=needed, k=queries)
+    fewer = GaussianRoute.best(needed * 99 // 100, queries, _BETA).error(_BETA)
+    yield exceeds("accuracy from one in a hundred fewer", asked, fewer, n=needed * 99 // 100, k=queries)
+    yield exceeds("accuracy by the printed theorem", promised, printed(needed, queries, _BETA), n=needed, k=queries)
     yield Figure("rows for 1,000 queries within 0.05, 95 %", needed)
     yield Figure("rows that splitting needs", split)
     yield Figure("accuracy that the printed theorem promises from the former", printed(needed, queries, _BETA))

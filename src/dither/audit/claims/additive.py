@@ -25,18 +25,13 @@ from dither.guarantees import ZCDP, GaussianDP, to_zcdp
 from dither.mechanisms import Gaussian, Histogram, Laplace, normal_tail_bound
 from dither.mechanisms.calibration import largest_mu_squared, textbook_variance
 from dither.noise import DiscreteLaplace
-from dither.pairs.pair import GaussianPair, LaplacePair
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
 
 __all__ = ["c2", "c4", "c5", "c6", "c7", "c8", "c10"]
 
 _SMALL_EPSILONS = tuple(Fraction(x) for x in ("0.01", "0.1", "0.5", "0.9", "0.999"))
 _DIGITS = Fraction(1, 10**10)
-
-
-def _gaussian_delta(variance: Ball, epsilon: Fraction) -> Ball:
-    """δ(ε) of N(0, σ²) on a value of Δ₂ = 1, for a σ² known as a ball: Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), μ = 1/σ."""
-    mu, loss = 1 / variance.sqrt(), ball(epsilon)
-    return grid.normal_tail(loss / mu - mu / 2) - loss.exp() * grid.normal_tail(loss / mu + mu / 2)
 
 
 @claim(
@@ -52,6 +47,7 @@ def c2(scale: Fraction = Fraction(1)) -> Iterator[Evidence]:
         places = range(-2 * sensitivity, 3 * sensitivity + 1)
         loss = grid.largest(abs((law.pmf(x) / law.pmf(x - sensitivity)).log()) for x in places)
         yield equal("ε", ball(epsilon), loss, ε=epsilon, Δ=sensitivity)
+        yield implemented("Pr[noise = 0]", grid.zero(law.scale), law.pmf(0), ε=epsilon, Δ=sensitivity)
         known = Laplace(sensitivity=sensitivity, scale=scale * sensitivity / epsilon)
         yield implemented(
             "ε that the mechanism states", ball(epsilon), known.guarantee.epsilon(0), ε=epsilon, Δ=sensitivity
@@ -102,15 +98,15 @@ def c5(factor: Fraction = Fraction(2), numerator: Fraction = Fraction(2)) -> Ite
 
     for epsilon, delta in product((*_SMALL_EPSILONS, Fraction(1)), grid.DELTAS):
         noise = variance(epsilon, delta)
-        yield at_most("δ", delta, _gaussian_delta(noise, epsilon), ε=epsilon, δ=delta)
+        yield at_most("δ", delta, grid.gaussian_delta(noise, ball(epsilon)), ε=epsilon, δ=delta)
         used = textbook_variance("tail-bound", Fraction(1), epsilon, delta)
         yield implemented("σ² that the library uses", noise, ball(used), ε=epsilon, δ=delta)
     outside, delta = Fraction(8), Fraction(1, 10)
-    truth = _gaussian_delta(variance(outside, delta), outside)
+    truth = grid.gaussian_delta(variance(outside, delta), ball(outside))
     yield counterexample("δ", delta, truth, ε=outside, δ=delta)
-    yield from _refuses("tail-bound", ("8", "0.1"), ("1.001", "1e-6"), ("1", "0.501"))
+    yield from _refuses("tail-bound", ("8", "0.1"), ("1.001", "1e-6"), ("1", "0.501"), but=("1", "0.5"))
     yield Figure("true δ over promised δ at ε = 8, δ = 0.1", truth / ball(delta))
-    yield _saved("tail-bound")
+    yield from _saved("tail-bound")
 
 
 @claim(
@@ -130,30 +126,29 @@ def c6(
     # At δ = 0.5 and above the 9/4 is the larger of the two.
     for epsilon, delta in product(_SMALL_EPSILONS, (Fraction("0.99"), *grid.DELTAS)):
         noise = variance(epsilon, delta)
-        yield at_most("δ", delta, _gaussian_delta(noise, epsilon), ε=epsilon, δ=delta)
+        yield at_most("δ", delta, grid.gaussian_delta(noise, ball(epsilon)), ε=epsilon, δ=delta)
         used = textbook_variance("dwork-roth", Fraction(1), epsilon, delta)
         yield implemented("σ² that the library uses", noise, ball(used), ε=epsilon, δ=delta)
     outside, delta = Fraction(16), Fraction(1, 10**6)
-    truth = _gaussian_delta(variance(outside, delta), outside)
+    truth = grid.gaussian_delta(variance(outside, delta), ball(outside))
     yield counterexample("δ", delta, truth, ε=outside, δ=delta)
-    yield from _refuses("dwork-roth", ("16", "1e-6"), ("1", "1e-6"))
+    yield from _refuses("dwork-roth", ("16", "1e-6"), ("1", "1e-6"), but=("0.999", "1e-6"))
     yield Figure("true δ over promised δ at ε = 16, δ = 1e-6", truth / ball(delta))
-    yield _saved("dwork-roth")
+    yield from _saved("dwork-roth")
 
 
-def _refuses(name: str, *budgets: tuple[str, str]) -> Iterator[Evidence]:
-    for epsilon, delta in budgets:
+def _refuses(name: str, *budgets: tuple[str, str], but: tuple[str, str]) -> Iterator[Evidence]:
+    for epsilon, delta in (*budgets, but):
         build = lambda e=epsilon, d=delta: Gaussian(sensitivity=1, epsilon=e, delta=d, calibration=name)  # noqa: E731
-        yield equal("refused", 1, refused(build), ε=epsilon, δ=delta)
+        yield equal("refused", int((epsilon, delta) != but), refused(build), ε=epsilon, δ=delta)
 
 
-def _saved(name: str) -> Figure:
+def _saved(name: str) -> Iterator[Evidence]:
     """How much wider than needed the noise of a formula is, near the edge of its range."""
     epsilon, delta = Fraction(999, 1000), Fraction(1, 10**6)
-    formula = textbook_variance(name, Fraction(1), epsilon, delta)
-    return Figure(
-        "σ over the smallest σ at ε = 0.999, δ = 1e-6", ball(formula * largest_mu_squared(epsilon, delta)).sqrt()
-    )
+    formula, least = textbook_variance(name, Fraction(1), epsilon, delta), 1 / largest_mu_squared(epsilon, delta)
+    yield implemented("δ of the smallest σ²", ball(delta), grid.gaussian_delta(ball(least), ball(epsilon)), ε=epsilon)
+    yield Figure("σ over the smallest σ at ε = 0.999, δ = 1e-6", ball(formula / least).sqrt())
 
 
 @claim(
@@ -166,7 +161,9 @@ def c7(half: Fraction = Fraction(1, 2), factor: Fraction = Fraction(2)) -> Itera
     """The exact δ at that ε. Already Pr[L > ε] is about a tenth of the promise, and δ(ε) is less again."""
     for rho, delta in product((Fraction(x) for x in ("0.01", "0.1", "1", "4", "25")), grid.DELTAS):
         epsilon = ball(half * rho) + (ball(factor * rho) * -ball(delta).log()).sqrt()
-        yield at_most("δ", delta, GaussianPair(rho).profile(epsilon), ρ=rho, δ=delta)
+        exact = grid.gaussian_delta(1 / ball(rho), epsilon)
+        yield at_most("δ", delta, exact, ρ=rho, δ=delta)
+        yield implemented("δ(ε) that the library states", exact, GaussianPair(rho).profile(epsilon), ρ=rho, δ=delta)
     for rho in (Fraction(1, 10), Fraction(1), Fraction(4)):
         yield equal("ρ of zCDP", ball(half * rho), ball(to_zcdp(GaussianDP.from_square(rho)).rho), ρ=rho)
         implied = GaussianDP.from_square(rho).implies(ZCDP(half * rho))
@@ -195,13 +192,20 @@ def _c7_shares(rho: Fraction, delta: Fraction) -> Iterator[Figure]:
 def c8(power: int = 2) -> Iterator[Evidence]:
     """The exact profile of noise ∝ e^{−|x|^power}, power 2: positive at every ε. (With power 1 it is 0 from ε₀ on.)"""
     for mu, epsilon in product((Fraction(1), Fraction(1, 100), Fraction(10)), (10, 0, 1, 100, 1000)):
-        pair = GaussianPair(mu**2) if power == 2 else LaplacePair(mu)
-        yield exceeds("δ(ε) > 0", Ball(0), pair.profile(Ball(epsilon)), μ=mu, ε=epsilon)
+        exact = grid.gaussian_delta(1 / ball(mu**2), Ball(epsilon)) if power == 2 else _laplace_delta(mu, epsilon)
+        yield exceeds("δ(ε) > 0", Ball(0), exact, μ=mu, ε=epsilon)
+        stated = (GaussianPair(mu**2) if power == 2 else LaplacePair(mu)).profile(Ball(epsilon))
+        yield implemented("δ(ε) that the library states", exact, stated, μ=mu, ε=epsilon)
     for mu in (Fraction(1, 100), Fraction(1)):
         outcome = 10**6 * mu  # the loss there is μ²/2 + μx, or at most μ
         loss = ball(mu**2 / 2 + mu * outcome) if power == 2 else ball(mu)
         yield exceeds("loss at one outcome", 20 * mu, loss, μ=mu, x=outcome)
     yield Figure("log₁₀ δ(ε) at μ = 1, ε = 100", GaussianPair(Fraction(1)).profile(Ball(100)).log() / Ball(10).log())
+
+
+def _laplace_delta(top: Fraction, epsilon: int) -> Ball:
+    """δ(ε) = 1 − e^{(ε − ε₀)/2} for ε < ε₀ = `top`, 0 beyond."""
+    return (1 - ((ball(epsilon) - ball(top)) / 2).exp()) if epsilon < top else Ball(0)
 
 
 @claim(
@@ -223,6 +227,7 @@ def c10(added: int = 1, replaced: int = 2) -> Iterator[Evidence]:
         yield equal("Δ₁", promised, max(sum(map(abs, move)) for move in seen), neighbours=name)
         yield equal("Δ₂²", promised, max(sum(x * x for x in move) for move in seen), neighbours=name)
         law = DiscreteLaplace(Fraction(promised))
+        yield implemented("Pr[noise = 0]", grid.zero(promised), law.pmf(0), neighbours=name)
         loss = grid.largest(sum((abs((law.pmf(0) / law.pmf(x)).log()) for x in m), Ball(0)) for m in seen)
         yield equal("ε of noise of scale Δ₁/ε in each bin", Ball(1), loss, neighbours=name)
         event = Histogram(bins=3, epsilon=1, adjacency=name).event

@@ -262,7 +262,7 @@ class Claim:
 
     @property
     def constants(self) -> dict[str, Any]:
-        """The constants of the printed formula, by name, as `check` uses them unless told otherwise."""
+        """The constants of the printed formula, by name, as `check` uses them unless others are given."""
         return {name: each.default for name, each in signature(self.evidence).parameters.items()}
 
     def points(self, **constants: Any) -> list[Point]:

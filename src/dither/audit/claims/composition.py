@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from typing import Any, TypeAlias
 
 from dither.accounting import compose
 from dither.audit.claims import grid
@@ -16,10 +17,14 @@ from dither.exact import Ball, ball
 from dither.guarantees import PureDP, hockey_stick, indistinguishable, privacy_loss, tail_condition
 from dither.mechanisms import Gaussian, Laplace, SparseVector
 from dither.mechanisms.calibration import largest_mu_squared
-from dither.noise import DiscreteLaplace, Law
-from dither.pairs.pair import GaussianPair, LaplacePair
+from dither.noise import DiscreteGaussian, DiscreteLaplace
+from dither.noise import Law as NoiseLaw
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.laplace import LaplacePair
 
 __all__ = ["c1", "c3", "c25", "c29", "c30"]
+
+Law: TypeAlias = Mapping[Any, Fraction]
 
 _NUDGE = Fraction(1, 10**9)
 
@@ -32,31 +37,42 @@ _NUDGE = Fraction(1, 10**9)
 )
 def c1(share: Fraction = Fraction(1)) -> Iterator[Evidence]:
     """The exact δ(ε) = E[(1 − e^{ε−L})₊] is smaller; equal only where the loss is infinite."""
-    quarter = [Fraction(1, 4)] * 4
+    record = Fraction(1, 4)
+    mine: Law = {0: record, 1: record, 2: record, 3: record}
+    moved: Law = {0: record, 1: record, 2: record, "other": record}
     for epsilon in (Fraction(0), *grid.EPSILONS):
-        moved = {0: quarter[0], 1: quarter[1], 2: quarter[2], "other": quarter[3]}
-        tail = max(privacy_loss(quarter, moved).tail(epsilon), privacy_loss(moved, quarter).tail(epsilon))
-        exact = max(hockey_stick(quarter, moved, epsilon), hockey_stick(moved, quarter, epsilon))
-        yield at_most("δ(ε)", share * tail, Fraction(exact), pair="one of four records published", ε=epsilon)
+        yield from _by_tail(share, mine, moved, epsilon, pair="one of four records published", ε=epsilon)
     for (name, p, q), epsilon in product(grid.FINITE_PAIRS, grid.EPSILONS[:4]):
-        tail = max(privacy_loss(p, q).tail(epsilon), privacy_loss(q, p).tail(epsilon))
-        exact = max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
-        yield at_most("δ(ε)", ball(share * tail), exact, pair=name, ε=epsilon)
+        here, there = dict(enumerate(p)), dict(enumerate(q))
+        yield from _by_tail(share, here, there, epsilon, pair=name, ε=epsilon)
         # `tail_condition` turns from false to true at that tail, and what it allows is indeed indistinguishable.
+        tail = max(grid.excess(here, there, epsilon)[0], grid.excess(there, here, epsilon)[0])
         for delta, holds in ((tail, 1), (tail * (1 - _NUDGE), int(not tail))):
             found = tail_condition(p, q, epsilon, delta)
             yield implemented("tail condition", holds, int(found), pair=name, ε=epsilon, δ=delta)
             implied = not found or indistinguishable(p, q, epsilon, delta)
             yield equal("what the tail condition implies", 1, int(implied), pair=name, ε=epsilon, δ=delta)
     for mu, epsilon in product((Fraction(1, 10), Fraction(1), Fraction(5)), grid.EPSILONS):
-        tail_ball = ball(share) * grid.normal_tail(ball(epsilon / mu - mu / 2))
-        yield at_most("δ(ε)", tail_ball, GaussianPair(mu**2).profile(ball(epsilon)), pair="Gaussian", μ=mu, ε=epsilon)
-    for top in (Fraction(1), Fraction(4)):
-        for epsilon in (top / 4, top / 2, top * 3 / 4):
-            tail_ball = ball(share) * (1 - ball((epsilon - top) / 2).exp() / 2)
-            yield at_most("δ(ε)", tail_ball, LaplacePair(top).profile(ball(epsilon)), pair="Laplace", ε0=top, ε=epsilon)
+        exact, stated = grid.gaussian_delta(ball(1 / mu**2), ball(epsilon)), GaussianPair(mu**2).profile(ball(epsilon))
+        at: dict[str, object] = {"pair": "Gaussian", "μ": mu, "ε": epsilon}
+        yield at_most("δ(ε)", ball(share) * grid.normal_tail(ball(epsilon / mu - mu / 2)), exact, **at)
+        yield implemented("δ(ε) that the library states", exact, stated, **at)
+    for top, part in product((Fraction(1), Fraction(4)), (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))):
+        reached, at = ball((part - 1) * top / 2).exp(), {"pair": "Laplace", "ε0": top, "ε": part * top}
+        yield at_most("δ(ε)", ball(share) * (1 - reached / 2), 1 - reached, **at)
+        stated = LaplacePair(top).profile(ball(part * top))
+        yield implemented("δ(ε) that the library states", 1 - reached, stated, **at)
     gain = grid.normal_tail(Ball(4.5)) / GaussianPair(Fraction(1)).profile(Ball(5))
     yield Figure("Pr[L > 5] over δ(5) for Gaussian noise, μ = 1", gain)
+
+
+def _by_tail(share: Fraction, p: Law, q: Law, epsilon: Fraction, **at: object) -> Iterator[Evidence]:
+    """Both directions, outcome by outcome, and what the library states of each."""
+    for here, there in ((p, q), (q, p)):
+        tail, exact = grid.excess(here, there, epsilon)
+        yield at_most("δ(ε)", ball(share * tail), exact, **at)
+        yield implemented("Pr[L > ε] that the library states", tail, privacy_loss(here, there).tail(epsilon), **at)
+        yield implemented("δ(ε) that the library states", exact, hockey_stick(here, there, epsilon), **at)
 
 
 @claim(
@@ -103,12 +119,19 @@ def c25(laplace: Fraction = Fraction(1), gaussian: Fraction = Fraction(1)) -> It
 def _planned(queries: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -> Iterator[Evidence]:
     """The planner's n for α = 1/10: enough by the law that is drawn, hardly more, and no more than the textbook's."""
     for option in solve(queries, accuracy="0.1", confidence=1 - beta, epsilon=epsilon, delta=delta).options:
-        law: Law = DiscreteLaplace(queries / epsilon)
-        if option.noise == "gaussian":
-            made = Gaussian(sensitivity_squared=queries, epsilon=epsilon, delta=delta, dimension=queries).for_integers
-            assert made is not None
-            law = made.law
         at: dict[str, object] = {"noise": option.noise, "k": queries, "β": beta}
+        law: NoiseLaw = DiscreteLaplace(queries / epsilon)
+        beyond = ball(-epsilon / queries).exp() ** 6 / (1 + ball(-epsilon / queries).exp())
+        if option.noise == "gaussian":
+            made = Gaussian(sensitivity_squared=queries, epsilon=epsilon, delta=delta, dimension=queries)
+            yield implemented(
+                "σ² of the noise", queries / ball(largest_mu_squared(epsilon, delta)), ball(made.variance)
+            )
+            assert made.for_integers is not None
+            law = made.for_integers.law
+            assert isinstance(law, DiscreteGaussian)
+            beyond = _normal_beyond(law.variance, 5)
+        yield implemented("Pr[noise > 5]", beyond, law.tail(5), **at)
         reach = int(option.value) // 10
         missed, nearer = (1 - (1 - 2 * law.tail(far)) ** queries for far in (reach, reach - 2))
         yield at_most("Pr[max error > α] at the planner's n", beta, missed, **at)
@@ -118,6 +141,13 @@ def _planned(queries: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -
         yield at_most(
             "n of the planner, against the textbook's and one count", option.textbook + 10, option.value, **at
         )
+
+
+def _normal_beyond(variance: Fraction, far: int) -> Ball:
+    """Pr[X > far] of integer noise ∝ e^{−x²/2σ²}, summed to 20 deviations; the rest is below 10⁻⁸⁰."""
+    reach = 20 * math.isqrt(math.ceil(variance)) + 20
+    weights = {x: ball(-(x**2) / (2 * variance)).exp() for x in range(reach)}
+    return sum((weights[x] for x in range(far + 1, reach)), Ball(0)) / (2 * sum(weights.values(), Ball(0)) - 1)
 
 
 def _sample_sizes(queries: int, beta: Fraction, delta: Fraction) -> Iterator[Figure]:
@@ -147,6 +177,11 @@ def c29(gaussian: Fraction = Fraction(1, 2), laplace: Fraction = Fraction(1)) ->
         yield equal("σ in dimension k", one * ball(k) ** ball(gaussian), ball(noise).sqrt(), k=k)
         scale = Laplace(sensitivity=k, epsilon=epsilon).scale
         yield equal("b in dimension k", ball(k) ** ball(laplace) / ball(epsilon), ball(scale), k=k)
+    yield implemented("δ of the smallest σ", ball(delta), grid.gaussian_delta(one**2, ball(epsilon)), ε=epsilon)
+    alone = ball(epsilon) + 2 * ball(1 - delta).log()  # δ(ε′) = 1 − e^{(ε′ − ε)/2}
+    yield implemented(
+        "ε of one Laplace release at δ = 1e-6", alone, compose([LaplaceNoise(Fraction(1))]).epsilon(delta)
+    )
     for k in (25, 400):
         cost = compose([Repeated(LaplaceNoise(Fraction(k)), k)]).epsilon(delta)
         yield at_most("ε of k Laplace releases at δ = 1e-6", ball(epsilon), cost, k=k)
@@ -183,6 +218,11 @@ def c30(per_answer: Fraction = Fraction(2)) -> Iterator[Evidence]:
         risen = [_stops_at_the_end(first, second, values) for values in ([0] * below + [-7], [1] * below + [-6])]
         promised = Fraction(1, first) + per_answer / 2 / second
         yield at_most("ε, monotone", ball(promised), grid.largest_loss(risen[:1], risen[1:]), b1=first, b2=second)
+    for scale in (1, 2, 4):  # what the probabilities are made of, of integer noise: q = e^{−1/scale}
+        law, q = DiscreteLaplace(scale), ball(-Fraction(1, scale)).exp()
+        yield implemented("Pr[noise = 0]", grid.zero(scale), law.pmf(0), scale=scale)
+        yield implemented("Pr[noise ≤ 0]", 1 / (1 + q), law.cdf(0), scale=scale)
+        yield implemented("Pr[noise > 0]", q / (1 + q), law.tail(0), scale=scale)
     monotone = compose([SparseVectorRun(Fraction(1), Fraction(4), max_above=2, monotone=True)]).epsilon(0)
     yield implemented("ε that accounting states, c = 2, monotone", ball(1 + per_answer / 4), monotone)
     event = SparseVectorRun(Fraction(1), Fraction(4), max_above=3)
@@ -190,6 +230,10 @@ def c30(per_answer: Fraction = Fraction(2)) -> Iterator[Evidence]:
     yield implemented("ε that accounting states, c = 3", ball(1 + per_answer * 3 / 4), stated)
     built = SparseVector(threshold=10, epsilon=1)
     yield implemented("ε that the mechanism states", Ball(1), compose([built.event]).epsilon(0))
+    run = built.event
+    assert isinstance(run, SparseVectorRun)
+    used = 1 / run.threshold_scale + per_answer / run.query_scale
+    yield implemented("ε of the scales that the mechanism uses", Fraction(1), used)
 
 
 def _stops_at_the_end(first: int, second: int, values: Sequence[int], above: Sequence[int] = ()) -> Ball:

@@ -6,14 +6,15 @@ small world.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import permutations, product
 
 from flint import acb
 
 from dither.audit.claims import grid
-from dither.audit.claims.claim import Evidence, at_most, claim, equal
+from dither.audit.claims.claim import Evidence, at_most, claim, equal, implemented
 from dither.exact import Ball, ball
 from dither.guarantees import (
     hockey_stick,
@@ -23,7 +24,8 @@ from dither.guarantees import (
     pure_three_ways,
     total_variation,
 )
-from dither.pairs.pair import GaussianPair
+from dither.pairs.gaussian import GaussianPair
+from dither.sensitivity import world
 
 __all__ = ["d1", "d2", "d3", "d4", "d7"]
 
@@ -143,5 +145,14 @@ def d7(reach: Fraction = Fraction(1)) -> Iterator[Evidence]:
                 for name, query in queries.items():
                     gap = abs(sum((query(x) - query(y) for x, y in zip(data, other, strict=True)), Fraction(0))) / n
                     moves[name] = max(moves[name], gap)
+        everything = world(universe, n)
         for name, move in moves.items():
             yield at_most("Δ", reach / n, move, query=name, n=n)
+            stated = everything.sensitivity(partial(_mean, queries[name]))
+            yield implemented("Δ that the library finds", move, stated, query=name, n=n)
+        together = everything.sensitivity(lambda data: [_mean(query, data) for query in queries.values()])
+        yield at_most("Δ₁ of a workload of three", 3 * reach / n, Fraction(together), n=n)
+
+
+def _mean(query: Callable[[int], Fraction], data: Sequence[int]) -> Fraction:
+    return sum(map(query, data), Fraction(0)) / len(data)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dither.exact import Ball, ball
 
@@ -16,12 +16,15 @@ __all__ = [
     "Masses",
     "datasets",
     "events",
+    "excess",
+    "gaussian_delta",
     "largest",
     "largest_loss",
     "normal_tail",
     "normalised",
     "replacements",
     "root",
+    "zero",
 ]
 
 EPSILONS = tuple(Fraction(x) for x in ("0.01", "0.1", "0.5", "1", "2", "5"))
@@ -50,6 +53,14 @@ def events(p: Masses, q: Masses) -> Iterator[tuple[Fraction, Fraction]]:
         if any(chosen):
             inside = [i for i, is_in in enumerate(chosen) if is_in]
             yield sum((p[i] for i in inside), Fraction(0)), sum((q[i] for i in inside), Fraction(0))
+
+
+def excess(p: Mapping[Any, Fraction], q: Mapping[Any, Fraction], epsilon: Fraction) -> tuple[Fraction, Ball]:
+    """Pr[L > ε] and δ(ε) = Σ (p − e^ε q)₊, outcome by outcome."""
+    odds = ball(epsilon).exp()
+    bad = [y for y, a in p.items() if ball(a) > odds * ball(q.get(y, Fraction(0)))]
+    tail, other = (sum((law.get(y, Fraction(0)) for y in bad), Fraction(0)) for law in (p, q))
+    return tail, ball(tail) - odds * ball(other)
 
 
 def datasets(universe: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
@@ -85,6 +96,17 @@ def normalised(weights: Sequence[Ball]) -> list[Ball]:
 def normal_tail(x: Ball) -> Ball:
     """P[N(0, 1) > x]."""
     return (x / Ball(2).sqrt()).erfc() / 2
+
+
+def gaussian_delta(variance: Ball, epsilon: Ball) -> Ball:
+    """δ(ε) of N(0, σ²) on a value of Δ₂ = 1: Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), μ = 1/σ."""
+    mu = 1 / variance.sqrt()
+    return normal_tail(epsilon / mu - mu / 2) - epsilon.exp() * normal_tail(epsilon / mu + mu / 2)
+
+
+def zero(scale: Fraction | int) -> Ball:
+    """Pr[noise = 0] of integer noise ∝ e^{−|x|/scale}: (1 − q)/(1 + q), q = e^{−1/scale}."""
+    return (1 / (2 * ball(scale))).tanh()
 
 
 def root(square: Fraction | int) -> Ball:

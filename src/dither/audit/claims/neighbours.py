@@ -94,6 +94,7 @@ def d5(
     for each in asked:
         found = each.world.sensitivity(each.query, _number)
         yield equal("Δ", each.promised, found, query=each.name, neighbours=each.world.adjacency)
+    yield from _drawn(records)
     for each in asked:
         if each.promised:
             yield equal("ε of noise made for Δ", Ball(1), _loss(each), query=each.name, neighbours=each.world.adjacency)
@@ -104,6 +105,11 @@ def d5(
     for name, world in (("a person", many), ("a vertex", vertex)):
         counted = next(each for each in asked if each.world is world)
         yield exceeds("ε to " + name + " of noise made for one record", Ball(1), _loss(counted, protected))
+
+
+def _drawn(scale: int) -> Iterator[Evidence]:
+    """The chance of no noise at all: losses are ratios, and do not show it."""
+    yield implemented("Pr[noise = 0]", grid.zero(scale), DiscreteLaplace(scale).pmf(0), scale=scale)
 
 
 def _loss(asked: _Asked, mechanism: Laplace | None = None) -> Ball:
@@ -313,6 +319,7 @@ def _norms(replaced: World[Records], first: int, second: int) -> Iterator[Eviden
         moves = {(a[0] - b[0], a[1] - b[1]) for d, e in _pairs(world) for a, b in ((both(d), both(e)),)}
         loss = grid.largest(sum(((law.pmf(0) / law.pmf(x)).log() for x in move), Ball(0)) for move in moves)
         yield equal("ε of noise made for Δ₁", Ball(1), loss, neighbours=who)
+        yield from _drawn(promised)
 
 
 def _pairs(world: World[Data]) -> Iterator[tuple[Data, Data]]:
@@ -329,14 +336,19 @@ def _in_a_metric_space(world: World[Records], metric: int) -> Iterator[Evidence]
     def commonest(records: Records) -> int:
         return max(hours, key=records.count)
 
-    spaces: list[tuple[str, Callable[[Records], int], Callable[[int, int], int], int]] = [
-        ("clock", commonest, around, metric),
-        ("line", _middle, _number, _TOP),
+    spaces: list[tuple[str, Callable[[Records], int], Callable[[int, int], int], int, int]] = [
+        ("clock", commonest, around, metric, 1),  # every hour sees the same distances: the normaliser is constant
+        ("line", _middle, _number, _TOP, 2),
     ]
-    for name, query, distance, promised in spaces:
+    for name, query, distance, promised, factor in spaces:
         yield equal("Δ in a metric space", promised, world.sensitivity(query, distance), space=name)
         made = MetricExponential(points=hours, distance=distance, sensitivity=promised, epsilon=1)
         laws = {hour: list(made.probabilities(hour).values()) for hour in hours}
         answers = {(query(d), query(e)) for d, e in _pairs(world)}
         loss = grid.largest(grid.largest_loss(laws[a], laws[b]) for a, b in answers)
         yield at_most("ε of a choice made for Δ", Ball(1), loss, space=name)
+        yield implemented("scale of the choice", factor * promised, made.scale, space=name)
+        for hour, law in laws.items():
+            weights = [ball(-Fraction(distance(hour, y), factor * promised)).exp() for y in hours]
+            for y, (chance, stated) in enumerate(zip(grid.normalised(weights), law, strict=True)):
+                yield implemented("Pr[y] that the choice states", chance, stated, space=name, f=hour, y=y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
+from math import ceil, isqrt
 from typing import Literal
 
 from flint import acb
@@ -12,9 +13,10 @@ from flint import acb
 from dither.audit.claims import grid
 from dither.audit.claims.claim import Evidence, Figure, at_most, claim, counterexample, equal, implemented
 from dither.exact import Ball, ball
-from dither.guarantees import hockey_stick, indistinguishable, multiplicative_distance, total_variation
+from dither.guarantees import hockey_stick, indistinguishable, loss_of, multiplicative_distance, total_variation
 from dither.mechanisms import NoisyMax, exponential_tail, normal_tail, normal_tail_bound
 from dither.mechanisms.selection import NoiseName
+from dither.noise import DiscreteGaussian
 
 __all__ = ["c31", "c32", "c33", "c34", "c35"]
 
@@ -32,6 +34,7 @@ def c31(factor: Fraction = Fraction(2), more: Fraction = Fraction(1)) -> Iterato
         largest = grid.largest(_mean_error(mechanism, x, count) for x in _places(noise, count))
         bound = ball(factor) * (Ball(count).log() + ball(more))
         yield at_most("E[q_max − q(Y)]", bound, largest, noise=noise, d=count)
+        yield implemented("scale that the mechanism uses", Fraction(2), mechanism.scale, noise=noise, d=count)
         stated = mechanism.expected_error
         yield at_most("E[q_max − q(Y)] ≤ what the mechanism states", stated, largest, noise=noise, d=count)
         if noise != "laplace":  # of which the mechanism states a bound
@@ -136,9 +139,31 @@ def c33(half: Fraction = Fraction(1, 2), eighth: Fraction = Fraction(1, 16)) -> 
         yield at_most("the bound ≤ δ", ball(delta), printed, **at)
         yield at_most("e^{1/2} ≤ t√(2π)", t * (2 * Ball.pi()).sqrt(), Ball(0.5).exp(), **at)
         yield from _bad_set(epsilon, delta)
+        if epsilon == 1:
+            yield from _of_integers(epsilon, delta, half)
     worst = (2 * Ball(4).log()).sqrt()
     yield Figure("e^{1/2}", Ball(0.5).exp())
     yield Figure("√(2π)·t at ε = 1, δ = 1/2", (2 * Ball.pi()).sqrt() * (worst - 1 / (2 * worst)))
+
+
+def _of_integers(epsilon: Fraction, delta: Fraction, half: Fraction) -> Iterator[Evidence]:
+    """The same of noise on the integers, whose losses at whole y are those of the line: what `Loss` states of them."""
+    variance = Fraction(float(2 * ball(2 / delta).log() / ball(epsilon**2)))
+    law = DiscreteGaussian(variance)
+    found, last = loss_of(law, law, shift=1), ceil(half - epsilon * variance) - 1
+    bad = found.bad_set(epsilon)
+    yield implemented("last outcome of BAD", last, max(bad.outcomes), ε=epsilon, δ=delta)
+    yield at_most("Pr[BAD]", ball(delta), ball(Fraction(bad.p)), ε=epsilon, δ=delta)
+    yield implemented("Pr[BAD]", _below(last, variance), ball(Fraction(bad.p)), ε=epsilon, δ=delta)
+    loss = ball(half - last) / ball(variance)  # at y: (½ − y)/σ²
+    yield implemented("loss that the library states", loss, found.loss(last), ε=epsilon, δ=delta)
+
+
+def _below(last: int, variance: Fraction) -> Ball:
+    """Pr[X ≤ last] of integer noise ∝ e^{−x²/2σ²}, of which all beyond 20 deviations is below 10⁻⁸⁰."""
+    reach = 20 * isqrt(ceil(variance)) + 20
+    weights = [ball(-(x**2) / (2 * variance)).exp() for x in range(reach)]
+    return sum(weights[-last:], Ball(0)) / (2 * sum(weights, Ball(0)) - 1)
 
 
 def _bad_set(epsilon: Fraction, delta: Fraction) -> Iterator[Evidence]:
@@ -169,7 +194,8 @@ def c34(outcomes: int = 10) -> Iterator[Evidence]:
     for epsilon in (Fraction(0), Fraction(1), Fraction(10)):
         single = max(ball(here[y]) - ball(epsilon).exp() * ball(there.get(y, Fraction(0))) for y in here)
         yield equal("largest P(y) − e^ε P′(y)", Fraction(1, 10), single, ε=epsilon)
-        yield counterexample("δ(ε)", Fraction(1, 10), hockey_stick(here, there, epsilon), ε=epsilon)
+        yield counterexample("δ(ε)", Fraction(1, 10), Fraction(1), ε=epsilon)
+        yield implemented("δ(ε) that the library states", 1, hockey_stick(here, there, epsilon), ε=epsilon)
         yield implemented("(ε, 1/10)-indistinguishable", 0, int(indistinguishable(here, there, epsilon, share)))
         yield implemented("(ε, 1)-indistinguishable", 1, int(indistinguishable(here, there, epsilon, 1)))
 
@@ -195,12 +221,16 @@ def c35(middle: Fraction = Fraction(1, 2), half: Fraction = Fraction(1, 2)) -> I
         for aside in (-move / 9, move / 9):
             yield at_most("TV by another half-line", best, _half_line(cross + aside, move, sigma), **at)
     for name, p, q in grid.FINITE_PAIRS:
-        apart = ball(half) * Ball(multiplicative_distance(p, q)).expm1()
-        for a, b in grid.events(p, q):
+        both = list(grid.events(p, q))
+        distance = grid.largest(abs((ball(a) / ball(b)).log()) for a, b in both)
+        yield implemented("d◇ that the library states", distance, multiplicative_distance(p, q), pair=name)
+        for a, b in both:
             yield equal("|D(Eᶜ) − D′(Eᶜ)|", abs(a - b), abs((1 - a) - (1 - b)), pair=name)
-            smaller = ball(min(b, 1 - b)) * Ball(multiplicative_distance(p, q)).expm1()
+            smaller = ball(min(b, 1 - b)) * distance.expm1()
             yield at_most("|D(E) − D′(E)| ≤ the smaller of D′(E), D′(Eᶜ), times e^d − 1", smaller, ball(abs(a - b)))
-        yield at_most("TV ≤ ½(e^d − 1)", apart, total_variation(p, q), pair=name)
+        widest = max(abs(a - b) for a, b in both)
+        yield at_most("TV ≤ ½(e^d − 1)", ball(half) * distance.expm1(), ball(widest), pair=name)
+        yield implemented("TV that the library states", ball(widest), total_variation(p, q), pair=name)
     # Randomized response has D′(E) = 1/(1 + e^ε) for its best event: ½ in the limit, where the bound is attained.
     close = [Fraction(10**9 + 1, 2 * 10**9), Fraction(10**9 - 1, 2 * 10**9)]
     apart = ball(half) * Ball(multiplicative_distance(close, close[::-1])).expm1()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
+from math import ceil, floor
 from typing import TypeAlias
 
 from flint import acb
@@ -27,7 +28,7 @@ from dither.mechanisms.selection import NoiseName
 from dither.mechanisms.selection_error import error_distribution
 from dither.noise import DiscreteLaplace
 from dither.noise.race import NOISES, Scores
-from dither.pairs.pair import BoundedRangePair
+from dither.pairs.bounded_range import BoundedRangePair
 
 __all__ = ["c9", "c11", "c12", "c13", "c14", "c15", "c16"]
 
@@ -228,6 +229,7 @@ def c12(general: Fraction = Fraction(2), monotone: Fraction = Fraction(1)) -> It
             yield implemented("Pr[y] that the mechanism states", laws[1][i], chance, move=moves, y=i)
         laws = [_points_of_pieces(each, 1 / general) for each in (scores, moved)]
         yield at_most("ε on an interval", Ball(1), grid.largest_loss(*laws), move=moves)
+    yield from _sizes_of_pieces(scores)
     yield Figure("δ(ε/2) of bounded range over that of ε-DP, ε = 1", _bounded_range_gain(Fraction(1)))
 
 
@@ -257,6 +259,7 @@ def _range_of_losses(epsilon: Fraction) -> Iterator[Evidence]:
     yield equal("range of the losses", ball(epsilon), widest, ε=epsilon)
     # A share of very many candidates rises and the rest fall: the best share attains the profile.
     attained = grid.largest(_delta_of_a_share(epsilon, Fraction(i, 200)) for i in range(1, 200))
+    yield at_most("δ(ε/2) that a release states", profile, attained, ε=epsilon, move="a share rises")
     yield at_most("least δ(ε/2) that a release may state", attained * ball(Fraction(1001, 1000)), profile, ε=epsilon)
 
 
@@ -275,10 +278,22 @@ def _weighted(weights: Sequence[Fraction], scores: Sequence[int], rate: Fraction
 
 def _points_of_pieces(scores: Sequence[int], rate: Fraction) -> Law:
     """Pr[one grid point] in each of three pieces of [0, 1], as the mechanism lays them."""
-    laid = Pieces.of([Fraction(i, 6) for i in (0, 2, 3, 6)], list(scores)).scores
-    each = [ball(-rate * laid.gap(i)).exp() for i in range(3)]
+    laid = Pieces.of(_EDGES, list(scores)).scores
+    each = [ball(rate * q).exp() for q in scores]
     total = sum((ball(laid.weight(i)) * each[i] for i in range(3)), Ball(0))
     return [weight / total for weight in each]
+
+
+_EDGES = [Fraction(i, 6) for i in (0, 2, 3, 6)]
+
+
+def _sizes_of_pieces(scores: Sequence[int]) -> Iterator[Evidence]:
+    """A point of the grid belongs to the piece that begins at it or before it; the last one to the last piece."""
+    laid = Pieces.of(_EDGES, list(scores))
+    step = Fraction(2) ** laid.grid.exponent
+    starts = [ceil(edge / step) for edge in _EDGES[:-1]] + [floor(_EDGES[-1] / step) + 1]
+    for i, (start, end) in enumerate(pairwise(starts)):
+        yield implemented("points of a piece", end - start, laid.scores.weight(i), piece=i)
 
 
 def _bounded_range_gain(epsilon: Fraction) -> Ball:
@@ -339,6 +354,9 @@ def c14(scale: Fraction = Fraction(2)) -> Iterator[Evidence]:
             yield equal("Pr[winner], Gumbel noise", weights[candidate], gumbel[candidate], ε=epsilon, scores=scores)
         missed = [sum(((best - q) * p for q, p in zip(scores, law, strict=True)), Ball(0)) for law in (weights, flip)]
         yield at_most("mean error of exponential noise", missed[0], missed[1], ε=epsilon, scores=scores)
+        gaps = error_distribution("gumbel", scale / epsilon, Scores.of(list(scores))).errors
+        for gap, q in zip(gaps, sorted(set(scores), reverse=True), strict=True):
+            yield implemented("errors that may occur", best - q, gap, ε=epsilon, scores=scores)
     yield implemented("scale that the mechanism uses", scale, NoisyMax(sensitivity=1, epsilon=1).scale)
     for noise, winners in product(_NOISES, ((1, 0, 0), (5, 5, 1))):
         drawn = NoisyMax(sensitivity=1, epsilon=1, noise=noise).probabilities(winners)
@@ -354,8 +372,8 @@ _MOVES = ((1, -1, -1), (-1, 1, 1), (-1, 1, -1), (1, 0, 0), (0, 1, 0))
 def _winner(noise: str, scale: Fraction, scores: Sequence[int]) -> Law:
     """Pr[candidate wins], shared equally among candidates of equal score."""
     found = error_distribution(noise, scale, Scores.of(list(scores)))
-    by_gap = dict(zip(found.errors, found.probabilities, strict=True))
-    return [by_gap[Fraction(max(scores) - q)] / scores.count(q) for q in scores]
+    by_score = dict(zip(sorted(set(scores), reverse=True), found.probabilities, strict=True))
+    return [by_score[q] / scores.count(q) for q in scores]
 
 
 def _by_integration(noise: str, scale: Fraction, scores: Sequence[int]) -> Law:

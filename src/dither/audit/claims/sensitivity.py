@@ -125,6 +125,7 @@ def c18(rate: Fraction = Fraction(1), factor: Fraction = Fraction(1)) -> Iterato
                 chain.append(stated)
             yield at_most("LS(D) ≤ S_β(D)", factor * Fraction(chain[-1]), ball(local[data]), **at)
             yield equal("LS(D)", ball(local[data]), local_sensitivity(statistic, data), **at)
+        yield implemented("Δ that the library states", max(_VALUES), statistic.global_sensitivity, p=probability)
     for beta in (Fraction(1, 10**4), Fraction(1, 100), Fraction(1)):
         yield _many_records(rate * beta, beta)
 

@@ -13,7 +13,8 @@ from dither.audit.claims.claim import Evidence, Figure, at_most, claim, countere
 from dither.exact import Ball, ball
 from dither.guarantees import ApproxDP, GaussianDP, PureDP, best_guess, hockey_stick, largest_posterior
 from dither.mechanisms import Gaussian, Histogram
-from dither.pairs.pair import GaussianPair, approximate
+from dither.pairs.gaussian import GaussianPair
+from dither.pairs.two_point import approximate
 from dither.workloads import Workload
 
 __all__ = ["c22", "c23", "c24", "c26", "c27"]
@@ -147,13 +148,18 @@ def c27(odds: Fraction = Fraction(1)) -> Iterator[Evidence]:
             yield implemented("TPR that the library states", best, known, ε=epsilon, δ=delta, FPR=rate)
         for name, p, q in grid.FINITE_PAIRS:
             best = _best_attack([ball(x) for x in p], [ball(x) for x in q], ball(rate))
-            bound = ball(odds) * ball(epsilon).exp() * ball(rate) + Ball(hockey_stick(p, q, epsilon))
+            exact, stated = grid.excess(dict(enumerate(p)), dict(enumerate(q)), epsilon)[1], hockey_stick(p, q, epsilon)
+            bound = ball(odds) * ball(epsilon).exp() * ball(rate) + exact
             yield at_most("TPR against a finite pair", bound, best, pair=name, ε=epsilon, FPR=rate)
-        gaussian = GaussianDP(1)
-        bound = ball(odds) * ball(epsilon).exp() * ball(rate) + GaussianPair(Fraction(1)).profile(ball(epsilon))
-        yield at_most(
-            "TPR against Gaussian noise, μ = 1", bound, gaussian.true_positive_rate(rate), ε=epsilon, FPR=rate
-        )
+            yield implemented("δ(ε) that the library states", exact, stated, pair=name, ε=epsilon)
+        exact = grid.gaussian_delta(Ball(1), ball(epsilon))
+        bound, known = ball(odds) * ball(epsilon).exp() * ball(rate) + exact, GaussianDP(1).true_positive_rate(rate)
+        yield at_most("TPR against Gaussian noise, μ = 1", bound, known, ε=epsilon, FPR=rate)
+        threshold = Ball(2).sqrt() * (2 * ball(rate)).erfcinv() if rate <= Fraction(1, 2) else None
+        if threshold is not None:  # the best test rejects beyond it
+            yield implemented("TPR of the best test, μ = 1", grid.normal_tail(threshold - 1), known, FPR=rate)
+        stated_ball = GaussianPair(Fraction(1)).profile(ball(epsilon))
+        yield implemented("δ(ε) that the library states", exact, stated_ball, pair="Gaussian, μ = 1", ε=epsilon)
     for epsilon, prior in product((Fraction(1, 10), Fraction(1), Fraction(3)), (Fraction(1, 100), Fraction(1, 2))):
         yield from _beliefs(epsilon, prior)
     yield Figure("best TPR at FPR 1 %, ε = 1 (bound e/100)", PureDP(1).true_positive_rate(Fraction(1, 100)))

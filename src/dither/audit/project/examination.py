@@ -116,7 +116,7 @@ def examine(
     `kinds` are those of columns, where they are stated; `written`, whether the source has texts alone. So many
     `pairs` are replayed for each question, and those of them that are worst cases by design are attacked. `samples` are
     runs a side for each question (as many as its noise is quick to draw, unless given), and `alpha` is the chance that
-    any right question is accused. It needs the test door: start Python with DITHER_TEST_DOOR=open.
+    any right question is accused. It needs the test switch: start Python with DITHER_TEST_DOOR=open.
     """
     share = rational(alpha, "alpha") / max(len(questions), 1)
     check.between(0, 1, alpha=rational(alpha, "alpha"))

@@ -1,6 +1,6 @@
 """One question on a stage: the real engine on made-up tables, with a ledger that is thrown away.
 
-A release goes all the way: it is charged, opened at the door, noised and shaped. The door of the stage keeps the exact
+A release goes all the way: it is charged, opened, noised and shaped. The release path of the stage keeps the exact
 numbers that it opened, so that their noise can be drawn again and again by the code that drew it the first time: runs
 are one more key of the table, and the groups of a table get noise of their own. What the engine computes once for all
 runs depends on the chance by which rows of a person are left out; both sides of a pair get the same chance, and privacy
@@ -34,9 +34,9 @@ from dither.events import Event
 from dither.guarantees import PureDP
 from dither.ledger import Entry, Ledger
 from dither.ledger.budget import Budget, amounts
-from dither.release import Batches, Door
+from dither.release import Batches, ReleasePath, Then
 from dither.tables import ExactAggregate
-from dither.tables.engines.duckdb import DuckDB
+from dither.tables.database_engines.duckdb import DuckDB
 from dither.unit import TableUnit
 
 __all__ = ["Stage", "staged"]
@@ -50,8 +50,8 @@ Exact = list[list[pa.RecordBatch]]
 
 
 @dataclass(frozen=True)
-class _Keeping(Door):
-    """A door that keeps what it opened. Behind it there is no data but what was made up here."""
+class _Keeping(ReleasePath):
+    """A release path that keeps what it opened. Behind it there is no data but what was made up here."""
 
     kept: Exact = field(default_factory=list)
 
@@ -61,29 +61,34 @@ class _Keeping(Door):
         cost: Budget,
         question: str,
         exact: Sequence[ExactAggregate],
-        draw: Callable[[Sequence[Batches]], pa.Table],
+        draw: Callable[[Sequence[Batches]], pa.Table | Then],
         *,
+        alike: Sequence[ExactAggregate] = (),
         key: str | None = None,
-        by: str = "",
     ) -> tuple[pa.Table, Entry]:
-        def keeping(answers: Sequence[Batches]) -> pa.Table:
+        def keeping(answers: Sequence[Batches]) -> pa.Table | Then:
             self.kept.extend(list(each) for each in answers)
             return draw([iter(each) for each in self.kept])
 
-        return super().release(event, cost, question, exact, keeping, key=key, by=by)
+        return super().release(event, cost, question, exact, keeping, alike=alike, key=key)
 
 
 @contextmanager
 def staged(asked: Inquiry, unit: TableUnit, empty: pa.Table, folder: Path, *, written: bool) -> Iterator[Stage]:
-    """The question in an empty folder, before tables with the columns of `empty`."""
+    """The question in an empty folder, before tables with the columns of `empty`.
+
+    Ranges that are found are taken as the bounds: what is drawn in one range is compared, at the full price. (That
+    looks have the sensitivity that they say is for record and replay.)
+    """
     file = folder / ("table.csv" if written else "table.parquet")
     _write(empty, file)
     ledger = Ledger(folder / "stage.ledger")
     try:
         with Dataset(file, unit=unit, budget=PureDP(1), ledger=ledger, identity=_ACCOUNT) as data:
-            plan = asked.planned(data)
-            open_query = Query(data.origin, data._table)  # a query that can be copied with another door
-            yield Stage(asked.of(open_query), plan, asked.price, file, ledger)
+            plan = asked.planned(data).in_bounds
+            open_query = Query(data.origin, data._table)  # a query that can be copied with another release path
+            question = replace(asked.of(open_query), aggregates=plan.aggregates)
+            yield Stage(question, plan, asked.price, file, ledger)
     finally:
         ledger.close()
 
@@ -119,9 +124,9 @@ class Stage:
         assert isinstance(engine, DuckDB)  # a file's
         engine.take_files_as_they_are()
         self.ledger.open_account(account, self.plan.cost)
-        door = _Keeping(self.ledger, account)
-        self._kept[side], self._seen = door.kept, None
-        behind = replace(self.question, query=replace(query, origin=replace(query.origin, door=door)))
+        release_path = _Keeping(self.ledger, account)
+        self._kept[side], self._seen = release_path.kept, None
+        behind = replace(self.question, query=replace(query, origin=replace(query.origin, release_path=release_path)))
         released = behind.release(**self.price)
         if self.ledger.account(account).spent != amounts(released.plan.cost):
             raise Difference("the ledger was not charged what the release says it costs.")

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from dither.audit.replay.portrait import same
 from dither.events import Event
+from dither.noise._replay import one_call
 
-__all__ = ["Call", "Difference", "Recorder", "Repeater", "Stream"]
+__all__ = ["BitStream", "Call", "Difference", "Recorder", "Repeater"]
 
 _FREE = ("salt", "keys")
 """Draws that are not made for a sensitivity: they choose rows, groups and blocks, in the same way on both sides."""
@@ -55,7 +56,7 @@ class Difference(BaseException):
 
 
 @dataclass
-class Stream:
+class BitStream:
     """A source of bits for tests, from SHAKE-256 of `seed`, that is shut while no call is open."""
 
     seed: int
@@ -91,10 +92,26 @@ class Stream:
 
 
 @dataclass
+class _CallBits:
+    """The bits of one call: those of the stream."""
+
+    stream: BitStream
+    word_bits: int = 64
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """As every source."""
+        return self.stream.words(count)
+
+    def bits(self, count: int) -> int:
+        """As every source."""
+        return self.stream.bits(count)
+
+
+@dataclass
 class Recorder:
     """The tape of the first run."""
 
-    stream: Stream
+    stream: BitStream
     calls: list[Call] = field(default_factory=list)
     warned: list[str] = field(default_factory=list)
     """The warnings that the pipeline gave."""
@@ -118,7 +135,8 @@ class Recorder:
     def _drawn(self, draw: Callable[[], Any], call: Call) -> Any:
         self.stream.open_calls += 1
         try:
-            drawn = draw()
+            with one_call(_CallBits(self.stream)):
+                drawn = draw()
         finally:
             self.stream.open_calls -= 1
         return True if self.tests_pass and call.is_test and call.values > 0 else drawn

@@ -68,11 +68,19 @@ def _is_hidden(event: Event, charged: GaussianDP) -> bool:
 
 
 def _leaves_enough(events: Sequence[Event], charged: PureDP | ApproxDP) -> bool:
-    """Whether one event of no known (ε, δ) keeps the charge with the ε that all others leave (basic composition)."""
-    first, *more = (event for event in events if _pure(event) is None)
+    """Whether events of no known (ε, δ) keep the charge with the ε that all others leave (basic composition).
+
+    One of them is what it is; several are as concentrated as all of them together.
+    """
+    others = [event for event in events if _pure(event) is None]
     known = _summed(map(_pure, events))
     epsilon, delta = charged.stated_epsilon - known[0], _delta(charged) - known[1]
-    return not more and epsilon >= 0 and delta >= 0 and _alone(first, epsilon) <= delta * _RELATIVE
+    if len(others) > 1:
+        concentrated = [each for each in map(_concentrated, others) if each is not None]
+        if len(concentrated) < len(others):
+            return False
+        others = [Stated("ZCDP", (rounded_up(sum(concentrated, Fraction(0))),))]
+    return epsilon >= 0 and delta >= 0 and _alone(others[0], epsilon) <= delta * _RELATIVE
 
 
 @lru_cache(maxsize=4096)

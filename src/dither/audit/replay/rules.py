@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from dither.audit.replay.calls import Call, Difference
-from dither.events import Event, GaussianNoise, LaplaceNoise, Repeated, Selection, StaircaseNoise
+from dither.continual.key_selection import KeySelection, probability_shown
+from dither.events import Event, GaussianNoise, LaplaceNoise, Repeated, Selection, StaircaseNoise, Stated
 from dither.exact import ball, precision
-from dither.exact.certified import above, sqrt
+from dither.exact.certified import above, fraction_above, sqrt
 from dither.noise.race import Scores, numbers
 from dither.sensitivity import SMOOTH_EXCESS
 
@@ -54,7 +55,7 @@ def added(terms: dict[str, Any], moved: Sequence[int], pair: Pair) -> list[Event
     if isinstance(event, GaussianNoise):
         return _gaussian(event, grid, len(moved), square, count, pair)
     assert isinstance(event, LaplaceNoise | StaircaseNoise), "noise of which no rule is known"
-    if distance * step > event.sensitivity:
+    if distance * step > event.sensitivity * (2 if pair[0].is_half else 1):  # what moved is what is paid for
         said = _said(event, event.sensitivity, 1, pair)
         raise _refuse(f"the values moved by more than the sensitivity {said}", *pair)
     return [replace(event, sensitivity=distance * step) if isinstance(event, LaplaceNoise) else event]
@@ -167,6 +168,15 @@ def _metric(first: Call, second: Call) -> list[Event]:
     return [] if first.values == second.values else [mechanism.event]
 
 
+def _vector(first: Call, second: Call) -> list[Event]:
+    mechanism = first.terms["mechanism"]
+    moved = [abs(a - b) for a, b in zip(first.values.tolist(), second.values.tolist(), strict=True)]
+    most = mechanism._steps(mechanism.scale)
+    if max(moved) > most if mechanism.norm == "linf" else sum(x * x for x in moved) > most**2:
+        raise _refuse(f"the vector moved by more than the sensitivity {mechanism.sensitivity}", first, second)
+    return [mechanism.event] if any(moved) else []
+
+
 # ------------------------------------------------------------------------ the rest
 
 
@@ -277,9 +287,10 @@ def _groups(first: Call, second: Call) -> list[Event]:
     people, names = terms["people"], list(terms["noises"])
     place = names.index(people)
     nothing = [[0] * max(noise.width, 1) for noise in terms["noises"].values()]
+    keys = left.keys() | right.keys()
     moves = [[[a - b for a, b in zip(one, other, strict=True)]
               for one, other in zip(left.get(key, nothing), right.get(key, nothing), strict=True)]
-             for key in left.keys() | right.keys()]  # fmt: skip
+             for key in keys]  # fmt: skip
     changed(terms["histogram"], [move[place][0] for move in moves], pair)
     events: list[Event] = []
     for at, name in enumerate(names):
@@ -289,9 +300,22 @@ def _groups(first: Call, second: Call) -> list[Event]:
             [number for move in moves for number in move[at]], pair,
         )  # fmt: skip
         if name == people:
-            found = [terms["histogram"].event] if found else []
+            found = _selected(terms["histogram"], found, sum(key not in left or key not in right for key in keys))
         events += found
     return events
+
+
+def _selected(selection: Any, noise: list[Event], new: int) -> list[Event]:
+    """What finding groups costs: all that is stated for it; over time, what this period takes of it.
+
+    `noise` is that on the counts that moved, and `new` is how many groups are on one side alone.
+    """
+    if not isinstance(selection, KeySelection):
+        return [selection.event] if noise else []
+    if not new:
+        return noise
+    shown = fraction_above(lambda: probability_shown(selection.noising.law, selection.threshold, new))
+    return [*noise, Stated("ApproxDP", (Fraction(0), shown), selection.adjacency)]
 
 
 def _rows(call: Call) -> dict[str, list[list[int]]]:
@@ -323,4 +347,5 @@ RULES: dict[str, Callable[[Call, Call], list[Event]]] = {
     "tested": _tested,
     "threshold": _threshold,
     "told": _asked,
+    "vector": _vector,
 }

@@ -11,12 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from dither.audit.replay.calls import Call, Difference, Recorder, Repeater, Stream
+from dither.audit.replay.calls import BitStream, Call, Difference, Recorder, Repeater
 from dither.audit.replay.cost import exceeds
 from dither.audit.replay.portrait import input_portrait, portrait
 from dither.audit.replay.rules import RULES
 from dither.audit.replay.shown import check_shown
 from dither.audit.replay.verdict import Replayed
+from dither.continual.key_selection import KeySelection
 from dither.errors import ParameterError
 from dither.events import Event
 from dither.guarantees import Guarantee
@@ -59,7 +60,7 @@ def replay(
         Chooses the run of answers.
     worlds : sequence of int, optional
         For tables, to compare many pairs in one run: to which pair of neighbours each group belongs, in the order of
-        the groups. Where groups are found privately, the first key column is used instead.
+        the groups. Where groups are found privately, the first key column is used instead: give none.
 
     Returns
     -------
@@ -94,7 +95,7 @@ class Recording:
                 "Give the function itself: replay(pipeline, first, second)."
             )
         self._pipeline, self._data = pipeline, data
-        self._tape = Recorder(Stream(seed), tests_pass=tests_pass)
+        self._tape = Recorder(BitStream(seed), tests_pass=tests_pass)
         self._found: Difference | None = None
         try:
             self._result = _outcome(pipeline, data, self._tape)
@@ -151,7 +152,7 @@ class Recording:
 
     def _repeated(self, data: Any) -> tuple[Any, Repeater]:
         tape = self._tape
-        repeater = Repeater(Stream(tape.stream.seed), first=tape.calls, tests_pass=tape.tests_pass)
+        repeater = Repeater(BitStream(tape.stream.seed), first=tape.calls, tests_pass=tape.tests_pass)
         return _outcome(self._pipeline, data, repeater), repeater
 
     def _is_shown_by(self, again: Any) -> bool:
@@ -244,6 +245,8 @@ def _compare(
         for world, left, right in _by_world(first, second, worlds):
             spent[world] += RULES[left.kind](left, right)
             _one_direction(signs, left, right)
+        if worlds is not None and isinstance(first.terms.get("histogram"), KeySelection):
+            worlds = [*worlds, *_found_worlds(first)]
     for events in spent.values():
         if charged is not None and exceeds(events, charged):
             raise Difference(f"the calls cost more than was charged, {charged}.")
@@ -251,7 +254,7 @@ def _compare(
 
 def _is_half(call: Call, charged: Guarantee | None) -> bool:
     """Where records are replaced, one may leave and another enter a part: each is paid for as if on its own."""
-    made_for = getattr(call.terms.get("mechanism"), "adjacency", None)
+    made_for = getattr(call.terms.get("mechanism") or call.terms.get("event"), "adjacency", None)
     if charged is None or charged.adjacency is None or made_for is None:
         return False
     return bool(charged.adjacency.change == "replace" and made_for.change == "add or remove")
@@ -274,10 +277,16 @@ def _by_world(first: Call, second: Call, worlds: Sequence[int] | None) -> list[t
         return [(worlds[first.group], first, second)]
     if first.kind == "groups":
         return _found_by_world(first, second)
-    for call in (first, second):
-        if len(call.values) != len(worlds):
-            raise ParameterError("worlds must name the world of each group, in the order of the groups.")
-    return [(world, _part(first, places), _part(second, places)) for world, places in _places(worlds)]
+    numbers = len(first.values) // max(len(worlds), 1)
+    if any(len(call.values) != numbers * len(worlds) for call in (first, second)):
+        raise ParameterError("worlds must name the world of each group, in the order of the groups.")
+    each = [world for world in worlds for _ in range(numbers)]
+    return [(world, _part(first, places), _part(second, places)) for world, places in _places(each)]
+
+
+def _found_worlds(call: Call) -> list[Any]:
+    """The worlds of groups that a stream found in this period: those of later calls, after the ones before."""
+    return [world for table in call.answer for world in table.column(call.terms["keys"][0]).to_pylist()]
 
 
 def _places(worlds: Sequence[int]) -> list[tuple[int, list[int]]]:
