@@ -186,9 +186,25 @@ def your_own() -> Figure:
     return figure
 
 
+def knorm() -> Figure:
+    """The mean ℓ₂ length of the noise for a vector that moves by 1 in ℓ₂, against the number of coordinates."""
+    figure, axes = new_axes("Noise for vectors that move by 1 in ℓ₂, ε = 1", "coordinates", "mean ℓ₂ length")
+    sizes = [1, 2, 4, 8, 16, 32, 64, 128]
+    normal = float(dp.Gaussian(sensitivity=1, epsilon=1, delta="1e-6").sigma)
+    lines = {
+        "ℓ₂ noise": [dp.KNorm(sensitivity=1, dimension=k, epsilon=1).expected_error for k in sizes],
+        "Laplace noise": [math.sqrt(2 * k) * math.sqrt(k) for k in sizes],
+        "Gaussian noise, δ = 1e−6": [normal * math.sqrt(k) for k in sizes],
+    }
+    for (name, values), stroke in zip(lines.items(), strokes(3), strict=True):
+        axes.loglog(sizes, values, label=name, **stroke)
+    axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
 def draw(folder: Path) -> list[Path]:
     """Write the pictures and say where they are."""
-    added = (laplace, gaussian, staircase, histogram, smooth_sensitivity, matrix_mechanism)
+    added = (laplace, gaussian, staircase, histogram, smooth_sensitivity, matrix_mechanism, knorm)
     chosen = (exponential, noisy_max, randomized_response, sparse_vector, propose_test_release, your_own)
     return [save(picture(), folder / f"{picture.__name__}.svg") for picture in (*added, *chosen)]
 

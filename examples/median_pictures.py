@@ -20,7 +20,7 @@ from dither.adjacency import REPLACE_ONE
 from dither.estimators.base_measure import bounded
 from dither.estimators.places import RankedRows, quantile_aim, scored
 from dither.estimators.ranks import quantile_sensitivity
-from dither.estimators.unbounded import _SCALES, _Steps, _tested
+from dither.estimators.unbounded import _OUTSIDE, _SCALES, _split, _Steps, _tested
 from dither.plots import competing
 from dither.plots.style import save
 from dither.sensitivity import Median, distance_to_sensitivity, smooth_sensitivity
@@ -58,20 +58,28 @@ def tested(data: np.ndarray, epsilon: Fraction) -> float:
     limit = next((scale for scale, distance in distances.items() if distance >= steps.target), None)
     if limit is None:
         return math.nan
-    mechanism = _tested(median, Fraction(limit), epsilon - steps.select.epsilon, DELTA, "laplace", None)
+    split = _split(epsilon)
+    mechanism = _tested(median, Fraction(limit), split["test"], DELTA, "laplace", None)
     is_answered = mechanism.answer_probability(int(distances[limit])) > 0.5
-    return mechanism.error(HALF) if is_answered else math.nan
+    window = mechanism._interval(median.value(data), 1 - _OUTSIDE)  # around an answer that is just right
+    return _within(data, split["answer"], window) if is_answered else math.nan
 
 
 def on_the_interval(data: np.ndarray, epsilon: Fraction) -> float:
-    """The exponential mechanism: the mass of each piece by its score, and half of it around the median."""
+    """The exponential mechanism within the bounds."""
+    return _within(data, epsilon, BOUNDS)
+
+
+def _within(data: np.ndarray, epsilon: Fraction, window: tuple[float, float]) -> float:
+    """The mass of each piece by its score, and half of it around the median."""
     mechanism = dp.Exponential(sensitivity=quantile_sensitivity(HALF, REPLACE_ONE), epsilon=epsilon)
-    base = bounded((float(BOUNDS[0]), float(BOUNDS[1])))
-    rows, target = RankedRows.of_values(np.sort(data), base), quantile_aim(HALF, len(data))
+    data = np.clip(data, *window)
+    base = bounded(window)
+    rows, target = RankedRows.of_values(np.sort(data), base), quantile_aim(HALF, len(data), base, mechanism)
     starts, scores = scored(rows, base, (base.first, base.end), target, mechanism)
     mass, edges = base.measure.weights(starts) * np.exp(scores / float(mechanism.scale)), base.axis.values(starts)
     reached = np.concatenate([[0.0], np.cumsum(mass) / mass.sum()])
-    middle = Median(BOUNDS).value(data)
+    middle = Median(None).value(data)
 
     def missing(error: float) -> float:
         low, high = np.interp([middle - error, middle + error], edges, reached)

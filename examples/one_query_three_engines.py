@@ -46,7 +46,7 @@ def ask(data: dp.Dataset) -> Any:
 
 
 def exact(question: Any) -> dict[str, list[int]]:
-    """The exact numbers, through the test door: never do this with real data."""
+    """The exact numbers, without noise, as in a test: never do this with real data."""
     parts = question.plan(epsilon=1).parts.values()
     measures = {name: each for at, part in enumerate(parts) for name, each in part.need.measures(f"part {at}").items()}
     found = pa.Table.from_batches(question._bounded.totals(measures, salt=7)._open())

@@ -1,4 +1,4 @@
-"""The reference, from the docstrings: a page for each room, an entry for each public name, once.
+"""The reference, from the docstrings: a page for each package, an entry for each public name, once.
 
 The docstrings are Markdown, which Sphinx's own autodoc does not read. So each becomes the content of a Python directive
 in a Markdown page: signatures, index and search are Sphinx's, the words are shown as they stand in the code.
@@ -23,7 +23,7 @@ from sphinx.util.inspect import stringify_signature
 import dither
 from dither.exact import once
 
-__all__ = ["rooms", "write"]
+__all__ = ["packages", "write"]
 
 _PROPERTIES = (property, cached_property, once)
 _SESSION = re.compile(r"^>>> .*?(?=\n\n|\Z)", flags=re.MULTILINE | re.DOTALL)
@@ -32,15 +32,25 @@ _TEXTS = ("Notes", "References", "Examples")
 _SECTION = re.compile(rf"^({'|'.join([*_LISTS, *_TEXTS])})\n-{{3,}}\n", flags=re.MULTILINE)
 
 
-def rooms() -> list[str]:
-    """The rooms whose names are public, without the command line; rooms within them follow."""
+def packages() -> list[str]:
+    """The packages whose names are public, without the command line; packages within them follow."""
     found = [info.name for info in pkgutil.iter_modules(dither.__path__) if not info.name.startswith("_")]
     names = [f"dither.{name}" for name in sorted(set(found) - {"cli"})]
-    return [each for name in names for each in (name, *_inner(importlib.import_module(name)))]
+    listed = [each for name in names for each in (name, *_inner(importlib.import_module(name)))]
+    return [*listed, *_unlisted(listed)]
 
 
-def _inner(room: ModuleType) -> list[str]:
-    values = (getattr(room, name) for name in getattr(room, "__all__", []))
+def _unlisted(listed: list[str]) -> list[str]:
+    """The modules of public names that no package lists, because it loads them only when they are used."""
+    modules = map(importlib.import_module, listed)
+    shown = {id(getattr(module, name)) for module in modules for name in getattr(module, "__all__", [])}
+    values = (getattr(dither, name) for name in dither.__all__)
+    missing = [value for value in values if not inspect.ismodule(value) and id(value) not in shown]
+    return sorted({value.__module__ for value in missing})
+
+
+def _inner(package: ModuleType) -> list[str]:
+    values = (getattr(package, name) for name in getattr(package, "__all__", []))
     return [value.__name__ for value in values if inspect.ismodule(value)]
 
 
@@ -48,8 +58,8 @@ def write(folder: Path) -> None:
     """Write all pages of the reference."""
     folder.mkdir(parents=True, exist_ok=True)
     said: set[int] = set()
-    for room in rooms():
-        (folder / f"{room}.md").write_text("\n".join(_page(room, said)), encoding="utf-8")
+    for package in packages():
+        (folder / f"{package}.md").write_text("\n".join(_page(package, said)), encoding="utf-8")
     (folder / "index.md").write_text("\n".join(_index()), encoding="utf-8")
 
 
@@ -62,7 +72,7 @@ def _index() -> Iterator[str]:
             if _kind(value) == kind:
                 target = value.__name__ if kind == "mod" else f"dither.{name}"
                 yield f"- {{py:{kind}}}`dp.{name} <{target}>`: {_first_sentence(value)}"
-    yield "\n## Every public name, room by room\n\n```{toctree}\n" + "\n".join(rooms()) + "\n```\n"
+    yield "\n## Every public name, package by package\n\n```{toctree}\n" + "\n".join(packages()) + "\n```\n"
 
 
 def _kind(value: Any) -> str:
@@ -117,7 +127,7 @@ def _fields(owner: type) -> dict[str, str]:
 
 
 def _constant(name: str, module: ModuleType) -> str:
-    """The words below a constant, wherever it is defined in its room; else its value."""
+    """The words below a constant, wherever it is defined in its package; else its value."""
     paths = getattr(module, "__path__", [])
     for home in [module.__name__, *(f"{module.__name__}.{info.name}" for info in pkgutil.iter_modules(paths))]:
         words = ModuleAnalyzer.for_module(home).find_attr_docs().get(("", name))

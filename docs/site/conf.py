@@ -1,4 +1,4 @@
-"""What Sphinx is told. Nothing on the pages is fetched from anywhere: no fonts, no scripts, no badges."""
+"""The settings of Sphinx. Nothing on the pages is fetched from anywhere: no fonts, no scripts, no badges."""
 
 import dither
 
@@ -10,7 +10,7 @@ project_copyright = "The dither authors. MIT licence"
 extensions = ["myst_parser"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
-suppress_warnings = ["ref.python"]  # a type in a signature has its short name, which two rooms may use
+suppress_warnings = ["ref.python"]  # a type in a signature has its short name, which two packages may use
 
 add_module_names = False
 python_display_short_literal_types = True

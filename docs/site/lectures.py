@@ -19,7 +19,7 @@ _LECTURES = {
 }
 _EXAMPLES = {
     "000": "gaussian_or_laplace.py",
-    "001": "vote_histogram.py",
+    "001": "vote_histogram.py noisy_descent.py",
     "002": "freedman.py",
     "003": "gaussian_or_laplace.py",
     "004": "common_condition.py digital_good.py sensitive_question.py",
@@ -27,11 +27,12 @@ _EXAMPLES = {
 _HEAD = """# The lectures
 
 Five lectures on the core of differential privacy, line by line: {count} things that software can embody, each with the
-claim that checks it, the names to call, and the page that teaches it. {done} of them work, {partly} in part and
-{missing} not at all, and the table says what is missing. `dither claims --id C6 --points` runs a claim and prints its
-grid; corrections to what the lectures print stand
+claim that checks it, the names to call, the page that teaches it, and where there is one an example (in `examples/`)
+and a proof. {done} of them work, {partly} in part and {missing} not at all, and the table says what is missing.
+`dither claims --id C6 --points` runs a claim and prints its grid, `--set factor=1.98` bends a constant and shows where
+it breaks; [a library that is bent](bent_library.md) turns each claim red. Corrections to what the lectures print stand
 [beside the claims](claims.md#corrections-and-what-happens-outside-the-range-of-a-theorem). This page is written by
-`python -m docs.site.lectures`, and a test looks up each name, claim and link.
+`python -m docs.site.lectures`, and a test looks up each name, claim, link, example and proof.
 """
 
 
@@ -45,6 +46,8 @@ class Item:
     claims: tuple[str, ...]
     names: tuple[str, ...]
     page: str
+    examples: tuple[str, ...]
+    proofs: tuple[str, ...]
     note: str
 
     @property
@@ -55,8 +58,10 @@ class Item:
         link = (
             f"[{self.page.partition('#')[0].removesuffix('.md').rpartition('/')[2]}]({self.page})" if self.page else ""
         )
+        examples = " ".join(f"`{name}`" for name in self.examples)
+        proofs = " ".join(f"[{Path(name).stem}](../src/dither/{name})" for name in self.proofs)
         state = {"y": "works", "p": "in part: ", "n": "not there: "}[self.state] + self.note
-        return f"| {self.number} | {self.what} | {claims} | {names} | {link} | {state} |"
+        return f"| {self.number} | {self.what} | {claims} | {names} | {link} | {examples} | {proofs} | {state} |"
 
 
 def items() -> list[Item]:
@@ -66,9 +71,11 @@ def items() -> list[Item]:
 
 
 def _item(line: str) -> Item:
-    number, what, state, claims, names, page, *note = (part.strip() for part in re.split(r" \| ", line))
-    known = ["" if part == "-" else part for part in (claims, names, page)]
-    return Item(number, what, state, tuple(known[0].split()), tuple(known[1].split()), known[2], " ".join(note))
+    number, what, state, *rest = (part.strip() for part in re.split(r" \| ", line))
+    claims, names, page, examples, proofs, *note = ("" if part == "-" else part for part in rest)
+    every = (tuple(part.split()) for part in (claims, names, examples, proofs))
+    known_claims, known_names, known_examples, known_proofs = every
+    return Item(number, what, state, known_claims, known_names, page, known_examples, known_proofs, " ".join(note))
 
 
 def page() -> str:
@@ -79,8 +86,11 @@ def page() -> str:
     for lecture, title in _LECTURES.items():
         examples = ", ".join(f"`examples/{name}`" for name in _EXAMPLES[lecture].split())
         rows = "\n".join(item.row for item in every if item.number.startswith(lecture))
-        head = "| item | what the lecture says | claim | names | page | state |\n|---|---|---|---|---|---|"
-        parts.append(f"## {lecture}: {title}\n\nExamples: {examples}\n\n{head}\n{rows}\n")
+        head = "| item | what the lecture says | claim | names | page | example | proof | state |\n" + "|---" * 8 + "|"
+        notebook = f"[notebook](notebooks/lecture_{lecture}.md)"
+        parts.append(
+            f"## {lecture}: {title}\n\nPictures with sliders: {notebook}. Examples: {examples}\n\n{head}\n{rows}\n"
+        )
     return "\n".join(parts)
 
 

@@ -5,15 +5,17 @@ Links between files of the repository become links between pages. A link that le
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shutil
 from functools import cache
 from pathlib import Path
 
+import dither
 from docs.site import api
 
-__all__ = ["ROOT", "claims_linked", "gathered", "relinked", "stage"]
+__all__ = ["ROOT", "claims_linked", "gathered", "names_linked", "relinked", "stage"]
 
 ROOT = Path(__file__).resolve().parents[2]
 _LINK = re.compile(r"(\[[^\]]*)?(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
@@ -23,6 +25,8 @@ _CODE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", flags=re.MULTILINE | re.DOTA
 _EMPTY_END = re.compile(r"\n\n```$", flags=re.MULTILINE)  # ends a session for doctest, and is ugly to look at
 _TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^(?:.+<)?([\w./]+)>?$", flags=re.MULTILINE)
+_NAME = re.compile(r"`dp\.([\w.]+)`")
+_TABLES_OF_NAMES = {ROOT / "docs" / "lectures.md"}
 _ALONE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "bench/README.md": "bench.md"}
 
 
@@ -45,8 +49,8 @@ def stage(source: Path) -> Path:
         target = source / place
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".md":
-            text = _EMPTY_END.sub("\n```", path.read_text(encoding="utf-8"))
-            target.write_text(relinked(text, path, places), encoding="utf-8")
+            text = relinked(_EMPTY_END.sub("\n```", path.read_text(encoding="utf-8")), path, places)
+            target.write_text(names_linked(text) if path in _TABLES_OF_NAMES else text, encoding="utf-8")
         else:
             shutil.copyfile(path, target)
     api.write(source / "api")
@@ -89,6 +93,18 @@ def claims_linked(text: str) -> str:
     return "".join(part if at % 2 else _CLAIM.sub(linked, part) for at, part in enumerate(_CODE.split(text)))
 
 
+def names_linked(text: str) -> str:
+    """A table of public names, with each as a link to its entry of the reference."""
+    return _NAME.sub(lambda name: f"{{py:obj}}`dp.{name[1]} <{_entry(name[1])}>`", text)
+
+
+def _entry(name: str) -> str:
+    """The name under which the reference has it: that of the module that `dp` may know by a shorter one."""
+    first, _, rest = name.partition(".")
+    value = getattr(dither, first)
+    return f"{value.__name__}.{rest}" if inspect.ismodule(value) else f"dither.{name}"
+
+
 @cache
 def _anchors(file: Path) -> frozenset[str]:
     """The anchors that a page sets in HTML, such as those in the rows of a table, which Sphinx does not know."""
@@ -96,7 +112,7 @@ def _anchors(file: Path) -> frozenset[str]:
 
 
 def _write_index_of_proofs(folder: Path) -> None:
-    """One list of all proofs, by room."""
+    """One list of all proofs, by package."""
     pages = sorted(path.relative_to(folder).with_suffix("") for path in folder.rglob("*.md"))
     lines = ["# Proofs", "", "Each stands beside the code that it is about, in `src/dither`.", ""]
     (folder / "index.md").write_text("\n".join([*lines, "```{toctree}", *map(str, pages), "```", ""]))

@@ -8,8 +8,8 @@ import pytest
 from docs.site.pages import ROOT, claims_linked, gathered, relinked
 
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]+`", flags=re.MULTILINE | re.DOTALL)
-BARE = re.compile(r"(?<![\[\w])C\d+\b")
-LINK = re.compile(r"\[(C\d+)\]\(([^)\s#]*)#(\w+)\)")
+BARE = re.compile(r"(?<![\[\w])(?:C\d+|(?<=claim )D\d+)\b")  # D alone may be a dataset
+LINK = re.compile(r"\[([CD]\d+)\]\(([^)\s#]*)#(\w+)\)")
 CLAIMS = ROOT / "docs" / "claims.md"
 OTHER = {CLAIMS, ROOT / "docs" / "attacks.md"}  # the rows themselves; the cases of attack have numbers of their own
 PAGES = [page for folder in ("docs", "src") for page in sorted((ROOT / folder).rglob("*.md")) if page not in OTHER]
@@ -34,7 +34,15 @@ def test_each_claim_of_a_page_leads_to_its_row(page: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["claim C19.", "[C19](claims.md#c18)", "[C99](claims.md#c99)", "[C19](tables.md#c19)", "[C1](claims.md#c1), C2"],
+    [
+        "claim C19.",
+        "claim D4",
+        "[D4](claims.md#d5)",
+        "[C19](claims.md#c18)",
+        "[C99](claims.md#c99)",
+        "[C19](tables.md#c19)",
+        "[C1](claims.md#c1), C2",
+    ],
 )
 def test_a_fault_would_be_seen(text: str) -> None:
     assert faults(text, ROOT / "docs" / "medians.md")

@@ -14,6 +14,7 @@ SAYS = {
     "vote_histogram.py": ["95 % interval", "PureDP(epsilon=0.5", "nobody"],
     "freedman.py": ["naive reuse   claims", "the oracle    claims", "overfitted", "* gaussian"],
     "gaussian_or_laplace.py": ["ε = 1    k = 9", "Gaussian is better, 10.6×"],
+    "noisy_descent.py": ["60 steps", "ε = 1.000", "100,000"],
     "one_query_three_engines.py": ["Engines: 1.", "PostgreSQL is left out", "Spark is left out", "same: True"],
     "sensitive_question.py": ["estimated yes", "said yes"],
 }
@@ -40,7 +41,8 @@ def test_an_example_runs(name: str, tmp_path: Path) -> None:
 
 def test_no_example_is_left_out() -> None:
     """Each is named, so run, by a test."""
-    tests = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
+    here = Path(__file__).parent
+    tests = "".join(path.read_text() for folder in (here, here.parent / "browser") for path in folder.glob("test_*.py"))
     assert [path.name for path in EXAMPLES.glob("*.py") if f'"{path.name}"' not in tests] == []
 
 

@@ -16,6 +16,7 @@ FOLDERS = {
     "mechanism_pictures.py": "docs/mechanisms/img",
     "median_pictures.py": "docs/img",
     "sensitivity_pictures.py": "docs/img",
+    "stream_pictures.py": "docs/img",
     "workload_pictures.py": "docs/img",
 }
 
@@ -39,6 +40,7 @@ def test_every_picture_is_drawn_by_a_script() -> None:
     """Each is shown on a page, and named by a script."""
     pages = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
     scripts = "".join((ROOT / "examples" / script).read_text() for script in FOLDERS)
+    scripts += "".join(page.read_text() for page in (ROOT / "docs" / "notebooks").glob("*.md"))  # test_notebooks.py
     for picture in (ROOT / "docs").rglob("img/*.svg"):
         assert f"img/{picture.name})" in pages, f"no page shows {picture.name}"
         assert picture.stem in scripts, f"no script draws {picture.name}"

@@ -10,6 +10,8 @@ import pytest
 from sphinx.util.inventory import InventoryFile
 
 import dither
+from docs.site.lectures import items
+from docs.site.notebooks import pages
 from docs.site.pages import ROOT, gathered, relinked
 
 FETCHED = re.compile(
@@ -57,8 +59,21 @@ class TestSite:
     def test_every_page_can_be_reached(self, site: Path) -> None:
         start = (site / "index.html").read_text(encoding="utf-8")
         linked = {link.partition("#")[0] for link in re.findall(r'href="([^":]+\.html)', start)}
-        pages = {str(place.with_suffix(".html")) for place in gathered().values() if place.suffix == ".md"}
-        assert pages - linked - {"index.html"} - {page for page in pages if page.startswith("proofs/")} == set()
+        known = {str(place.with_suffix(".html")) for place in gathered().values() if place.suffix == ".md"}
+        assert known - linked - {"index.html"} - {page for page in known if page.startswith("proofs/")} == set()
+
+    def test_the_notebooks_are_shown_with_their_pictures(self, site: Path) -> None:
+        for page in pages():
+            shown = (site / "notebooks" / f"{page.stem}.html").read_text(encoding="utf-8")
+            wanted = re.findall(r"!\[[^\]]*\]\(img/(\w+\.svg)\)", page.read_text(encoding="utf-8"))
+            images = re.findall(r'<img [^>]*src="\.\./([^"]+)"', shown)
+            assert [Path(image).name for image in images if Path(image).stem.startswith("lecture_")] == wanted
+            assert all((site / image).is_file() for image in images)
+            assert shown.count('class="highlight-python') >= len(wanted), "the code that draws them"
+
+    def test_names_of_the_lectures_lead_to_the_reference(self, site: Path) -> None:
+        shown = (site / "lectures.html").read_text(encoding="utf-8")
+        assert shown.count('href="api/') >= sum(len(item.names) for item in items())
 
 
 def test_what_is_fetched_would_be_seen() -> None:

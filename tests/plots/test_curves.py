@@ -85,3 +85,22 @@ def test_what_is_refused() -> None:
 def test_no_window_is_opened() -> None:
     dp.PureDP(1).plot()
     assert "matplotlib.pyplot" not in sys.modules
+
+
+def test_curves_share_axes_and_have_names_and_an_end() -> None:
+    figure = dp.PureDP(1).plot(label="one", upto=2)
+    (axes,) = figure.axes
+    assert dp.PureDP(2).plot(label="two", ax=axes, upto=2) is figure
+    first, second = axes.get_lines()
+    assert [first.get_label(), second.get_label()] == ["one", "two"]
+    assert first.get_color() != second.get_color()
+    assert first.get_xdata()[-1] == 2
+
+
+def test_bad_axes_ends_and_names_are_refused() -> None:
+    with pytest.raises(ParameterError, match="ax must be axes"):
+        dp.PureDP(1).plot(ax=3)
+    with pytest.raises(ParameterError, match="upto must be a positive"):
+        dp.PureDP(1).plot(upto=0)
+    with pytest.raises(ParameterError, match="label names one curve"):
+        dp.plots.profile(dp.PureDP(1), dp.PureDP(2), label="both")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 
@@ -43,6 +45,42 @@ def test_points_and_whiskers_are_the_released_numbers(releases: dict[str, dp.Rel
         assert ends[:, 0].tolist() == pytest.approx(table[f"{name}_low"].to_pylist())
         assert ends[:, 1].tolist() == pytest.approx(table[f"{name}_high"].to_pylist())
         assert len(axes.get_yticklabels()) == len(HOSTILE)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda data: data.median("spend", (0, 200), epsilon="1e-4"),
+        lambda data: data.agg(q=dp.quantile("spend", "0.2", (0, 200))).release(epsilon="1e-4"),
+        lambda data: dp.stats.median([1.0, 2.0], bounds=(0, 200), epsilon="0.01"),
+    ],
+)
+def test_a_refused_answer_says_why_there_is_no_picture(data: dp.Dataset, ask: Any) -> None:
+    """So few records are answered with a probability of 2^-13: one of three is refused, but for one run in 10^11."""
+    refused = next(each for each in (ask(data) for _ in range(3)) if "no answer" in repr(each))
+    with pytest.raises(ParameterError, match=r"nothing to draw: no answer: there are too few (rows|records)"):
+        refused.plot()
+
+
+def test_refused_answers_are_named_beside_those_that_are_drawn(releases: dict[str, dp.Release]) -> None:
+    release = releases["grouped"]
+    values = [None, *release.value["m"].to_pylist()[1:]]
+    at = release.value.schema.get_field_index("m")
+    axes = replace(release, value=release.value.set_column(at, "m", pa.array(values, pa.float64()))).plot().axes[1]
+    labels = [each.get_text() for each in axes.get_yticklabels()]
+    assert [label.endswith(": no answer") for label in labels] == [True] + [False] * (len(labels) - 1)
+    assert np.isnan(axes.containers[0].lines[0].get_xdata()[0])
+
+
+def test_an_interval_without_an_end_has_an_arrow(releases: dict[str, dp.Release]) -> None:
+    release = releases["grouped"]
+    table = release.value
+    for end, edge in (("m_low", -np.inf), ("m_high", np.inf)):
+        ends = [edge, *table[end].to_pylist()[1:]]
+        table = table.set_column(table.schema.get_field_index(end), end, pa.array(ends, pa.float64()))
+    axes = replace(release, value=table).plot().axes[1]
+    assert [np.asarray(each.get_offsets()).tolist() for each in axes.collections[-2:]] == [[[0, 0]], [[1, 0]]]
+    assert len(axes.collections) == len(release.plot().axes[1].collections) + 2
 
 
 def test_histograms_are_bars(releases: dict[str, dp.Release]) -> None:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from dither.plots.errors import accuracy_by_epsilon, competing, error_by_epsilon, error_by_rows
     from dither.plots.intervals import answers
     from dither.plots.page import report
+    from dither.plots.sliders import explore
     from dither.plots.spending import budget
+    from dither.plots.streams import errors_over_time, over_time
     from dither.plots.style import alt_text
     from dither.plots.two_laws import outcomes
 
@@ -30,8 +32,11 @@ _HOMES = {
     "draw": "curves",
     "error_by_epsilon": "errors",
     "error_by_rows": "errors",
+    "errors_over_time": "streams",
+    "explore": "sliders",
     "loss": "curves",
     "outcomes": "two_laws",
+    "over_time": "streams",
     "profile": "curves",
     "report": "page",
     "tradeoff": "curves",
@@ -47,8 +52,11 @@ __all__ = [
     "draw",
     "error_by_epsilon",
     "error_by_rows",
+    "errors_over_time",
+    "explore",
     "loss",
     "outcomes",
+    "over_time",
     "profile",
     "report",
     "tradeoff",

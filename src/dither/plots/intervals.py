@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -45,7 +46,7 @@ def answers(release: Release, page: int = 1) -> Figure:
     Raises
     ------
     ParameterError
-        If no column is a number, or there is no such page.
+        If no column is a number, all answers were refused, or there is no such page.
 
     Examples
     --------
@@ -61,7 +62,8 @@ def answers(release: Release, page: int = 1) -> Figure:
     panels = [list(columns) for _, columns in groupby(table.columns, key=lambda column: column.name)]
     drawn = [columns for columns in panels if all(column.is_numeric for column in columns) and len(table.rows)]
     if not drawn:
-        raise ParameterError("there is nothing to draw: no column of this answer is a number.")
+        refused = (column.refusal for column in table.columns if column.refusal is not None)
+        raise ParameterError(f"there is nothing to draw: {next(refused, 'no column of this answer is a number.')}")
     rows = len(table.rows)
     are_bars = [_are_bars(columns) for columns in drawn]
     lines = max(rows * (1 if len(columns) == 1 else 0.6 * len(columns)) for columns in drawn)
@@ -96,9 +98,12 @@ def _points(axes: Axes, columns: Sequence[ShownColumn], table: Shown, rows: int)
             capsize=2.5,
             label=column.part,
         )
-    axes.set_yticks(
-        range(rows), labels=[_short(label) for label in table.labels()[:rows]], fontsize=8, parse_math=False
-    )
+        _arrows(axes, column, np.arange(rows) + shift)
+    labels = [_short(label) for label in table.labels()[:rows]]
+    for row in range(rows):
+        if all(column.values[row] is None for column in columns):
+            labels[row] = f"{labels[row]}: no answer"
+    axes.set_yticks(range(rows), labels=labels, fontsize=8, parse_math=False)
     thousands(axes.xaxis)
     axes.set_ylim(rows - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
@@ -144,6 +149,21 @@ def _with_reach(column: ShownColumn, rows: int) -> tuple[np.ndarray, np.ndarray 
     low, high = (np.array(end[:rows], dtype=np.float64) for end in (column.low, column.high))
     reach = np.stack([values - low, high - values])
     return values, np.where(np.isfinite(reach), np.maximum(reach, 0), 0)
+
+
+def _arrows(axes: Axes, column: ShownColumn, places: np.ndarray) -> None:
+    """At the edge of the picture, for each interval that has no end on that side."""
+    for ends, edge, marker in ((column.low, 0, "<"), (column.high, 1, ">")):
+        is_open = [place for end, place in zip(ends or (), places, strict=False) if end is None or math.isinf(end)]
+        if is_open:
+            axes.scatter(
+                [edge] * len(is_open),
+                is_open,
+                marker=marker,
+                transform=axes.get_yaxis_transform(),
+                color="#555555",
+                clip_on=False,
+            )
 
 
 def _short(label: str) -> str:

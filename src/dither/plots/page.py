@@ -116,10 +116,15 @@ def _section(release: Release, ledger: Ledger | None) -> str:
     parts = [f"<h2>{escape(_heading(release))}</h2>\n"]
     if "question" in certificate:
         parts.append(f'<p class="question">{escape(plain(certificate["question"]))}</p>\n')
+    about: tuple[str, bool] | None = getattr(release, "_about_left_out", None)
+    if about is not None and about[1]:
+        parts.append(paragraph(plain(about[0])))
     parts.append(f'<div class="wide">{release_table(release, _MOST_ROWS)}</div>\n')
     plan = getattr(release, "plan", None)
     if plan is not None and plan.left_out is not None:
         parts.append(paragraph(plain(plan.left_out)))
+    if about is not None and not about[1]:
+        parts.append(paragraph(plain(about[0])))
     about_intervals = _about_intervals(release)
     parts.append(about_intervals)
     if _is_drawn(release):

@@ -13,7 +13,8 @@ import numpy as np
 
 from dither.errors import DitherError
 from dither.exact import in_words
-from dither.mechanisms import RandomizedResponse, Release
+from dither.mechanisms import NoAnswer, RandomizedResponse, Release
+from dither.mechanisms.no_answer import TOO_FEW_ROWS
 
 __all__ = ["Shown", "ShownColumn", "figures", "listed", "plain", "shown"]
 
@@ -48,8 +49,16 @@ class ShownColumn:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether it can be drawn."""
-        return all(_is_number(value) for value in self.values)
+        """Whether it can be drawn: numbers, of which some may have been refused."""
+        return any(map(_is_number, self.values)) and all(_is_number(value) or value is None for value in self.values)
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no row has an answer; None where one has."""
+        if not self.values or not all(value is None or isinstance(value, NoAnswer) for value in self.values):
+            return None
+        first = self.values[0]
+        return TOO_FEW_ROWS if first is None else str(first)
 
     def written(self, at: int) -> tuple[str, ...]:
         """The value of a row, and its interval where the column has them: an end that is missing may be anything."""

@@ -64,6 +64,9 @@ def _name(aggregate: Aggregate) -> str:
         return f"most common {aggregate.of}"
     if isinstance(aggregate, CountDistinct):
         return f"different {aggregate.of}"
+    if isinstance(aggregate, QuantilesOfGroups):
+        is_median = aggregate.probabilities == (Fraction(1, 2),)
+        return f"{'median' if is_median else 'quantiles'} of {aggregate.of}"
     return f"{aggregate.verb} of {aggregate.of}" if isinstance(aggregate, OfColumn) else str(aggregate)
 
 

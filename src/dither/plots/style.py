@@ -12,7 +12,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from dither.errors import MissingPackage
+from dither.errors import MissingPackage, ParameterError
 
 try:
     import matplotlib as mpl
@@ -43,10 +43,13 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 
-def new_axes(title: str, x_label: str, y_label: str) -> tuple[Figure, Axes]:
-    """An empty picture with its labels. It belongs to no window and leaves no global state behind."""
-    figure = Figure(figsize=(5.2, 3.6), dpi=150, layout="constrained")
-    axes = _plain(figure.add_subplot())
+def new_axes(title: str, x_label: str, y_label: str, ax: Axes | None = None) -> tuple[Figure, Axes]:
+    """A picture with its labels, on `ax` or empty. An empty one belongs to no window and leaves no global state."""
+    if ax is not None and not isinstance(ax, Axes):
+        raise ParameterError(f"ax must be axes of matplotlib, got the type {type(ax).__name__}.")
+    axes = _plain(Figure(figsize=(5.2, 3.6), dpi=150, layout="constrained").add_subplot()) if ax is None else ax
+    figure = axes.get_figure(root=True)
+    assert figure is not None
     axes.set_title(title, fontsize=11)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
