@@ -55,6 +55,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             terminalreporter.write_line(f"{total} {meaning}")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A place in memory in the name of a test differs from worker to worker, which then refuse to share the tests."""
+    for item in items:
+        if " at 0x" in item.nodeid:
+            raise pytest.UsageError(f"the name of {item.nodeid} holds a place in memory; give its cases names.")
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """The URL of a PostgreSQL server with a database of our own."""

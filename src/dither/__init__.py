@@ -30,10 +30,12 @@ if TYPE_CHECKING:
         workloads,
     )
     from dither.accounting import compose
+    from dither.accounting.risk import calibrate
     from dither.adaptive import Oracle, ReusableHoldout
     from dither.engine import Dataset, bins, check_certificate, col, if_else
     from dither.engine.distribution_aggregates import count_distinct, histogram, max, median, min, quantile, top
     from dither.engine.moment_aggregates import count, count_people, mean, share, std, sum, variance
+    from dither.engine.stream import Stream
     from dither.estimators import solve, stats
     from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
     from dither.mechanisms import (
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
         FiniteMechanism,
         Gaussian,
         Histogram,
+        KNorm,
         Laplace,
         MatrixMechanism,
         MetricExponential,
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
         TopK,
     )
     from dither.unit import Person, Rows
+    from dither.web.client import connect
     from dither.workloads import Workload
 
 logging.getLogger("dither").addHandler(logging.NullHandler())  # silent unless the application says otherwise
@@ -71,6 +75,7 @@ _HOMES: dict[str, str | None] = {
     "Gaussian": "mechanisms",
     "GaussianDP": "guarantees",
     "Histogram": "mechanisms",
+    "KNorm": "mechanisms",
     "Laplace": "mechanisms",
     "MatrixMechanism": "mechanisms",
     "MetricExponential": "mechanisms",
@@ -87,13 +92,16 @@ _HOMES: dict[str, str | None] = {
     "SmoothSensitivity": "mechanisms",
     "SparseVector": "mechanisms",
     "Staircase": "mechanisms",
+    "Stream": "engine.stream",
     "TVStable": "guarantees",
     "TopK": "mechanisms",
     "ZCDP": "guarantees",
     "Person": "unit",
     "Rows": "unit",
     "Workload": "workloads",
+    "calibrate": "accounting.risk",
     "compose": "accounting",
+    "connect": "web.client",
     "solve": "estimators",
     "stats": "estimators",
     "accounting": None,
@@ -119,6 +127,7 @@ __all__ = [
     "Gaussian",
     "GaussianDP",
     "Histogram",
+    "KNorm",
     "Laplace",
     "MatrixMechanism",
     "MetricExponential",
@@ -137,6 +146,7 @@ __all__ = [
     "SmoothSensitivity",
     "SparseVector",
     "Staircase",
+    "Stream",
     "TVStable",
     "TopK",
     "Workload",
@@ -145,9 +155,11 @@ __all__ = [
     "adjacency",
     "audit",
     "bins",
+    "calibrate",
     "check_certificate",
     "col",
     "compose",
+    "connect",
     "count",
     "count_distinct",
     "count_people",

@@ -82,7 +82,7 @@ class PrecisionError(DitherError, ArithmeticError):
 
 
 class EntropyError(DitherError, RuntimeError):
-    """Randomness could not be had safely, or the test door was opened where it must stay shut."""
+    """Randomness could not be had safely, or the test switch was used where it must stay off."""
 
 
 class MissingPackage(DitherError, ImportError):

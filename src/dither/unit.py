@@ -259,6 +259,9 @@ class Neighbour:
         How many rows change in each of these.
     adjacency : Adjacency
         Which tables are neighbours.
+    is_in_place : bool, default False
+        Whether a row is replaced where there is one group only: it leaves that and enters it again, and what it adds
+        becomes what the other adds.
 
     Examples
     --------
@@ -271,6 +274,7 @@ class Neighbour:
     groups: int
     rows: int
     adjacency: Adjacency
+    is_in_place: bool = False
 
     @classmethod
     def of(cls, unit: TableUnit, *, grouped: bool) -> Neighbour:
@@ -289,7 +293,13 @@ class Neighbour:
             How far a neighbouring table may be.
         """
         groups = unit.moved_groups if grouped or isinstance(unit, Rows) else 1
-        return cls(groups, unit.stated("max_rows_per_group"), unit.adjacency)
+        is_in_place = not grouped and unit.adjacency.change == "replace"
+        return cls(groups, unit.stated("max_rows_per_group"), unit.adjacency, is_in_place)
+
+    @property
+    def touched(self) -> int:
+        """How many groups see a change: one where a row is replaced in place."""
+        return 1 if self.is_in_place else self.groups
 
     @property
     def replaces(self) -> bool:

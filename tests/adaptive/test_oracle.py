@@ -17,6 +17,7 @@ import pytest
 
 import dither as dp
 from dither.adaptive import OracleAnswer
+from dither.adjacency import REPLACE_ONE
 from dither.errors import OverBudget, ParameterError
 from dither.mechanisms import Release
 from tests.mechanisms.entropy_use import nothing_drawn
@@ -141,6 +142,28 @@ def test_the_account_of_laplace_noise_adds_epsilons() -> None:
     assert asked.spent.tv() == pytest.approx(np.tanh(float(asked.spent.stated_epsilon) / 2), rel=1e-12)
 
 
+def test_the_noise_of_the_lecture_can_be_given() -> None:
+    """Algorithms 1 and 2 of the lecture: N(0, σ²), TV-stable by C22, and Lap(k/(nε)), ε-DP for all k answers."""
+    asked = oracle(sigma="0.01")
+    n = asked.rows
+    assert asked.promise.route.mean.scale == pytest.approx(Fraction(1, 100))
+    asked.ask(half)
+    assert asked.spent.tv() == pytest.approx(dp.GaussianDP(100 / n).tv(), rel=1e-6)
+    assert f"* gaussian    {asked.promise.accuracy:>9.4g}" in str(asked)
+    pure = oracle(epsilon="0.5", accuracy=None)
+    assert pure.promise.route.mean.scale == Fraction(5, n) * 2
+    assert pure.guarantee == dp.PureDP("0.5", adjacency=REPLACE_ONE)
+    answers = [pure.ask(half) for _ in range(5)]
+    assert all(answer.interval()[0] <= 0.5 <= answer.interval()[1] for answer in answers)
+
+
+def test_a_noise_may_promise_nothing() -> None:
+    """Next to no noise on few rows: the interval says nothing of the population."""
+    asked = dp.Oracle(BITS[:20], queries=30, sigma="1e-3")
+    assert asked.promise.accuracy == 1
+    assert asked.ask(half).interval() == (0.0, 1.0)
+
+
 @pytest.mark.parametrize("method", ["splitting", "rounding"])
 def test_exact_answers_say_that_they_hide_nothing(method: str) -> None:
     assert oracle(method=method).guarantee.tv() == 1.0
@@ -176,6 +199,8 @@ BAD: dict[str, list[Any]] = {
     "confidence": [0, 1, -0.1, 1.5, float("nan"), True, None, "half"],
     "queries": [0, -1, 2.5, float("nan"), True, None, "5", 10**10],
     "method": ["union", "magic", 3],
+    "sigma": [0, -1, float("nan"), float("inf"), True, "half"],
+    "epsilon": [0, -1, float("nan"), float("inf"), True, "half"],
     "sample": [np.array(3), "rows", None, 3, np.zeros(0), np.zeros((0, 3)), {}],
 }
 
@@ -186,6 +211,18 @@ BAD: dict[str, list[Any]] = {
 def test_bad_parameters_are_refused(name: str, value: Any) -> None:
     with nothing_drawn(), pytest.raises(ParameterError):
         oracle(**{name: value})
+
+
+@pytest.mark.parametrize("given", [{"sigma": 1, "epsilon": 1}, {"sigma": 1, "method": "gaussian"}], ids=str)
+def test_the_noise_is_said_in_one_way(given: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="Give one of them"):
+        oracle(**given)
+
+
+def test_noise_that_misses_the_accuracy_is_refused() -> None:
+    assert oracle(sigma="0.01", accuracy="0.2").promise.accuracy <= 0.2
+    with pytest.raises(ParameterError, match=r"with this noise .* accuracy=0.01 was asked for"):
+        oracle(sigma="0.01", accuracy="0.01")
 
 
 def test_too_few_rows_are_refused_with_the_number_that_suffices() -> None:

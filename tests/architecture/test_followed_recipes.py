@@ -37,9 +37,9 @@ class DoubleTotal(Total):
 
 
 @aggregate_function
-def double_sum(of: str | Expression, bounds: Bounds | None = None) -> Aggregate:
+def double_sum(of: str | Expression, bounds: Bounds | None = None, clip: bool = False) -> Aggregate:
     """Sum up a column twice."""
-    return with_lattice(DoubleTotal(expression(of), known_bounds(bounds)))
+    return _checked(DoubleTotal(expression(of), bounds, clip))
 '''
 _LAW = '''"""A toy: the discrete Laplace law under another name."""
 
@@ -112,7 +112,9 @@ TOYS: Mapping[str, Mapping[str, Edit]] = {
         "__init__.py": lambda text: text.replace('    "count_people",\n', '    "count_people",\n    "double_sum",\n'),
     },
     "An engine": {
-        "tables/engines/toy.py": lambda _: (repository.ROOT / "tests" / "tables" / "toy_engine.py").read_text(),
+        "tables/database_engines/toy.py": lambda _: (
+            repository.ROOT / "tests" / "tables" / "toy_engine.py"
+        ).read_text(),
     },
     "A command": {
         "cli/greet.py": lambda _: _COMMAND,
@@ -178,7 +180,7 @@ def write_package(folder: Path, edits: Mapping[str, list[Edit]], *, entry_point:
         described = folder / "toys-1.0.dist-info"
         described.mkdir()
         (described / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
-        (described / "entry_points.txt").write_text("[dither.engines]\ntoy = dither.tables.engines.toy:Toy\n")
+        (described / "entry_points.txt").write_text("[dither.engines]\ntoy = dither.tables.database_engines.toy:Toy\n")
     return folder
 
 

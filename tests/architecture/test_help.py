@@ -25,6 +25,7 @@ COVERED = (
     "dither.accounting",
     "dither.accounting.calibrate",
     "dither.accounting.filters",
+    "dither.accounting.risk",
     "dither.adaptive",
     "dither.adjacency",
     "dither.audit",
@@ -35,6 +36,9 @@ COVERED = (
     "dither.engine.binning",
     "dither.engine.distribution_aggregates",
     "dither.engine.moment_aggregates",
+    "dither.engine.period_release",
+    "dither.engine.running_stream",
+    "dither.engine.stream",
     "dither.errors",
     "dither.events",
     "dither.estimators",
@@ -50,6 +54,7 @@ COVERED = (
     "dither.tables.expression",
     "dither.testing",
     "dither.unit",
+    "dither.web.client",
     "dither.workloads",
 )
 

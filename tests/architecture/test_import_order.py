@@ -121,7 +121,7 @@ def test_every_forbidden_import_is_reported(tmp_path: Path) -> None:
             "Illegal imports of protected package dither.noise._replay",
         ),
     ],
-    ids=["upwards", "a room nobody planned", "the test door"],
+    ids=["upwards", "a room nobody planned", "the test switch"],
 )
 def test_a_bad_import_in_the_real_package_is_caught(
     copy: Path, contract: str, file: str, line: str, complaint: str
@@ -148,8 +148,8 @@ LOADERS = {
     "__init__.py": "public names load when they are first used, and plots is handed down",
     "plots/__init__.py": "pictures load when they are first used",
     "audit/replay/portrait.py": "entries of the ledger are compared only where the ledger has been loaded",
-    "tables/engines/lazy_compilers.py": "compilers of Ibis load when they are asked for",
-    "tables/engines/registry.py": "engines of other packages are entry points",
+    "tables/database_engines/lazy_compilers.py": "compilers of Ibis load when they are asked for",
+    "tables/database_engines/registry.py": "engines of other packages are entry points",
     "cli/app.py": "a command is the module of its name",
     "cli/audit.py": "a mechanism of the user's own is named by its module",
 }

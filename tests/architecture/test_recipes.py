@@ -17,14 +17,14 @@ import dither as dp
 import dither.cli
 import dither.mechanisms
 import dither.noise
-import dither.tables.engines
+import dither.tables.database_engines
 from dither.audit import claims
 from dither.cli.app import COMMANDS
 from dither.engine import AGGREGATES
 from dither.mechanisms import Mechanism
 from dither.noise import Law
-from dither.tables.engines import Engine
-from dither.tables.engines.registry import engine_class, engine_names
+from dither.tables.database_engines import Engine
+from dither.tables.database_engines.registry import engine_class, engine_names
 from tests.architecture import repository
 from tests.claims.test_claim_rows import BENT, EXPECTED
 from tests.noise.families import FAMILIES
@@ -58,9 +58,10 @@ def defined(package: ModuleType, kind: type) -> dict[str, str]:
 
 def engines() -> dict[str, type[Engine]]:
     """The engines of the package, by the names of their files."""
-    found = defined(dither.tables.engines, Engine)
+    found = defined(dither.tables.database_engines, Engine)
     return {
-        file: getattr(importlib.import_module(f"dither.tables.engines.{file}"), name) for name, file in found.items()
+        file: getattr(importlib.import_module(f"dither.tables.database_engines.{file}"), name)
+        for name, file in found.items()
     }
 
 

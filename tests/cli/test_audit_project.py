@@ -22,7 +22,7 @@ from dither.estimators.quantile_search import QuantileSearch
 from dither.mechanisms import additive
 from dither.noise import DiscreteLaplace, add_integers, entropy
 from dither.plots import style
-from dither.tables import group_totals, lattice
+from dither.tables import exact_totals, lattice
 from dither.tables.bounded_table import BoundedTable
 from tests.cli.world import CITIES, Done, run, write_visits
 
@@ -223,7 +223,7 @@ def test_a_full_disk_takes_the_picture_alone(monkeypatch: pytest.MonkeyPatch) ->
 
 def clamp_left_out(patch: pytest.MonkeyPatch) -> None:
     """Of a value, and of what a person's rows add up to."""
-    for module in (lattice, group_totals):
+    for module in (lattice, exact_totals):
         patch.setattr(module, "between", lambda value, low, high: value)
 
 

@@ -70,10 +70,19 @@ def test_a_column_that_is_there_is_asked_for_bounds(folder: Path) -> None:
     assert "people needs bounds" in joined.err
 
 
+@pytest.mark.parametrize("question", ["mean(age, none)", "sum(age, none)", "median(age, none)", "max(age, none)"])
+def test_a_range_can_be_found_instead(question: str, folder: Path) -> None:
+    line = f"plan visits.csv --person user_id --max-rows-per-group 1 --agg 'm={question}' --epsilon 1"
+    done = run(*shlex.split(line))
+    assert done.code == 0, done.err
+
+
 def test_a_percentage_asks_whether_a_probability_was_meant(folder: Path) -> None:
     done = run("plan", "visits.csv", "--person", "user_id", "--agg", "q=quantile(cost, 90, 0, 200)", "--epsilon", "1")
     assert done.code == 2
     assert "got 90. Did you mean 0.9?" in done.err
+    unbounded = run("plan", "visits.csv", "--person", "user_id", "--agg", "q=quantile(cost, [90])", "--epsilon", "1")
+    assert "got 90. Did you mean 0.9?" in unbounded.err, "and not that bounds are missing"
     for wrong in (1, 100, -1):
         with pytest.raises(ParameterError, match="Use min or max"):
             dp.quantile("cost", wrong)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from dither.cli.toml_file import described
-from dither.cli.toml_limits import with_limits
+from dither.cli.toml_limits import with_keys
 from dither.unit import Person
-from tests.cli.world import BUDGET, DESCRIPTION, charges, run
+from tests.cli.world import BUDGET, DESCRIPTION, ONE_ROW, charges, run
 
 OPEN = DESCRIPTION.replace("max_groups = 2\nmax_rows_per_group = 1\n", "# max_groups = 5\n# max_rows_per_group = 5\n")
 
@@ -23,8 +24,13 @@ def test_limits_come_into_the_description(folder: Path) -> None:
     assert done.code == 0, done.err
     assert "Wrote the limits into [unit] of dither.toml." in done.out
     text = (folder / "dither.toml").read_text(encoding="utf-8")
-    assert text.count("suggested: entry") == 2
-    unit = described(text, folder).unit
+    assert "Wrote the bounds of cost into [bounds] of dither.toml." in done.out
+    assert text.count("suggested: entry") == 3
+    description = described(text, folder)
+    unit = description.unit
+    assert 0 < tomllib.loads(text)["bounds"]["cost"][1] <= 200
+    assert description.questions["by_city"].price["left_out"] is True
+    assert "left_out" not in description.questions["middle"].price
     assert isinstance(unit, Person)
     assert unit.max_groups in (1, 2)
     assert run("plan", "dither.toml", "by_city").code == 0
@@ -48,8 +54,24 @@ def test_flags_and_json(folder: Path) -> None:
 @pytest.mark.parametrize("before", ["", "max_groups = 7\n", "# max_rows_per_group = 9  # words\n\n"])
 def test_only_the_limits_change(before: str) -> None:
     text = f"# max_groups = 1 elsewhere\n[unit]\nperson = 'a'\n{before}[budget]\nepsilon = 1\n"
-    found = with_limits(text, {"max_groups": (3, "x"), "max_rows_per_group": (4, "y")})
+    found = with_keys(text, "unit", {"max_groups": ("3", "x"), "max_rows_per_group": ("4", "y")})
     assert found == (
         "# max_groups = 1 elsewhere\n[unit]\nperson = 'a'\nmax_groups = 3  # x\nmax_rows_per_group = 4  # y\n\n"
         "[budget]\nepsilon = 1\n"
     )
+
+
+def test_what_is_left_out_stands_in_every_form(folder: Path) -> None:
+    """One of four rows of each person counts: 100 people at ε = 100 leave no doubt (noise of 1/2.5 people)."""
+    line = f"release visits.csv {ONE_ROW} --agg visits=count --epsilon 100 --left-out --budget-epsilon 900 --ledger l"
+    shown = run(*shlex.split(f"{line} --out a.csv --report a.html"))
+    assert shown.code == 0, shown.err
+    assert shown.out.startswith("More than 5% is left out: ")
+    assert (folder / "a.csv.about.txt").read_text(encoding="utf-8").startswith("More than 5% is left out: ")
+    page = (folder / "a.html").read_text(encoding="utf-8")
+    assert page.index("More than 5% is left out: ") < page.index("<table>")
+    found = json.loads(run(*shlex.split(f"{line} --json")).out)
+    assert next(iter(found)) == "warning"
+    (rows,) = [each for each in found["left_out_shares"] if each["of"] == "rows"]
+    assert 0.6 < rows["low"] <= rows["share"] <= rows["high"] < 0.9
+    assert "(left out)" in run(*shlex.split(f"plan {line.removeprefix('release ').partition(' --budget')[0]}")).out

@@ -16,7 +16,7 @@ SEVEN = (
     "release visits.csv --person user_id --max-groups 2 --max-rows-per-group 1 --group-by city --keys Paris,Lyon "
     "--agg visits=count "
     "--agg people=count_people --agg 'mean=mean(cost, 0, 1e6)' --agg 'sum=sum(cost, 0, 1e6)' "
-    "--agg 'median=median(cost, 0, 1e6)' --agg 'variance=variance(cost, 0, 1e6)' --agg 'std=std(cost, 0, 1e6)' "
+    "--agg 'largest=max(cost, 0, 1e6)' --agg 'variance=variance(cost, 0, 1e6)' --agg 'std=std(cost, 0, 1e6)' "
     f"--epsilon 0.5 --key once {BUDGET}"
 )
 WIDTHS = [60, 80, 200, None]
@@ -30,14 +30,14 @@ TEXTS = st.lists(WORDS, max_size=12).map(" ".join)
 def test_seven_aggregates_fit_any_width(columns: int | None, folder: Path) -> None:
     wide = run(*shlex.split(SEVEN), columns=10_000)
     assert wide.code == 0, wide.err
-    table = wide.out.partition("\n\nAt most")[0].splitlines()
+    table = wide.out.partition("\n\n")[0].splitlines()  # below it stand sentences, some of them by chance
     cells = [cell for line in table for cell in re.split("  +", line)]
     assert len(cells) == 3 * (1 + 7 + 6), "a key, seven values, and six intervals"
     shown = run(*shlex.split(SEVEN), columns=columns).out.partition("\n\nAt most")[0].splitlines()
     for cell in cells:
         assert any(re.search(rf"(^|  ){re.escape(cell)}($|  )", line) for line in shown), cell
     assert columns is None or max(map(len, shown)) <= columns
-    assert columns is not None or shown == table, "a pipe has no width"
+    assert columns is not None or shown[: len(table)] == table, "a pipe has no width"
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

@@ -81,6 +81,38 @@ agg.cost = "median(cost, interval=0.9)"
 epsilon = 0.25
 """
 
+STREAM = """\
+[dataset]
+source = "visits.csv"
+
+[columns]
+cost = "number"
+
+[unit]
+person = "user_id"
+max_groups = 1
+max_rows_per_group = 1
+
+[budget]
+epsilon = 2
+delta = 1e-6
+ledger = "visits.ledger"
+
+[streams.daily]
+over = "day"
+start = 2026-01-01
+periods = 4
+max_periods = 2
+show = ["total", "last", 2, "month"]
+where = "cost >= 0"
+group_by = "city"
+keys = ["Lyon", "Paris"]
+agg = { visits = "count", shape = "histogram(cost, [0, 10, 20])" }
+epsilon = 1
+delta = 1e-6
+"""
+"""A description with a stream."""
+
 
 def charges(place: Path) -> int:
     """How many releases a ledger knows; 0 if there is none."""

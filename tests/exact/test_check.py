@@ -27,8 +27,16 @@ _TINY = Fraction(1, 10**400)
 
 @pytest.mark.parametrize("name", _CHECKS)
 def test_every_check_is_tested(name: str) -> None:
-    assert sorted(_CHECKS) == check.__all__
+    assert sorted([*_CHECKS, "distinct"]) == sorted(check.__all__)
     assert getattr(check, name).__doc__
+
+
+def test_values_are_distinct_and_can_be_compared() -> None:
+    check.distinct(answers=["a", ("b", 1), 2.5])
+    with pytest.raises(ParameterError, match="answers must be all different, got 2 different ones of 3"):
+        check.distinct(answers=["a", "b", "a"])
+    with pytest.raises(ParameterError, match="answers must be hashable"):
+        check.distinct(answers=[["a"], ["b"]])
 
 
 @pytest.mark.parametrize("nan", _NAN, ids=lambda nan: type(nan).__name__)

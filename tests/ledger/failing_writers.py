@@ -16,7 +16,7 @@ import pyarrow as pa
 import dither as dp
 from dither.errors import DitherError, EngineError
 from dither.ledger import Ledger
-from dither.release import Door
+from dither.release import ReleasePath
 
 EVENT, COST = dp.events.LaplaceNoise(Fraction(1000)), dp.PureDP("0.001")
 
@@ -32,12 +32,12 @@ def draw(batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
     return pa.Table.from_batches(list(batches[0]))
 
 
-def run(door: Door) -> str:
+def run(release_path: ReleasePath) -> str:
     """Ask until refused."""
     seen = 0
     while True:
         try:
-            door.release(EVENT, COST, "how many?", [Exact()], draw)  # type: ignore[list-item]
+            release_path.release(EVENT, COST, "how many?", [Exact()], draw)  # type: ignore[list-item]
         except EngineError:
             seen += 1
         except DitherError as error:
@@ -47,20 +47,20 @@ def run(door: Door) -> str:
 def main(location: str, how: str) -> None:
     """Start all at once, and wait for them."""
     if how == "threads":
-        door = Door(Ledger(location), "visits")
-        started = [threading.Thread(target=lambda: os.write(1, f"{run(door)}\n".encode())) for _ in range(8)]
+        release_path = ReleasePath(Ledger(location), "visits")
+        started = [threading.Thread(target=lambda: os.write(1, f"{run(release_path)}\n".encode())) for _ in range(8)]
         for thread in started:
             thread.start()
         for thread in started:
             thread.join()
-        door.ledger.close()
+        release_path.ledger.close()
         return
     children = []
     for _ in range(8):
         child = os.fork()
         if not child:
             try:
-                os.write(1, f"{run(Door(Ledger(location), 'visits'))}\n".encode())
+                os.write(1, f"{run(ReleasePath(Ledger(location), 'visits'))}\n".encode())
             finally:
                 os._exit(0)
         children.append(child)

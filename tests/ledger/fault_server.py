@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +22,7 @@ import pyarrow as pa
 import dither as dp
 from dither.errors import DitherError
 from dither.ledger import Ledger, failures, sqlite
-from dither.release import Door
+from dither.release import ReleasePath
 
 SHIM = ctypes.CDLL(None)
 EVENT, COST = dp.events.LaplaceNoise(Fraction(10)), dp.PureDP("0.1")
@@ -70,13 +70,13 @@ def child(order: dict[str, Any], say: int) -> None:
         setattr(Ledger, "failed", lambda ledger, charge: steps.reach("failed"))  # noqa: B010
     if order.get("impatient"):
         failures.WAIT_SECONDS = -1  # type: ignore[misc]
-    door = None
+    release_path = None
     for key in order["keys"]:
         try:
-            door = door or opened(order["folder"])
+            release_path = release_path or opened(order["folder"])
             steps.reach("opened the ledger")
             own = None if key.startswith("plain") else key
-            table, _ = door.release(EVENT, COST, "how many?", [steps], steps.draw, key=own)  # type: ignore[list-item]
+            table, _ = release_path.release(EVENT, COST, "how many?", [steps], steps.draw, key=own)  # type: ignore[list-item]
             steps.reach("kept")
         except DitherError as error:
             SHIM.faults_note(f"{key} failed".encode())
@@ -85,17 +85,17 @@ def child(order: dict[str, Any], say: int) -> None:
             said = f"{key} {table['noisy'][0].as_py()}"
             SHIM.faults_note(said.encode())
             os.write(say, f"{said}\n".encode())
-    if door is not None:
-        door.ledger.close()  # copies the log back, and deletes it
+    if release_path is not None:
+        release_path.ledger.close()  # copies the log back, and deletes it
 
 
-def opened(folder: str) -> Door:
-    door = Door(Ledger(folder + "/test.ledger"), "visits")
-    door.ledger.open_account("visits", dp.PureDP(1000))
-    return door
+def opened(folder: str) -> ReleasePath:
+    release_path = ReleasePath(Ledger(folder + "/test.ledger"), "visits")
+    release_path.ledger.open_account("visits", dp.PureDP(1000))
+    return release_path
 
 
-def warm_up() -> None:
+def warm_up(child: Callable[[dict[str, Any], int], None]) -> None:
     """Do everything once, so that no child has to import or compile anything."""
     hear, say = os.pipe()
     with tempfile.TemporaryDirectory() as folder:
@@ -106,9 +106,9 @@ def warm_up() -> None:
     gc.freeze()  # pages that nobody touches are shared with the children
 
 
-def serve() -> None:
+def serve(child: Callable[[dict[str, Any], int], None]) -> None:
     """One child for each line; one line for each child."""
-    warm_up()
+    warm_up(child)
     for line in sys.stdin:
         order = json.loads(line)
         hear, say = os.pipe()
@@ -129,4 +129,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(child)

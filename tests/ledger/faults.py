@@ -66,7 +66,7 @@ class Server:
 
 
 @contextmanager
-def fault_server() -> Iterator[Server]:
+def fault_server(program: Path = HERE / "fault_server.py") -> Iterator[Server]:
     """A server that ends with the block."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None or sys.platform != "linux":
@@ -76,7 +76,7 @@ def fault_server() -> Iterator[Server]:
         strict = ["-O1", "-Wall", "-Wextra", "-Werror"]
         subprocess.run([compiler, *strict, "-shared", "-fPIC", "-o", library, HERE / "faults.c"], check=True)
         process = subprocess.Popen(
-            [sys.executable, HERE / "fault_server.py"],
+            [sys.executable, program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

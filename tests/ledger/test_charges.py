@@ -20,6 +20,7 @@ from dither.events import Composed, Event, GaussianNoise, LaplaceNoise, Repeated
 from dither.ledger import Ledger
 from dither.ledger.budget import check_cost, read_amounts, read_budget
 from dither.ledger.entry import canonical, parsed
+from dither.pairs.finite import finite
 from tests.ledger.faults import quick_folder
 from tests.oracle.accounts import PlainAccount
 
@@ -173,6 +174,17 @@ def test_d47_what_is_no_budget_cannot_be_charged(visits: Ledger, cost: Any) -> N
 
 
 @pytest.mark.parametrize(
+    "event", [finite(["1/2", "1/2"], ["1/3", "2/3"]), dp.Laplace(sensitivity=1, epsilon=1), None, 1], ids=type
+)
+def test_what_is_no_event_cannot_be_charged(visits: Ledger, event: Any) -> None:
+    with pytest.raises(ParameterError, match=r"event must be what a mechanism did.*dp\.FiniteMechanism"):
+        visits.charge("visits", event, dp.PureDP("0.9"), "how many?")
+    assert visits.account("visits").charges == 0
+    mine = dp.FiniteMechanism({0: ["1/2", "1/2"], 1: ["1/3", "2/3"]})
+    visits.charge("visits", mine.event, dp.PureDP("0.9"), "how many?")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         '{"a":1,"a":2}',
@@ -307,7 +319,7 @@ def test_event_cost_and_budget_protect_the_same(folder: Path) -> None:
 def test_d55_a_cost_below_that_of_the_event_is_refused(scale: Fraction, times: int, less: int) -> None:
     """By hand: Laplace noise costs Δ/scale and Gaussian noise Δ²/(2σ²), each as often as it is drawn."""
     little = Fraction(1, 10**less)
-    laplace, gaussian = Repeated(LaplaceNoise(scale), times), Composed((GaussianNoise(scale),) * times)
+    laplace, gaussian = Repeated(LaplaceNoise(scale), times), Composed((GaussianNoise(variance=scale),) * times)
     epsilon, rho = times / scale, times / (2 * scale)
     cases: list[tuple[Event, Any, Fraction]] = [(laplace, dp.PureDP, epsilon), (gaussian, dp.ZCDP, rho)]
     for event, stated, amount in cases:
@@ -323,7 +335,7 @@ def test_d55_a_delta_below_that_of_the_event_is_refused(folder: Path, sigma: Fra
     """Gaussian noise of no finite ε: δ = Φ(1/2σ − εσ) − e^ε Φ(−1/2σ − εσ), within a part in 10^6 of it."""
     first, second = (NormalDist().cdf(float(sign / (2 * sigma) - epsilon * sigma)) for sign in (1, -1))
     delta = Fraction(first - math.exp(epsilon) * second) if first > 1e-250 else Fraction(0)
-    event = GaussianNoise(sigma**2)
+    event = GaussianNoise(variance=sigma**2)
     ledger = Ledger(folder / "test.ledger")
     ledger.open_account("visits", dp.ApproxDP(100, "0.9"))
     for cost in (dp.PureDP(epsilon), dp.PureDP(50), dp.ApproxDP(epsilon, delta * Fraction(999_999, 1_000_000))):

@@ -24,7 +24,7 @@ import dither as dp
 from dither.errors import EngineError, LedgerConflict, LedgerError, ParameterError, TooManyFailures
 from dither.events import LaplaceNoise
 from dither.ledger import Charge, Failures, Ledger
-from dither.release import Door
+from dither.release import ReleasePath
 from tests.ledger.faults import IO_ERROR, NO_SPACE, Server, quick_folder
 
 EVENT, COST = LaplaceNoise(Fraction(1000)), dp.PureDP("0.001")
@@ -48,19 +48,19 @@ def failing(batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
     raise ValueError("a row that no engine can read")
 
 
-def ask(door: Door, draw: Callable[..., pa.Table] = answering, key: str | None = None) -> pa.Table:
-    return door.release(EVENT, COST, "how many?", [Exact()], draw, key=key)[0]  # type: ignore[list-item]
+def ask(release_path: ReleasePath, draw: Callable[..., pa.Table] = answering, key: str | None = None) -> pa.Table:
+    return release_path.release(EVENT, COST, "how many?", [Exact()], draw, key=key)[0]  # type: ignore[list-item]
 
 
-def counts(door: Door) -> tuple[int, int]:
-    found = door.ledger.account(door.account).failures
+def counts(release_path: ReleasePath) -> tuple[int, int]:
+    found = release_path.ledger.account(release_path.account).failures
     return found.failed, found.pending
 
 
 @pytest.fixture
-def door(ledger: Ledger) -> Door:
+def release_path(ledger: Ledger) -> ReleasePath:
     ledger.open_account("visits", dp.PureDP(1), failures_allowed=2)
-    return Door(ledger, "visits")
+    return ReleasePath(ledger, "visits")
 
 
 @pytest.fixture
@@ -69,75 +69,75 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dither.ledger.failures.WAIT_SECONDS", -1)
 
 
-def test_e67_after_the_failures_allowed_every_question_is_refused_and_free(door: Door) -> None:
+def test_e67_after_the_failures_allowed_every_question_is_refused_and_free(release_path: ReleasePath) -> None:
     """A row that makes an engine fail is worth two failures, and not one for every 0.001 of the budget."""
     for _ in range(5):
-        ask(door)
+        ask(release_path)
     for _ in range(2):
         with pytest.raises(EngineError, match="charged and could not be answered"):
-            ask(door, failing)
-    spent = door.ledger.account("visits").spent
+            ask(release_path, failing)
+    spent = release_path.ledger.account("visits").spent
     for draw, key in ((answering, None), (failing, None), (answering, "k")):
         with pytest.raises(TooManyFailures, match=r"2 failed after their charge and 0 .* 2 are allowed.*--resume"):
-            ask(door, draw, key)
-    assert door.ledger.account("visits").spent == spent
-    assert door.ledger.resume("visits", by="ada") == 2
-    ask(door)
-    assert counts(door) == (0, 0)
-    assert door.ledger.account("visits").failures.resumes == 1
-    resumed = [entry.content for entry in door.ledger.entries() if entry.kind == "resume"]
+            ask(release_path, draw, key)
+    assert release_path.ledger.account("visits").spent == spent
+    assert release_path.ledger.resume("visits", by="ada") == 2
+    ask(release_path)
+    assert counts(release_path) == (0, 0)
+    assert release_path.ledger.account("visits").failures.resumes == 1
+    resumed = [entry.content for entry in release_path.ledger.entries() if entry.kind == "resume"]
     assert [(each["by"], each["lifted"]) for each in resumed] == [("ada", 2)]
-    assert door.ledger.verify(door.ledger.anchor()) > 0
+    assert release_path.ledger.verify(release_path.ledger.anchor()) > 0
 
 
 @pytest.mark.parametrize(
     "cause", [KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, RecursionError, pa.ArrowException]
 )
-def test_e67_whatever_ends_a_question_counts(door: Door, cause: type[BaseException]) -> None:
+def test_e67_whatever_ends_a_question_counts(release_path: ReleasePath, cause: type[BaseException]) -> None:
     def draw(_: object) -> pa.Table:
         raise cause
 
     with pytest.raises(EngineError if issubclass(cause, Exception) else cause):
-        ask(door, draw)
-    assert counts(door) == (1, 0)
+        ask(release_path, draw)
+    assert counts(release_path) == (1, 0)
 
 
-def test_e67_each_attempt_under_one_key_counts(door: Door) -> None:
+def test_e67_each_attempt_under_one_key_counts(release_path: ReleasePath) -> None:
     """One charge, and not as many failures as one likes."""
     for _ in range(2):
         with pytest.raises(EngineError):
-            ask(door, failing, "k")
+            ask(release_path, failing, "k")
     with pytest.raises(TooManyFailures):
-        ask(door, failing, "k")
-    account = door.ledger.account("visits")
+        ask(release_path, failing, "k")
+    account = release_path.ledger.account("visits")
     assert (account.charges, account.failures.failed) == (1, 2)
-    door.ledger.resume("visits")
-    answer = ask(door, key="k")
-    assert ask(door, failing, "k") == answer
-    assert door.ledger.account("visits").charges == 1
-    door.ledger.verify()
+    release_path.ledger.resume("visits")
+    answer = ask(release_path, key="k")
+    assert ask(release_path, failing, "k") == answer
+    assert release_path.ledger.account("visits").charges == 1
+    release_path.ledger.verify()
 
 
-def test_an_answer_that_was_given_before_is_given_again_even_when_stopped(door: Door) -> None:
+def test_an_answer_that_was_given_before_is_given_again_even_when_stopped(release_path: ReleasePath) -> None:
     """It is stored: no data is read for it."""
-    answer = ask(door, key="k")
+    answer = ask(release_path, key="k")
     for _ in range(2):
         with pytest.raises(EngineError):
-            ask(door, failing)
-    assert ask(door, failing, "k") == answer
+            ask(release_path, failing)
+    assert ask(release_path, failing, "k") == answer
 
 
 @pytest.mark.usefixtures("impatient")
-def test_e67_a_question_without_an_outcome_counts(door: Door) -> None:
+def test_e67_a_question_without_an_outcome_counts(release_path: ReleasePath) -> None:
     """As one whose process was killed, or is still at work."""
-    flying = [door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True) for _ in range(2)]
+    flying = [release_path.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True) for _ in range(2)]
     with pytest.raises(TooManyFailures, match="0 failed after their charge and 2 have no outcome"):
-        ask(door)
-    door.ledger.answered(flying[0])
-    ask(door)
-    door.ledger.failed(flying[1])
-    assert counts(door) == (1, 0)
-    door.ledger.verify()
+        ask(release_path)
+    release_path.ledger.answered(flying[0])
+    ask(release_path)
+    release_path.ledger.failed(flying[1])
+    assert counts(release_path) == (1, 0)
+    release_path.ledger.verify()
 
 
 def begun(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
@@ -161,95 +161,95 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_nobody_waits_for_processes_that_were_killed_long_ago(
-    door: Door, monkeypatch: pytest.MonkeyPatch, naps: list[float]
+    release_path: ReleasePath, monkeypatch: pytest.MonkeyPatch, naps: list[float]
 ) -> None:
     """Each question would else wait for two minutes before it is refused, and nothing says why."""
     begun(monkeypatch, 200)
     for _ in range(2):
-        door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+        release_path.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
     for _ in range(3):
         with pytest.raises(
             TooManyFailures, match=r"0 failed .* and 2 have no outcome.*It is busy.*Ask again when.*--resume"
         ):
-            ask(door)
+            ask(release_path)
     assert not naps
-    assert door.ledger.account("visits").charges == 2
-    assert door.ledger.resume("visits") == 2
-    ask(door)
+    assert release_path.ledger.account("visits").charges == 2
+    assert release_path.ledger.resume("visits") == 2
+    ask(release_path)
 
 
 def test_one_young_question_in_flight_is_waited_for_beside_old_ones(
-    door: Door, monkeypatch: pytest.MonkeyPatch, naps: list[float]
+    release_path: ReleasePath, monkeypatch: pytest.MonkeyPatch, naps: list[float]
 ) -> None:
     begun(monkeypatch, 200)
-    old = door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+    old = release_path.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
     begun(monkeypatch, 0)
-    young = door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+    young = release_path.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
     with pytest.raises(TooManyFailures, match="It is busy"):
-        ask(door)
+        ask(release_path)
     assert len(naps) == 100
     monkeypatch.setattr("dither.ledger.failures.WAIT_SECONDS", 120)
-    door.ledger.failed(young)
+    release_path.ledger.failed(young)
     with pytest.raises(TooManyFailures, match=r"1 failed .* and 1 have no outcome.*It is busy"):
-        ask(door)
-    door.ledger.failed(old)
+        ask(release_path)
+    release_path.ledger.failed(old)
     with pytest.raises(
         TooManyFailures, match=r"2 failed .* and 0 have no outcome.*It is stopped: its owner .*--resume"
     ):
-        ask(door)
+        ask(release_path)
     assert len(naps) == 100, "nobody waits for what has failed, or is old"
 
 
 def test_questions_from_before_a_resume_are_not_waited_for(
-    door: Door, monkeypatch: pytest.MonkeyPatch, naps: list[float]
+    release_path: ReleasePath, monkeypatch: pytest.MonkeyPatch, naps: list[float]
 ) -> None:
     """They are forgiven, and their outcomes make no room."""
-    door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
-    door.ledger.resume("visits")
+    release_path.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+    release_path.ledger.resume("visits")
     begun(monkeypatch, 200)
     for _ in range(2):
-        door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+        release_path.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
     with pytest.raises(TooManyFailures, match="It is busy"):
-        ask(door)
+        ask(release_path)
     assert not naps
 
 
-def test_a_question_waits_for_those_in_flight(door: Door) -> None:
-    flying = [door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True) for _ in range(2)]
+def test_a_question_waits_for_those_in_flight(release_path: ReleasePath) -> None:
+    flying = [release_path.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True) for _ in range(2)]
     said: list[pa.Table] = []
-    waiting = threading.Thread(target=lambda: said.append(ask(door)))
+    waiting = threading.Thread(target=lambda: said.append(ask(release_path)))
     waiting.start()
-    while len(list(door.ledger.entries())) < 5 or door.ledger.account("visits").charges < 2:
+    while len(list(release_path.ledger.entries())) < 5 or release_path.ledger.account("visits").charges < 2:
         time.sleep(0.01)
-    door.ledger.answered(flying[0])
+    release_path.ledger.answered(flying[0])
     waiting.join()
     assert len(said) == 1
-    assert counts(door) == (0, 1)
+    assert counts(release_path) == (0, 1)
 
 
-def test_e67_an_outcome_from_before_the_resume_changes_nothing(door: Door) -> None:
+def test_e67_an_outcome_from_before_the_resume_changes_nothing(release_path: ReleasePath) -> None:
     """Else questions in flight over a resume would make room for failures that nobody allowed."""
-    before = [door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True) for _ in range(2)]
-    assert door.ledger.resume("visits") == 2
+    before = [release_path.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True) for _ in range(2)]
+    assert release_path.ledger.resume("visits") == 2
     with pytest.raises(EngineError):
-        ask(door, failing)
-    door.ledger.answered(before[0])
-    door.ledger.failed(before[1])
-    assert counts(door) == (1, 0)
+        ask(release_path, failing)
+    release_path.ledger.answered(before[0])
+    release_path.ledger.failed(before[1])
+    assert counts(release_path) == (1, 0)
     with pytest.raises(EngineError):
-        ask(door, failing)
+        ask(release_path, failing)
     with pytest.raises(TooManyFailures):
-        ask(door, failing)
-    door.ledger.verify()
+        ask(release_path, failing)
+    release_path.ledger.verify()
 
 
-def test_an_outcome_is_written_once(door: Door) -> None:
-    charge = door.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
-    door.ledger.failed(charge)
-    door.ledger.answered(charge)
-    door.ledger.failed(charge)
-    assert counts(door) == (1, 0)
-    assert door.ledger.verify() == 4
+def test_an_outcome_is_written_once(release_path: ReleasePath) -> None:
+    charge = release_path.ledger.charge("visits", EVENT, COST, "?", awaits_outcome=True)
+    release_path.ledger.failed(charge)
+    release_path.ledger.answered(charge)
+    release_path.ledger.failed(charge)
+    assert counts(release_path) == (1, 0)
+    assert release_path.ledger.verify() == 4
 
 
 def test_e67_the_outcome_of_another_ledger_is_not_taken(ledger: Ledger, folder: Path) -> None:
@@ -266,7 +266,7 @@ def test_e67_the_outcome_of_another_ledger_is_not_taken(ledger: Ledger, folder: 
         other.verify()
 
 
-def test_e67_an_answer_is_given_and_a_failure_is_uniform_whatever_closing_does(door: Door) -> None:
+def test_e67_an_answer_is_given_and_a_failure_is_uniform_whatever_closing_does(release_path: ReleasePath) -> None:
     class Loud(Exact):
         def _open(self) -> Iterator[pa.RecordBatch]:
             try:
@@ -282,7 +282,7 @@ def test_e67_an_answer_is_given_and_a_failure_is_uniform_whatever_closing_does(d
         raise ValueError("row 4711")
 
     def release(draw: Callable[..., pa.Table]) -> pa.Table:
-        return door.release(EVENT, COST, "how many?", [Loud()], draw)[0]  # type: ignore[list-item]
+        return release_path.release(EVENT, COST, "how many?", [Loud()], draw)[0]  # type: ignore[list-item]
 
     assert release(reading).num_rows == 1
     with pytest.raises(EngineError, match="charged and could not be answered") as caught:
@@ -292,7 +292,7 @@ def test_e67_an_answer_is_given_and_a_failure_is_uniform_whatever_closing_does(d
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), 1e300])
-def test_e67_where_numpy_would_warn_there_is_no_answer(door: Door, wrong: float) -> None:
+def test_e67_where_numpy_would_warn_there_is_no_answer(release_path: ReleasePath, wrong: float) -> None:
     """A warning about a row is seen as a failure is, and was not counted; and the number was 2^63 away."""
 
     def rounding(batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
@@ -302,19 +302,19 @@ def test_e67_where_numpy_would_warn_there_is_no_answer(door: Door, wrong: float)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         with pytest.raises(EngineError, match="charged and could not be answered"):
-            ask(door, rounding)
+            ask(release_path, rounding)
     assert not heard
-    assert counts(door) == (1, 0)
-    assert ask(door)["n"].to_pylist() == [7]
+    assert counts(release_path) == (1, 0)
+    assert ask(release_path)["n"].to_pylist() == [7]
 
 
-def test_a_charge_by_hand_awaits_no_outcome(door: Door) -> None:
+def test_a_charge_by_hand_awaits_no_outcome(release_path: ReleasePath) -> None:
     for number in range(5):
-        charge = door.ledger.charge("visits", EVENT, COST, "?", key=f"k{number}")
-        door.ledger.keep(charge, b"7")
-        door.ledger.failed(charge)
-    assert counts(door) == (0, 0)
-    assert door.ledger.verify() == 11
+        charge = release_path.ledger.charge("visits", EVENT, COST, "?", key=f"k{number}")
+        release_path.ledger.keep(charge, b"7")
+        release_path.ledger.failed(charge)
+    assert counts(release_path) == (0, 0)
+    assert release_path.ledger.verify() == 11
 
 
 def test_the_allowance_is_given_once(ledger: Ledger) -> None:
@@ -337,7 +337,7 @@ def test_the_allowance_is_given_once(ledger: Ledger) -> None:
 
 
 def test_an_answer_whose_outcome_cannot_be_written_is_given_and_counts(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    release_path: ReleasePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is paid for. What cannot be written, as on a full disk, leaves the attempt among those without an outcome."""
 
@@ -345,23 +345,23 @@ def test_an_answer_whose_outcome_cannot_be_written_is_given_and_counts(
         raise LedgerError("its disk is full")
 
     monkeypatch.setattr(Ledger, "answered", full)
-    assert ask(door)["n"].to_pylist() == [7]
-    assert counts(door) == (0, 1)
+    assert ask(release_path)["n"].to_pylist() == [7]
+    assert counts(release_path) == (0, 1)
     monkeypatch.setattr(Ledger, "failed", full)
     with pytest.raises(EngineError, match="charged and could not be answered"):
-        ask(door, failing)
-    assert counts(door) == (0, 2)
+        ask(release_path, failing)
+    assert counts(release_path) == (0, 2)
 
 
-def test_an_anchor_names_no_entry_that_a_power_cut_may_take(door: Door) -> None:
-    ask(door)
-    assert door.ledger.anchor().startswith("3:"), "the attempt, and not that it was answered"
-    ask(door, key="k")
-    assert door.ledger.anchor().startswith("7:"), "the answer that was kept"
+def test_an_anchor_names_no_entry_that_a_power_cut_may_take(release_path: ReleasePath) -> None:
+    ask(release_path)
+    assert release_path.ledger.anchor().startswith("3:"), "the attempt, and not that it was answered"
+    ask(release_path, key="k")
+    assert release_path.ledger.anchor().startswith("7:"), "the answer that was kept"
     with pytest.raises(EngineError):
-        ask(door, failing)
-    assert door.ledger.anchor().startswith("11:"), "a failure is on disk"
-    assert door.ledger.verify(door.ledger.anchor()) == 11
+        ask(release_path, failing)
+    assert release_path.ledger.anchor().startswith("11:"), "a failure is on disk"
+    assert release_path.ledger.verify(release_path.ledger.anchor()) == 11
 
 
 @pytest.mark.parametrize("how", ["threads", "processes"])
@@ -494,9 +494,9 @@ def test_a_ledger_of_before_is_read_as_it_is_and_goes_on_with_three_failures(fol
     ledger.open_account("visits", dp.PureDP(1), failures_allowed=3)
     for _ in range(3):
         with pytest.raises(EngineError):
-            ask(Door(ledger, "visits"), failing)
+            ask(ReleasePath(ledger, "visits"), failing)
     with pytest.raises(TooManyFailures):
-        ask(Door(ledger, "visits"))
+        ask(ReleasePath(ledger, "visits"))
     assert ledger.verify() == 10
     ledger.close()
     assert version(folder / "test.ledger") == [2], "an older dither would not count, so it is kept out"

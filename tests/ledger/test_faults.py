@@ -1,6 +1,6 @@
 """D50 and D51: a release that is killed, or whose disk fails, at any call: never an answer without a durable charge.
 
-A child process releases through the one door with a fault at its n-th call to the disk (faults.c). Afterwards the
+A child process releases through the release path with a fault at its n-th call to the disk (faults.c). Afterwards the
 ledger opens, verifies and takes the next charge, and each answer that was said is the one that the ledger holds.
 """
 

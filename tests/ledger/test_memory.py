@@ -133,7 +133,7 @@ def test_what_is_opened_for_plans_has_no_ledger_and_releases_nothing() -> None:
         with pytest.raises(LedgerError, match="opened for plans alone"):
             question.release(epsilon=1)
         with pytest.raises(LedgerError, match="opened for plans alone"):
-            data.origin.door.ledger.open_account("numbers", dp.PureDP(1))
+            data.origin.release_path.ledger.open_account("numbers", dp.PureDP(1))
 
 
 @pytest.mark.parametrize(("identity", "allowed"), [("", None), ("numbers", 0)])

@@ -35,6 +35,22 @@ def test_every_connection_syncs_the_log_at_every_commit(folder: Path) -> None:
     ledger.close()
 
 
+def test_a_new_ledger_is_for_its_owner_alone(folder: Path) -> None:
+    """It holds questions, names and answers; whoever shared a ledger with others before goes on sharing it."""
+    before = os.umask(0o022)
+    try:
+        ledger = opened(folder / "test.ledger")
+        rights = {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
+        assert rights == dict.fromkeys(["test.ledger", "test.ledger-wal", "test.ledger-shm"], 0o600)
+        ledger.close()
+        (folder / "test.ledger").chmod(0o640)
+        ledger = opened(folder / "test.ledger")
+        assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o640}
+        ledger.close()
+    finally:
+        os.umask(before)
+
+
 def test_somebody_elses_database_is_left_alone(folder: Path) -> None:
     with sqlite3.connect(folder / "theirs.db") as theirs:
         theirs.execute("CREATE TABLE patients (name)")

@@ -83,11 +83,14 @@ MUTATIONS = [
     ),
     # Histograms
     Mutation(
-        "mechanisms/discovery.py", "self.law.tail(self.threshold - 2)", "self.law.tail(self.threshold - 1)", _HISTOGRAM
+        "mechanisms/discovery_threshold.py",
+        "self.law.tail(self.threshold - 2)",
+        "self.law.tail(self.threshold - 1)",
+        _HISTOGRAM,
     ),
-    Mutation("mechanisms/discovery.py", "return at(enough)", "return at(enough - 1)", _HISTOGRAM),
-    Mutation("mechanisms/discovery.py", "return at(enough)", "return at(enough + 1)", _HISTOGRAM),
-    Mutation("mechanisms/discovery.py", "kept = (new * log_kept).exp()", "kept = log_kept.exp()", _HISTOGRAM),
+    Mutation("mechanisms/discovery_threshold.py", "return at(enough)", "return at(enough - 1)", _HISTOGRAM),
+    Mutation("mechanisms/discovery_threshold.py", "return at(enough)", "return at(enough + 1)", _HISTOGRAM),
+    Mutation("mechanisms/discovery_threshold.py", "kept = (new * log_kept).exp()", "kept = log_kept.exp()", _HISTOGRAM),
     Mutation(
         "mechanisms/histogram.py", "shown = noisy >= self.threshold", "shown = noisy > self.threshold - 2", _HISTOGRAM
     ),

@@ -31,8 +31,8 @@ MUTATIONS = [
             "largest_mu_squared(amount, self.delta) / largest_mu_squared",
         ),
         # D2, D3, C1, C7: profiles
-        ("pairs/pair.py", "inside = -((epsilon - top) / 2).expm1()", "inside = -(epsilon - top).expm1()"),
-        ("pairs/pair.py", "q = ((epsilon / mu + mu / 2) / root)", "q = ((epsilon / mu + mu / 3) / root)"),
+        ("pairs/laplace.py", "inside = -((epsilon - top) / 2).expm1()", "inside = -(epsilon - top).expm1()"),
+        ("pairs/gaussian.py", "q = ((epsilon / mu + mu / 2) / root)", "q = ((epsilon / mu + mu / 3) / root)"),
         ("guarantees/gaussian.py", "first = normal_cdf(mu / 2 - loss / mu)", "first = normal_cdf(mu / 3 - loss / mu)"),
         ("guarantees/finite.py", "if not is_at_most(a, b, epsilon)]", "if a > b]"),
         # C23, C27: total variation and the trade-off curve
@@ -71,7 +71,11 @@ MUTATIONS = [
         ("sensitivity/rank_added_removed.py", "wider = np.minimum(needed + 1, size)", "wider = needed"),
         # C9, C11, C12, C14, C16: selection
         ("mechanisms/metric.py", "for row in self.distances}) == 1 else 2", "for row in self.distances}) == 1 else 1"),
-        ("mechanisms/metric.py", "ball(-distance / self.scale).exp()", "ball(-distance / self.scale / 2).exp()"),
+        (
+            "mechanisms/metric.py",
+            "ball(-Fraction(distance) / self.scale)",
+            "ball(-Fraction(distance) / self.scale / 2)",
+        ),
         ("mechanisms/laplace.py", "distance / amount if way", "2 * distance / amount if way"),
         (
             "mechanisms/laplace.py",

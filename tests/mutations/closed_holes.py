@@ -12,43 +12,44 @@ __all__ = ["MUTATIONS"]
 _FILES, _RELATIONS, _SQLITE = (
     f"tests/{name}.py" for name in ("tables/test_files", "tables/test_postgres_sources", "ledger/test_one_ledger")
 )
+_CAPS = "tests/engine/test_size_caps.py"
 
 MUTATIONS = [
     # A type that compares in its own way
     Mutation(
-        "tables/engines/postgres_relations.py",
+        "tables/database_engines/postgres_relations.py",
         "return name if schema == 'pg_catalog' else f'{schema}.{name}'",
         "return 'text' if name == 'citext' else name",
         ("tests/engine/test_postgres_entry.py::test_e62_a_type_that_compares_otherwise_than_its_text_does_not_enter",),
     ),
     # Names of files, and folders that look like partitions
     Mutation(
-        "tables/engines/duckdb_paths.py",
+        "tables/database_engines/duckdb_paths.py",
         "''.join((f'[{sign}]' if sign in _SIGNS else sign for sign in name))",
         "name",
         (f"{_FILES}::test_e64_a_name_is_no_pattern",),
     ),
     *several(
-        "tables/engines/parquet_files.py",
+        "tables/database_engines/parquet_files.py",
         (f"{_FILES}::test_e64_a_folder_gives_no_column",),
         ("'hive_partitioning': False", "'hive_partitioning': True"),
     ),
     Mutation(
-        "tables/engines/duckdb.py",
+        "tables/database_engines/duckdb.py",
         "hive_partitioning=False",
         "hive_partitioning=True",
         (f"{_FILES}::test_e64_a_folder_gives_no_column",),
     ),
     # Another road to one table
     Mutation(
-        "tables/engines/postgres_relations.py",
+        "tables/database_engines/postgres_relations.py",
         "if self.unseen:",
         "if False:",
         (f"{_RELATIONS}::test_e65_a_foreign_table_has_no_budget_of_its_own",),
     ),
     # Certificates
     Mutation(
-        "engine/question_text.py",
+        "engine/written_question.py",
         "return f'{question}{_SEPARATOR}{written}'",
         "return f'{question}{_SEPARATOR}{unit}'",
         ("tests/engine/test_regrouped_certificates.py",),
@@ -59,8 +60,80 @@ MUTATIONS = [
         "if False:",
         ("tests/engine/test_hostile_certificates.py::test_e66_long_texts_are_refused_by_their_length",),
     ),
+    *several(
+        "accounting/covering.py",
+        ("tests/engine/test_hostile_certificates.py",),
+        ("MOST_DIFFERENT: Final = 256", "MOST_DIFFERENT: Final = 2 ** 20"),
+    ),
+    # Questions that are too large
+    Mutation(
+        "engine/groups.py",
+        "not groups <= MOST_GROUPS",
+        "False",
+        (f"{_CAPS}::test_e66_public_keys_are_counted_before_they_are_built[just above]",),
+    ),
+    Mutation(
+        "engine/groups.py",
+        "not groups * values <= MOST_VALUES",
+        "False",
+        (f"{_CAPS}::test_e66_groups_times_values_are_counted_before_anything_is_charged",),
+    ),
+    Mutation(
+        "tables/joins.py",
+        "owners = real_keys(owners, list(on.values()), person)",
+        "pass",
+        ("tests/engine/test_foreign_keys.py",),
+    ),
     # Questions that can never be answered
-    Mutation("release.py", "each._rehearse()", "pass", ("tests/tables/test_rehearsal.py",), "Door.release"),
+    *several(
+        "tables/database_engines/postgres_types.py",
+        ("tests/engine/test_postgres_entry.py::test_money_and_object_numbers_are_numbers",),
+        ("'oid': _WHOLE", "'oid': _REAL"),
+        ("'money': ColumnType('real', _tame_numeric, identify=_digits)", "'money': _REAL"),
+    ),
+    Mutation(
+        "engine/running_stream.py",
+        "self._rehearse()",
+        "pass",
+        ("tests/engine/test_stream.py::test_a_stream_that_cannot_run_is_refused_before_its_charge",),
+        "RunningStream._charged",
+    ),
+    *several(
+        "engine/found_ranges.py",
+        ("tests/engine/test_found_ranges.py::test_a_price_that_could_not_pay_the_answer_after_all_looks_is_refused",),
+        ("left / (finer ** 2 if self.is_concentrated else finer)", "left"),
+        ("self._epsilon * all_looks(is_bounded=self.need.bounds is not None)", "Fraction(0)"),
+    ),
+    # Who was there, as streams keep it
+    *several(
+        "tables/database_engines/postgres_types.py",
+        ("tests/tables/hostile/test_persons.py::test_a_hostile_person_moves_two_groups[PostgreSQL table - numeric]",),
+        ("_short_text(builtin(", "text(builtin(", "_digits"),
+    ),
+    Mutation(
+        "tables/database_engines/spark.py",
+        "_TEXT = ColumnType('text', _valid)",
+        "_TEXT = ColumnType('text', _valid, identify=text)",
+        (
+            "tests/tables/hostile/test_persons.py"
+            "::test_a_hostile_person_moves_two_groups[Spark table - string beyond ASCII]",
+        ),
+    ),
+    Mutation("tables/expression_compiler.py", "count > _MOST_STEPS", "False", ("tests/tables/test_rehearsal.py",)),
+    Mutation(
+        "estimators/budgeted.py",
+        "is_replace(self.adjacency) and length_hint(self.data, 1) == 0",
+        "False",
+        ("tests/estimators/test_budgeted.py",),
+    ),
+    Mutation(
+        "engine/sql/after_noise.py",
+        "_check_kinds(made, cells)",
+        "pass",
+        ("tests/engine/sql/test_after_noise.py",),
+        "Presentation.rehearse",
+    ),
+    Mutation("release.py", "each._rehearse()", "pass", ("tests/tables/test_rehearsal.py",), "ReleasePath.release"),
     Mutation(
         "engine/sql/question.py",
         "made.presentation.rehearse(_example(plain))",
@@ -76,13 +149,13 @@ MUTATIONS = [
     ),
     # Paid answers
     Mutation(
-        "tables/engines/engine.py",
+        "tables/database_engines/engine.py",
         "_CONNECTIONS.setdefault(self._connection, RLock())",
         "RLock()",
         ("tests/engine/test_threads.py::test_one_dataset_in_eight_threads",),
     ),
     Mutation(
-        "tables/engines/postgres.py",
+        "tables/database_engines/postgres.py",
         "self._connect_again()",
         "raise",
         ("tests/engine/test_postgres_connection.py::test_a_connection_that_was_ended_costs_no_paid_answer",),
@@ -96,7 +169,7 @@ MUTATIONS = [
     ),
     # Sessions and files of Spark
     *several(
-        "tables/engines/spark.py",
+        "tables/database_engines/spark.py",
         ("tests/tables/test_spark_values.py",),
         (
             "self.session.conf.get('spark.sql.ansi.enabled')",
@@ -125,6 +198,12 @@ MUTATIONS = [
         ("tests/mechanisms/test_evil_values.py",),
     ),
     # Leaks of probability one
+    Mutation(
+        "audit/replay/rules.py",
+        "moved > allowed and max(near, far) > 0",
+        "moved > allowed and min(near, far) > 0",
+        ("tests/replay/test_controls.py",),
+    ),
     *several(
         "audit/attack/relations.py",
         ("tests/audit/test_leaks.py::test_e62_a_leak_of_probability_one_is_found",),

@@ -13,13 +13,30 @@ MUTATIONS = (
         for file, before, after in [
             ("unit.py", _WITHIN, "max_groups=max(1, min(self.max_groups, groups - 1))"),
             ("unit.py", _WITHIN, "max_groups=self.max_groups"),
-            ("engine/question.py", "self._table_of(self._unit)", "self._table_of(self.query.origin.unit)"),
+            (
+                "engine/question.py",
+                "self._table_of(self._unit, self.query.levels)",
+                "self._table_of(self.query.origin.unit, self.query.levels)",
+            ),
+            ("unit.py", "not grouped and unit.adjacency", "unit.adjacency"),
+            (
+                "tables/exact_totals.py",
+                "(max(self.lattice.high, 0) - min(self.lattice.low, 0))",
+                "(self.lattice.high - self.lattice.low)",
+            ),
         ]
     ]
     + [
         Mutation("engine/group_sensitivity.py", before, after, _TESTS, within)
         for within, before, after in [
-            ("Whole.pure", "neighbour.groups * most, epsilon", "most, epsilon"),
+            ("Whole.pure", "else neighbour.groups * measure.most(rows)", "else measure.most(rows)"),
+            (
+                "Whole.pure",
+                "measure.between_two(rows) if neighbour.is_in_place",
+                "measure.most(rows) if neighbour.is_in_place",
+            ),
+            ("Whole.concentrated", "together if neighbour.is_in_place", "together // 2 if neighbour.is_in_place"),
+            ("_gaussian", "neighbour.groups * most ** 2", "most ** 2"),
             ("BothEnds.pure", "neighbour.groups * most, epsilon", "neighbour.groups * most // 2, epsilon"),
             ("SquaresOfEnds._most", "self.step * neighbour.rows", "self.step"),
         ]
@@ -41,5 +58,17 @@ MUTATIONS = (
             "min(moves, self._size - 1)",
             ("tests/mechanisms/test_histogram.py",),
         )
+    ]
+    + [
+        Mutation(file, before, after, ("tests/engine/test_found_over_time.py",))
+        for file, before, after in [
+            (
+                "engine/keys_over_time.py",
+                "neighbour.groups * self.participation.most(self.periods)",
+                "neighbour.groups",
+            ),
+            ("engine/keys_over_time.py", ">= noise.selection.threshold", "> noise.selection.threshold - 2"),
+            ("continual/key_selection.py", "law.tail(threshold - 2)", "law.tail(threshold - 1)"),
+        ]
     ]
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.mutation import Mutation
 
 _STREAMS = ("tests/noise/test_rejection_every_stream.py",)
+_DIRECT = ("tests/noise/test_single_draws.py",)
 _COMPARE = ("tests/exact/test_compare.py",)
 _LATTICE = ("tests/noise/test_lattice.py", "tests/noise/test_lattice_fractions.py")
 _ENTROPY = ("tests/noise/test_entropy.py",)
@@ -39,26 +40,26 @@ MUTATIONS = [
     ),
     Mutation(
         "noise/rejection.py",
-        "if (uniform + 1) / steps <= chance - self._layout.margin:",
-        "if (uniform + 1) / steps <= chance + self._layout.margin:",
+        "if (uniform + 1) / steps <= chance - margin:",
+        "if (uniform + 1) / steps <= chance + margin:",
         _STREAMS,
     ),
     Mutation(
         "noise/rejection.py",
-        "if (uniform + 1) / steps <= chance - self._layout.margin:",
-        "if uniform / steps <= chance - self._layout.margin:",
+        "if (uniform + 1) / steps <= chance - margin:",
+        "if uniform / steps <= chance - margin:",
         _STREAMS,
     ),
     Mutation(
         "noise/rejection.py",
-        "if uniform / steps >= chance + self._layout.margin:",
-        "if uniform / steps >= chance - self._layout.margin:",
+        "if uniform / steps >= chance + margin:",
+        "if uniform / steps >= chance - margin:",
         _STREAMS,
     ),
     Mutation(
         "noise/rejection.py",
         "return uniform_is_below(",
-        "return uniform / steps < float(shape.weight(i) * ball(factor)) or uniform_is_below(",
+        "return uniform / (1 << bits) < float(exactly()) or uniform_is_below(",
         _STREAMS,
     ),
     Mutation(
@@ -74,6 +75,23 @@ MUTATIONS = [
         _STREAMS,
         within="BlockSampler._attempt",
     ),
+    # The first draws
+    *(
+        Mutation("noise/single_draws.py", before, after, _DIRECT)
+        for before, after in (
+            ("ball(-point / self.scale).exp()", "ball(-(point + 1) / self.scale).exp()"),
+            ("(self._runs(source) << bits) + point", "(self._runs(source) << bits + 1) + point"),
+            ("uniform / (1 << bits) - COARSE.margin", "uniform / (1 << bits) + COARSE.margin"),
+            ("(uniform + 1) / (1 << bits) + COARSE.margin", "uniform / (1 << bits) + COARSE.margin"),
+            ("if found < most:", "if True:"),
+            ("bool(chance >= uniform + 1)", "bool(chance >= uniform)"),
+            ("ball(-j * run).exp()", "ball(-(j - 1) * run).exp()"),
+            ("return -magnitude or None", "return -magnitude"),
+            ("(distance * scale - self.variance) ** 2", "(distance * scale) ** 2"),
+            ("(float(distance) - middle) * inverse", "float(distance) * inverse"),
+        )
+    ),
+    Mutation("noise/rejection.py", "if source is not self._source:", "if self._source is None:", _DIRECT),
     # Vectors
     Mutation(
         "noise/rejection.py",

@@ -34,7 +34,7 @@ _NOT_UTF8 = ("tests/tables/test_not_utf8.py",)
 _LOUD = ("tests/ledger/test_failures.py",)
 
 _ENTRY, _DUCKDB, _POSTGRES = (
-    f"tables/engines/{name}.py" for name in ("sealed_entry", "duckdb", "postgres_types")
+    f"tables/database_engines/{name}.py" for name in ("sealed_entry", "duckdb", "postgres_types")
 )  # fmt: skip
 _RETURN_SHORT = "return (size <= most).ifelse(value, ibis.null(value.type()))"
 
@@ -73,7 +73,7 @@ MUTATIONS = [
     ),
     Mutation(
         _DUCKDB,
-        "value.between(least, most).ifelse(value, ibis.null(of))",
+        "value.between(least, most).ifelse(value, ibis.null(of.copy(nullable=True)))",
         "value",
         ("tests/tables/test_files.py",),
         "_decimal",
@@ -82,7 +82,7 @@ MUTATIONS = [
     Mutation(_DUCKDB, "identify=_moment", "identify=text", _persons("Arrow frame", "timestamp[us]")),
     Mutation(_DUCKDB, "check_values(found)", "pass", _rows("Parquet file", "string"), "DuckDB._viewed"),
     Mutation(
-        "tables/engines/engine.py",
+        "tables/database_engines/engine.py",
         "types[name] = pa.large_string()",
         "pass",
         _LENGTHS,
@@ -106,16 +106,9 @@ MUTATIONS = [
     Mutation("tables/expression_compiler.py", "not is_unicode(name)", "False", _NOT_UTF8, "not_reserved"),
     Mutation("tables/expression.py", "not is_unicode(value)", "False", _NOT_UTF8, "literal"),
     Mutation("engine/groups.py", "except UnicodeError:", "except ZeroDivisionError:", _NOT_UTF8, "_column"),
-    Mutation(
-        "tables/row_operations.py",
-        "pa.types.is_nested(column.type) or not has_word(column.type)",
-        "False",
-        _NOT_UTF8,
-        "_check_key",
-    ),
     # Which tables are taken
     *several(
-        "tables/engines/duckdb_tables.py",
+        "tables/database_engines/duckdb_tables.py",
         _OWN,
         ("if views:", "if False:", "_tables"),
         ("if not tables or ", "if ", "_tables"),
@@ -142,9 +135,15 @@ MUTATIONS = [
     # What is computed of them
     Mutation("tables/expression_compiler.py", "a / b.nullif(0.0)", "a / b", _ON_SERVER),
     Mutation("tables/lattice.py", "(between(real, low, high) / step + 0.5)", "(real / step + 0.5)", _REALS),
+    Mutation(
+        "tables/cuts.py",
+        "(0.0 if abs(end) < SMALLEST else end for end in cut.bounds)",
+        "cut.bounds",
+        _rows("PostgreSQL table", "double precision"),
+    ),
     # What each person adds
     *several(
-        "tables/group_totals.py",
+        "tables/exact_totals.py",
         _REALS + _BUSY,
         ("ibis.least(person.rows, max_rows)", "person.rows", "RowCount.contribution"),
         ("between(total, max_rows * low, max_rows * high)", "total"),

@@ -18,6 +18,7 @@ _FIT = ("tests/mechanisms/test_selection_fit.py",)
 
 _RACE_FILE = "noise/race.py"
 _SELECTION_FILE = "mechanisms/selection.py"
+_TOP_FILE = "mechanisms/top_k.py"
 _ERROR_FILE = "mechanisms/selection_error.py"
 _RESPONSE_FILE = "mechanisms/randomized_response.py"
 _SPARSE_FILE = "mechanisms/sparse_vector.py"
@@ -62,10 +63,10 @@ MUTATIONS = [
         "return factor / budget",
         _TIGHT,
     ),
-    Mutation(_SELECTION_FILE, "epsilon=total / count", "epsilon=total", _SELECTION),
-    Mutation(_SELECTION_FILE, "_winner(scores.without(winners))", "_winner(scores)", _SELECTION),
-    Mutation(_SELECTION_FILE, "self.each._error(beta / self.count)", "self.each._error(beta)", _BOUND),
-    Mutation(_SELECTION_FILE, "PureDP(self.count * self.each.epsilon", "PureDP(self.each.epsilon", _TIGHT),
+    Mutation(_TOP_FILE, "epsilon=total / count", "epsilon=total", _SELECTION),
+    Mutation(_TOP_FILE, "_winner(scores.without(winners))", "_winner(scores)", _SELECTION),
+    Mutation(_TOP_FILE, "self.each._error(beta / self.count)", "self.each._error(beta)", _BOUND),
+    Mutation(_TOP_FILE, "PureDP(self.count * self.each.epsilon", "PureDP(self.each.epsilon", _TIGHT),
     Mutation(_ERROR_FILE, "m[j] - (j == k)) for j", "m[j]) for j", _ERRORS),
     Mutation(
         _ERROR_FILE,
@@ -87,7 +88,7 @@ MUTATIONS = [
     ),
     Mutation(
         "mechanisms/metric.py",
-        "if missing > (int(whole.max()) // _ROUNDINGS if is_rounded else 0):",
+        "if Fraction(missing, unit) > rounding:",
         "if False:",
         _REFUSED,
     ),

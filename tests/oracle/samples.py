@@ -80,6 +80,22 @@ def in_cells(cdf: Callable[[float], float], centre: float, scale: float = 1.0, w
     return {at: high - low for at, (low, high) in enumerate(itertools.pairwise(below))}
 
 
+def moved_at_random(amounts: dict[int, float]) -> Mechanism:
+    """Each 1 of the sample moves the sum by an amount of its own, and N(0, 1) is added."""
+
+    def mechanism(sample: tuple[int, ...]) -> Chances:
+        sums = {0: 1.0}
+        for _ in range(sum(sample)):
+            grown: dict[int, float] = {}
+            for (total, chance), (amount, share) in itertools.product(sums.items(), amounts.items()):
+                grown[total + amount] = grown.get(total + amount, 0.0) + chance * share
+            sums = grown
+        laws = [(chance, in_cells(normal_cdf, float(total))) for total, chance in sums.items()]
+        return {at: sum(chance * law[at] for chance, law in laws) for at in laws[0][1]}
+
+    return mechanism
+
+
 def laplace_cdf(x: float) -> float:
     """Of Lap(1)."""
     return math.exp(x) / 2 if x < 0 else 1 - math.exp(-x) / 2

@@ -128,7 +128,7 @@ def test_noise_that_was_loaded_before_the_plugin_stays(tmp_path: Path) -> None:
     (tmp_path / "test_theirs.py").write_text("def test_it(dither_without_noise): pass\n")
     done = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_theirs.py")
     assert done.returncode == 1
-    assert "the test door is shut" in done.stdout
+    assert "the test switch is off" in done.stdout
 
 
 @pytest.mark.parametrize(

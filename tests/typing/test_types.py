@@ -13,7 +13,7 @@ import pytest
 
 from dither import events
 from dither.engine.table_release import TableRelease
-from dither.events import added_noise, composite, noisy_choices, stated
+from dither.events import added_noise, composite, event, noisy_choices
 
 ROOT = Path(__file__).resolve().parents[2]
 _WRONG = """
@@ -44,11 +44,12 @@ def test_users_code_is_accepted_and_mistakes_are_not(tmp_path: Path) -> None:
 def _typed_parameters() -> dict[str, list[str]]:
     """By class: the parameters that type checkers see."""
     found = {}
-    for module in (added_noise, noisy_choices, stated, composite):
+    for module in (added_noise, noisy_choices, event, composite):
         for made in ast.walk(ast.parse(inspect.getsource(module))):
             for part in made.body if isinstance(made, ast.ClassDef) else ():
                 if isinstance(part, ast.If) and isinstance(part.body[0], ast.FunctionDef):
-                    found[made.name] = [each.arg for each in part.body[0].args.args[1:]]  # type: ignore[attr-defined]
+                    taken = part.body[0].args
+                    found[made.name] = [each.arg for each in (*taken.args[1:], *taken.kwonlyargs)]  # type: ignore[attr-defined]
     return found
 
 

@@ -13,8 +13,8 @@ from dither.events import Composed, GaussianNoise, LaplaceNoise, PoissonSampled
 
 whole = LaplaceNoise(10)
 decimal = LaplaceNoise(0.5, sensitivity="1/3")
-exact = GaussianNoise(Fraction(4), sensitivity_squared=Decimal("1.5"), step=0.5 if whole.step else None)
-sampled = PoissonSampled(GaussianNoise(1.5), 0.01)
+exact = GaussianNoise(variance=Fraction(4), sensitivity_squared=Decimal("1.5"), step=0.5 if whole.step else None)
+sampled = PoissonSampled(GaussianNoise(variance=1.5), 0.01)
 assert_type(whole.scale, Fraction)
 assert_type(whole.step, Fraction | None)
 together = Composed((whole, decimal))

@@ -107,6 +107,11 @@ class Oracle:
         exact answers hide nothing. By default the one with the best accuracy.
     adaptive : bool, default True
         False if all queries are fixed in advance and given at once to `ask_all`: then a union bound suffices.
+    sigma : Number, optional
+        The standard deviation of Gaussian noise on each answer, instead of a method (claim C22). What is promised
+        follows from it, and may be nothing but an accuracy of 1.
+    epsilon : Number, optional
+        The ε of all answers together, instead of a method: each gets Laplace noise of scale queries/(rows · ε).
     examples : array or table, optional
         Rows that anyone may see, on which every query is tried first. By default some of the same columns and types,
         with numbers from 0 to 1, are made up.
@@ -135,6 +140,8 @@ class Oracle:
     >>> low, high = answer.interval()
     >>> low < 0.5 < high, high - low < 0.1, oracle.left
     (True, True, 29)
+    >>> dp.Oracle(np.arange(20000) % 2, queries=30, sigma=0.01).guarantee.tv() < 0.02
+    True
     >>> dp.Oracle.needed(accuracy=0.05, queries=1000)
     140392
     """
@@ -152,6 +159,8 @@ class Oracle:
         confidence: Number = 0.95,
         method: str | None = None,
         adaptive: bool = True,
+        sigma: Number | None = None,
+        epsilon: Number | None = None,
         examples: Any = None,
     ) -> None:
         self._sample = Sample.of(sample)
@@ -163,6 +172,8 @@ class Oracle:
             confidence=confidence,
             method=method,
             adaptive=adaptive,
+            sigma=sigma,
+            epsilon=epsilon,
         )
         self._asked = 0
         self._turns = Turns("an oracle")

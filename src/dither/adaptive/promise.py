@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from dither.adaptive.routes import ADAPTIVE, Route, UnionBound, rows_needed
+from dither.adaptive.routes import ADAPTIVE, GaussianRoute, LaplaceRoute, Route, UnionBound, rows_needed
 from dither.adaptive.transfer import by_total_variation, printed
 from dither.errors import ParameterError
 from dither.exact import Number, check, in_words, rational
@@ -82,8 +82,10 @@ class Promise:
         confidence: Number,
         method: str | None = None,
         adaptive: bool = True,
+        sigma: Number | None = None,
+        epsilon: Number | None = None,
     ) -> Self:
-        """Choose the method with the smallest bound.
+        """Choose the method with the smallest bound, or take the noise that is given.
 
         Parameters
         ----------
@@ -99,6 +101,10 @@ class Promise:
             The method; by default the one with the smallest bound.
         adaptive : bool, default True
             Whether queries may depend on earlier answers.
+        sigma : Number, optional
+            The standard deviation of Gaussian noise on each answer, instead of a method.
+        epsilon : Number, optional
+            The ε of all answers together, kept by Laplace noise, instead of a method.
 
         Returns
         -------
@@ -111,6 +117,12 @@ class Promise:
             If the bound is above `accuracy`; the message states how many rows would do.
         """
         asked, level = _checked(queries, accuracy, confidence)
+        noisy = _given(rows, queries, method, sigma, epsilon)
+        if noisy is not None:
+            promise = cls(rows, int(queries), level, asked, noisy)
+            if asked is not None and Fraction(promise.accuracy) > asked:
+                raise ParameterError(promise._refusal_of_noise())
+            return promise
         ways = [way.best(rows, queries, 1 - level) for way in _ways(method, adaptive)]
         promise = cls(rows, int(queries), level, asked, min(ways, key=lambda way: way.error(1 - level)))
         if promise.accuracy >= 1 or (asked is not None and Fraction(promise.accuracy) > asked):
@@ -181,7 +193,9 @@ class Promise:
         rows = [
             Candidate(
                 way.name,
-                way.best(self.rows, self.queries, self.beta).error(self.beta),
+                (self.route if way is type(self.route) else way.best(self.rows, self.queries, self.beta)).error(
+                    self.beta
+                ),
                 None if self.asked is None else rows_needed(way, self.asked, self.beta, self.queries),
                 way.theorem,
                 is_used=way is type(self.route),
@@ -221,6 +235,28 @@ class Promise:
             f"{got}, with confidence {level}; accuracy={in_words(self.asked)} needs {rows:,} rows. "
             "Give more rows, fewer queries or a larger accuracy."
         )
+
+    def _refusal_of_noise(self) -> str:
+        return (
+            f"with this noise {self.queries:,} queries on {self.rows:,} rows are answered within {self.accuracy:.3g} "
+            f"of the population, and accuracy={in_words(self.asked or Fraction(0))} was asked for. Leave the noise "
+            "out, and the best is found."
+        )
+
+
+def _given(rows: int, queries: int, method: str | None, sigma: Number | None, epsilon: Number | None) -> Route | None:
+    """The route of a noise that is given; None if none is."""
+    if sigma is None and epsilon is None:
+        return None
+    if method is not None or (sigma is not None and epsilon is not None):
+        raise ParameterError("sigma, epsilon and method each say how to answer. Give one of them.")
+    if sigma is not None:
+        exact = rational(sigma, "sigma")
+        check.positive(sigma=exact)
+        return GaussianRoute.given(rows, queries, exact)
+    exact = rational(epsilon, "epsilon")
+    check.positive(epsilon=exact)
+    return LaplaceRoute.given(rows, queries, exact)
 
 
 def _checked(queries: int, accuracy: Number | None, confidence: Number) -> tuple[Fraction | None, Fraction]:

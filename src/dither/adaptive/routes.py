@@ -16,7 +16,7 @@ from scipy.optimize import minimize_scalar
 
 from dither.adaptive import transfer
 from dither.adaptive.mean import MOST_ROWS, ROUNDING, QueryMean
-from dither.exact import Ball, Real, ball, once
+from dither.exact import Ball, Real, ball, once, rational
 from dither.exact.certified import above, exactly_above
 from dither.guarantees import ApproxDP, GaussianDP, PureDP
 
@@ -92,7 +92,12 @@ class GaussianRoute(_NoisyRoute):
         spread = math.sqrt(queries) / rows
         shortfall = float(transfer.expected_shortfall(cls.shape, queries, beta)) * spread
         sigma = spread / transfer.gaussian_mu(shortfall, float(beta))
-        return cls(rows, queries, QueryMean.gaussian(rows, _short(sigma)))
+        return cls.given(rows, queries, rational(_short(sigma), "sigma"))
+
+    @classmethod
+    def given(cls, rows: int, queries: int, sigma: Fraction) -> Self:
+        """σ as it is given, for each answer."""
+        return cls(rows, queries, QueryMean.gaussian(rows, sigma))
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,11 @@ class LaplaceRoute(_NoisyRoute):
         spread = queries / rows
         epsilon = transfer.laplace_epsilon(float(transfer.expected_shortfall(cls.shape, queries, beta)) * spread)
         return cls(rows, queries, QueryMean.laplace(rows, _short(spread / epsilon)))
+
+    @classmethod
+    def given(cls, rows: int, queries: int, epsilon: Fraction) -> Self:
+        """b = k/(nε), for an ε of the whole conversation that is given."""
+        return cls(rows, queries, QueryMean.laplace(rows, queries / (rows * epsilon)))
 
 
 # ------------------------------------------------------------------------- baselines

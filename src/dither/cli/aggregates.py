@@ -1,6 +1,7 @@
 """Aggregates, groups and bounds, as text.
 
 aggregate   count     mean(spend, 0, 200)      quantile(spend, [0.25, 0.75], 0, 200, interval=0.95)
+            median(spend, none)       share(age > 40)
             top(condition, 3, ['flu', 'asthma', 'angina'])       histogram(age, [0, 18, 65, 120])
 group       city      bins(age, [0, 18, 65, 120])
 """
@@ -18,6 +19,7 @@ from dither.cli.tokens import Reader
 from dither.engine import AGGREGATES, Bins, bins
 from dither.engine.aggregate import Aggregate
 from dither.errors import ParameterError
+from dither.estimators.ranks import checked_probability
 from dither.exact import Number
 from dither.tables import Column, Expression, columns_of, missing_column
 
@@ -34,7 +36,7 @@ def group(text: str) -> str | Bins:
 
 
 def aggregate(text: str, known: Bounds, columns: Callable[[], list[str]] = list) -> Aggregate:
-    """What to ask of each group; bounds that are not said are those `known` of the column.
+    """What to ask of each group; bounds that are not given are those `known` of the column.
 
     Where bounds are missing, `columns` tells whether the column is there at all.
 
@@ -93,10 +95,13 @@ class _Aggregates:
         return self._reader.listed(lambda: _edge(self._reader))
 
     def probability(self, of: Expression) -> Any:
-        """`, 0.5`, or a list of such."""
+        """`, 0.5`, or a list of such; wrong ones are reported before missing bounds are."""
         reader = self._reader
         reader.expect(",")
-        return reader.listed(reader.number) if reader.sees("[") else reader.number()
+        found = reader.listed(reader.number) if reader.sees("[") else reader.number()
+        for each in found if isinstance(found, list) else [found]:
+            checked_probability(each)
+        return found
 
     def number(self, of: Expression) -> int:
         """`, 3`."""
@@ -112,32 +117,54 @@ class _Aggregates:
         reader = self._reader
         return reader.listed(lambda: public_value(reader)) if reader.accept(",") else None
 
-    def bounds(self, of: Expression) -> tuple[Number, Number]:
-        """`, low, high`, or those that are known of the column."""
+    def bounds(self, of: Expression) -> tuple[Number, Number] | None:
+        """`, low, high`, or those that are known of the column; `, none` where a range is to be found privately."""
         reader = self._reader
-        if reader.sees(",") and not reader.sees(",", "interval"):
+        if reader.sees(",", "none"):
+            reader.take()
+            reader.take()
+            return None
+        if reader.sees(",") and not reader.sees(",", "interval") and not reader.sees(",", "clip"):
             reader.take()
             return _two(reader)
         if not isinstance(of, Column) or of.name not in self._known:
             if (existing := self._columns()) and (unknown := sorted(columns_of(of) - set(existing))):
                 raise missing_column(unknown[0], existing)  # a name that is misspelt has no bounds either
-            reader.refuse(f"{of} needs bounds: two numbers that do not come from the data, such as ', 0, 200'")
+            reader.refuse(
+                f"{of} needs bounds: two numbers that do not come from the data, such as ', 0, 200', or ', none' to "
+                "have a range found for a part of the price"
+            )
         return self._known[of.name]
 
     def interval_level(self, of: Expression) -> Fraction | None:
         """`, interval=0.95`, or nothing."""
+        return self._reader.number() if self._named("interval") else None
+
+    def clip(self, of: Expression) -> bool:
+        """`, clip=true`, or nothing."""
         reader = self._reader
-        if not reader.sees(",", "interval"):
-            return None
+        if not self._named("clip"):
+            return False
+        said = reader.accept("true", "false")
+        if said is None:
+            reader.refuse("true or false is expected here")
+        return said == "true"
+
+    def _named(self, name: str) -> bool:
+        """Whether `, name=` comes next; it is read."""
+        reader = self._reader
+        if not reader.sees(",", name):
+            return False
         reader.take()
         reader.take()
         reader.expect("=")
-        return reader.number()
+        return True
 
 
 _PARAMETERS: Final[Mapping[str, Callable[[_Aggregates, Expression], Any]]] = {
     "bounds": _Aggregates.bounds,
     "candidates": _Aggregates.candidates,
+    "clip": _Aggregates.clip,
     "edges": _Aggregates.edges,
     "interval_level": _Aggregates.interval_level,
     "number": _Aggregates.number,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any
+
+import pyarrow as pa
 
 from dither.engine import Plan, TableRelease
 from dither.engine.distribution_aggregates import QuantilesOfGroups, Top
 from dither.exact import in_words, rounded
 
-__all__ = ["cell", "rows"]
+__all__ = ["cell", "laid_out", "rows"]
 
 
 def cell(value: Any) -> str:
@@ -31,20 +34,26 @@ def _name(value: Any) -> str:
 
 def rows(release: TableRelease) -> tuple[list[str], list[list[str]]]:
     """The columns and the cells of an answer: keys, and each value with its interval in one column behind it."""
-    table, plan, answers = release.tidy(), release.plan, release._shown[1]
-    names_alone = {name for name, each in plan.aggregates.items() if isinstance(each, Top)}
+    plan, answers = release.plan, release._shown[1]
+    numbers = [name for name in answers if not isinstance(plan.aggregates.get(name), Top)]
+    return laid_out(release.tidy(), answers, numbers, lambda name: _level(plan, name))
+
+
+def laid_out(
+    table: pa.Table, answers: Collection[str], numbers: Collection[str], level: Callable[[str], str]
+) -> tuple[list[str], list[list[str]]]:
+    """Columns and cells of a table: keys, and of `answers`, some of which are `numbers`, values and intervals."""
     ends = {f"{name}_{end}" for name in answers for end in ("low", "high")}
     names = [name for name in table.column_names if name not in ends]
     has_interval = {name for name in answers if f"{name}_low" in table.column_names}
     columns = []
     for name in names:
-        columns += [name, f"{_level(plan, name)} interval"] if name in has_interval else [name]
+        columns += [name, f"{level(name)} interval"] if name in has_interval else [name]
     cells = []
     for row in table.to_pylist():
         line = []
         for name in names:
-            is_number = name in answers and name not in names_alone
-            line.append(cell(row[name]) if is_number else _name(row[name]))
+            line.append(cell(row[name]) if name in numbers else _name(row[name]))
             if name in has_interval:
                 low, high = (row[f"{name}_{end}"] for end in ("low", "high"))
                 line.append("" if low is None and high is None else f"{cell(low)} – {cell(high)}")

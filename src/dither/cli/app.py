@@ -1,8 +1,8 @@
 """The commands of `dither`: each is loaded when it is asked for, and every error ends here as one sentence.
 
 A command is a function `command` in `dither/cli/<name>.py`, whose first line is its summary and whose help has an
-example. Such a module imports nothing but typer and the light modules of this room: what takes time to load is imported
-inside the function, so that `dither --help` and the completion of the shell are quick. It takes `--json`
+example. Such a module imports nothing but typer and the light modules of this package: what takes time to load is
+imported inside the function, so that `dither --help` and the completion of the shell are quick. It takes `--json`
 (`dither.cli.options.JSON`), prints through `dither.cli.screen`, and lets the errors of dither pass.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from dither.cli.failures import told
+from dither.cli.failures import reporting_failures
 from dither.cli.screen import outlive_readers
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -34,10 +34,14 @@ COMMANDS = (
     "sql",
     "ledger",
     "explain",
+    "account",
     "solve",
     "verify",
     "claims",
     "audit",
+    "stream",
+    "serve",
+    "keys",
 )
 """In the order of the help."""
 
@@ -66,7 +70,7 @@ class _Commands(TyperGroup):
         super().__init__(**{**settings, "commands": _Loaded()})
 
     def invoke(self, ctx: Any) -> Any:
-        with told():
+        with reporting_failures():
             return super().invoke(ctx)
 
 

@@ -14,19 +14,19 @@ __all__ = ["page"]
 
 _HEAD = """# The claims
 
-Every definition and theorem of the five source lectures, checked against the exact truth. This page is written by
-`make claims`; a test fails when it is stale. `dither claims` computes the same table on your machine in seconds, and
-`dither claims --id C6` shows one claim in detail. `dither claims --id C6 --set factor=1.98 --points` bends a constant
-of the printed formula, prints the whole grid, and shows where it breaks; in Python that is
+Every definition and theorem of the five source lectures, and two theorems about streams, checked against the exact
+truth. This page is written by `make claims`; a test fails when it is stale. `dither claims` computes the same table on
+your machine in seconds, and `dither claims --id C6` shows one claim in detail. `dither claims --id C6 --set factor=1.98
+--points` bends a constant of the printed formula, prints the whole grid, and shows where it breaks; in Python that is
 `dp.audit.claims.find("C6").points(factor="1.98")`, and `.constants` names what can be bent.
 
 *Textbook* is what the lecture's formula promises and *exact* is what is true, both at the point of the grid where they
 are closest. *Slack* is their ratio there, and at the point where they are farthest apart: 1 is tight. (It is the
 difference where one of them is 0.) A claim holds if the comparison is certain, in ball arithmetic or exact fractions,
-at every point.
+at every point. That each claim would notice a library 5 % off, in either direction, is [tested too](bent_library.md).
 
 Sources: S0 Brown, lecture 3; S1 Lalanne, lecture 2; S2 Sorrell, lecture 12; S3 Gaussian noise mechanism; S4 Roth and
-Smith, lecture 11.
+Smith, lecture 11; [streams](streams.md).
 
 """
 

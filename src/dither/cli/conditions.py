@@ -47,14 +47,17 @@ def _public(value: Expression) -> Any:
 
 _FUNCTIONS: dict[str, tuple[tuple[int, ...], Callable[..., Expression]]] = {
     "abs": ((1,), lambda of: abs(of)),
+    "after": ((2,), lambda of, text: of.after(_public(text))),
     "coalesce": ((2,), lambda of, other: of.coalesce(other)),
     "contains": ((2,), lambda of, text: of.contains(_public(text))),
     "date_trunc": ((2,), lambda of, unit: of.date_trunc(_public(unit))),
     "day": ((1,), lambda of: of.day()),
+    "ends_with": ((2,), lambda of, text: of.ends_with(_public(text))),
     "exp": ((1,), lambda of: of.exp()),
     "floor": ((1,), lambda of: of.floor()),
     "hour": ((1,), lambda of: of.hour()),
     "if_else": ((3,), if_else),
+    "left": ((2,), lambda of, length: of.left(_public(length))),
     "log": ((1,), lambda of: of.log()),
     "lower": ((1,), lambda of: of.lower()),
     "minute": ((1,), lambda of: of.minute()),

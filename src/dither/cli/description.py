@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -24,10 +24,13 @@ from dither.ledger import IN_MEMORY, Account, Ledger
 from dither.ledger.budget import Budget
 from dither.tables import Expression, open_source
 from dither.tables.column_kinds import text_kinds
-from dither.tables.engines.duckdb import SEPARATED
+from dither.tables.database_engines.duckdb import SEPARATED
 from dither.unit import TableUnit
 
-__all__ = ["Asked", "Description", "column_names", "is_there"]
+if TYPE_CHECKING:
+    from dither.engine.stream import StreamQuestion  # a plan of a release does not load streams
+
+__all__ = ["Asked", "AskedStream", "Description", "column_names", "is_there"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +90,9 @@ class Asked:
 
     def of(self, data: Query) -> Question:
         """The question to a dataset; what cannot be asked is refused here, before anything is spent."""
-        query = data
-        for on, table in self.public.items():
-            with _naming(f"join on {on}"):
-                query = query.join(table, on=on)
         if self.sql is not None:
-            return query.sql(self.sql)
-        query = query.with_columns(**self.columns) if self.columns else query
-        query = query.where(*self.where) if self.where else query
+            return self._joined(data).sql(self.sql)
+        query = self.rows_of(data)
         query = query.per_person(**self.per_person) if self.per_person else query
         query = query.group_by(*self.group_by, keys=self.keys) if self.group_by else query
         try:
@@ -104,6 +102,19 @@ class Asked:
                 with _naming(f"{name} = {aggregate}"):
                     query.agg(**{name: aggregate})
             raise
+
+    def rows_of(self, data: Query) -> Query:
+        """The rows that it is about, with the new columns."""
+        query = self._joined(data)
+        query = query.with_columns(**self.columns) if self.columns else query
+        return query.where(*self.where) if self.where else query
+
+    def _joined(self, data: Query) -> Query:
+        query = data
+        for on, table in self.public.items():
+            with _naming(f"join on {on}"):
+                query = query.join(table, on=on)
+        return query
 
     def planned(self, data: Query) -> Plan:
         """The plan of this question."""
@@ -116,6 +127,29 @@ class Asked:
                 "the question has no price. Say what it may cost: --epsilon 0.5, or epsilon = 0.5 in the description."
             )
         return question.plan(**self.price)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedStream:
+    """A question that is asked period by period, and where what must be kept of it lies."""
+
+    asked: Asked
+    over: Mapping[str, Any]
+    """The arguments of `Query.over`: column, start, periods, every, max_periods, min_separation."""
+    show: tuple[str | int, ...]
+    state: Path
+    key_file: Path
+
+    def of(self, data: Query) -> StreamQuestion:
+        """The question to a dataset; what cannot be asked is refused here, before anything is spent."""
+        stream, asked = self.asked.rows_of(data).over(**self.over), self.asked
+        stream = stream.group_by(*asked.group_by, keys=asked.keys) if asked.group_by else stream
+        return stream.agg(**asked.aggregates)
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """The arguments of `StreamQuestion.plan`."""
+        return {**self.asked.price, "show": self.show}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +166,12 @@ class Description:
     table: str | None = None
     identity: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
-    """What was said to stand in columns: number, date, truth or text."""
+    """What columns were stated to hold: number, date, truth or text."""
     looks_for_kinds: bool = False
     """Whether the first lines of a CSV file tell the kinds that were not said."""
     columns: Mapping[str, Any] = field(default_factory=dict)
     """The privacy domains: a pair is a range, a list is a set of keys."""
+    streams: Mapping[str, AskedStream] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.ledger is not None and Path(self.ledger).name == IN_MEMORY:
@@ -155,6 +190,17 @@ class Description:
             raise ParameterError(f"there is no question {name!r}. Existing questions: {', '.join(self.questions)}.")
         return name, self.questions[name]
 
+    def stream(self, name: str | None) -> tuple[str, AskedStream]:
+        """The stream of that name, or the only one."""
+        if name is None and len(self.streams) == 1:
+            return next(iter(self.streams.items()))
+        listed = ", ".join(self.streams) or "none; add one: [streams.visits] with over, start, periods, agg and epsilon"
+        if name is None:
+            raise ParameterError(f"name a stream of the description. There are: {listed}.")
+        if name not in self.streams:
+            raise ParameterError(f"there is no stream {name!r}. There are: {listed}.")
+        return name, self.streams[name]
+
     def plans(self, questions: Iterable[Asked]) -> tuple[list[Plan], Account | None]:
         """The plan of each question, and what the ledger says of this dataset; what cannot be asked is refused here."""
         made, account = self.planned(questions)
@@ -170,13 +216,16 @@ class Description:
         with self.for_planning() as data:
             made = [each.of(data) for each in asked]
             found = [(question, each.plan(question)) for each, question in zip(asked, made, strict=True)]
-            identity = data.origin.door.account
-        needed: dict[str, str] = {}
+            identity = data.origin.release_path.account
         for each, question in zip(asked, made, strict=True):
-            needed |= {name: why for name, why in each.numbers(question).items() if name in data.columns}
-            self._check_keys(each)
-        self._check_kinds(needed)
-        return found, self._account(identity)
+            self.check(each, question, data.columns)
+        return found, self.account_of(identity)
+
+    def check(self, asked: Asked, question: Question, columns: Iterable[str]) -> None:
+        """Refuse what would be about noise alone, by what the description says of columns."""
+        existing = set(columns)
+        self._check_keys(asked)
+        self._check_kinds({name: why for name, why in asked.numbers(question).items() if name in existing})
 
     @contextmanager
     def for_planning(self) -> Iterator[Query]:
@@ -188,8 +237,8 @@ class Description:
         """What the ledger says of this dataset; a question that cannot be asked is refused, limits may be missing."""
         with for_plans(self.source, unit=self.unit, **self._named) as data:
             asked.of(data)
-            identity = data.origin.door.account
-        return self._account(identity)
+            identity = data.origin.release_path.account
+        return self.account_of(identity)
 
     def _check_kinds(self, read_as_numbers: Mapping[str, str]) -> None:
         kinds = dict(self.kinds)
@@ -217,7 +266,7 @@ class Description:
 
     @contextmanager
     def for_releasing(self, known: Account | None) -> Iterator[Dataset]:
-        """The dataset with its ledger, and the budget that was said or that the account in it has."""
+        """The dataset with its ledger, and the budget that was stated or that the account in it has."""
         place = self._place
         if known is None:
             self._check_new()
@@ -229,7 +278,7 @@ class Description:
         with self._opened(budget, place) as data:
             yield data
 
-    def _account(self, identity: str) -> Account | None:
+    def account_of(self, identity: str) -> Account | None:
         if self.ledger is None or not is_there(self.ledger):
             return None
         ledger = Ledger(self.ledger)

@@ -18,7 +18,7 @@ __all__ = ["command"]
 _RATES = ("0.001", "0.01", "0.1")
 _COUNTS = (10, 100, 1_000, 10_000, 100_000)
 _ASIDE = 10
-"""With δ, outputs of ten times that probability are left aside unless said otherwise."""
+"""With δ, outputs of ten times that probability are left aside unless stated otherwise."""
 
 
 def command(

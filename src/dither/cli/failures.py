@@ -11,7 +11,7 @@ import typer
 from dither.cli.screen import printable
 from dither.errors import DitherError, OverBudget, ParameterError
 
-__all__ = ["BAD_INPUT", "OVER_BUDGET", "SHOWN_WRONG", "TROUBLE", "told"]
+__all__ = ["BAD_INPUT", "OVER_BUDGET", "SHOWN_WRONG", "TROUBLE", "reporting_failures"]
 
 SHOWN_WRONG = 1
 """A claim fails, a certificate or a ledger is not what was written, an audit found a leak."""
@@ -21,7 +21,7 @@ TROUBLE = 4
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def reporting_failures() -> Iterator[None]:
     """Errors inside end the program with one sentence, never with a traceback.
 
     Errors of dither never hold data, so they are shown as they are. Of any other error only the type is shown, as its

@@ -21,7 +21,7 @@ from dither.engine.answer_file import written_answer
 from dither.engine.distribution_aggregates import Top
 from dither.errors import DitherError, EngineError, ParameterError
 
-__all__ = ["Files", "as_csv", "check_place", "write_table"]
+__all__ = ["Files", "as_csv", "check_place", "write_json", "write_table"]
 
 _ENDINGS: Final = {
     "out": (".csv", ".parquet", ".json"),
@@ -49,6 +49,8 @@ class Files:
         taken |= {Path(said).resolve(): "what it is about", Path(description.source).resolve(): "the data"}
         joined = [file for asked in description.questions.values() for file in asked.joins.values()]
         taken |= {file.place.resolve(): "a public table" for file in joined}
+        for stream in description.streams.values():
+            taken |= {stream.state.resolve(): "the state of a stream", stream.key_file.resolve(): "the key of a stream"}
         if description.ledger is not None:
             taken[Path(description.ledger).resolve()] = "the ledger"
         if self.report is not None or self.plot is not None:
@@ -77,7 +79,7 @@ class Files:
         """
         writers: dict[str, Callable[[Path], object]] = {
             "out": lambda path: _write_answer(release, path),
-            "certificate": lambda path: path.write_text(_json(release.certificate()), encoding="utf-8"),
+            "certificate": lambda path: write_json(release.certificate(), path),
             "report": release.report,
             "plot": lambda path: _draw(release, path),
         }
@@ -106,7 +108,9 @@ def _write_answer(release: TableRelease, path: Path) -> None:
     """JSON has lists; elsewhere each number of a list is a row. What was left out stands beside a CSV file."""
     write_table(release.to_arrow() if path.suffix.lower() == ".json" else release.tidy(), path)
     if path.suffix.lower() == ".csv" and release.plan.left_out is not None:
-        about_file(path).write_text(f"{release.plan.left_out}\n", encoding="utf-8")
+        about = release._about_left_out
+        said = [release.plan.left_out] if about is None else [about[0], release.plan.left_out]
+        about_file(path).write_text("".join(f"{line}\n" for line in said), encoding="utf-8")
 
 
 def about_file(path: Path) -> Path:
@@ -117,11 +121,16 @@ def about_file(path: Path) -> Path:
 def write_table(table: pa.Table, path: Path) -> None:
     """A table as CSV, Parquet or JSON, by the ending of the path."""
     if path.suffix.lower() == ".json":
-        path.write_text(_json(table.to_pylist()), encoding="utf-8")
+        write_json(table.to_pylist(), path)
     elif path.suffix.lower() == ".parquet":
         pa.parquet.write_table(table, path)
     else:
         path.write_bytes(written_answer(table))  # the bytes of which the certificate has the digest
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Plain values as JSON."""
+    path.write_text(json.dumps(finite(value), ensure_ascii=False, default=str, allow_nan=False), encoding="utf-8")
 
 
 def as_csv(table: pa.Table) -> str:
@@ -138,10 +147,6 @@ def _draw(release: TableRelease, path: Path) -> None:
         return
     for page in range(1, pages(release) + 1):
         release.plot(page=page).savefig(path if page == 1 else path.with_stem(f"{path.stem}_{page}"))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(finite(value), ensure_ascii=False, default=str, allow_nan=False)
 
 
 def _failure(write: Callable[[Path], object], path: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from dither.cli.aggregates import aggregate, assigned, bounds, group
 from dither.cli.conditions import condition
 from dither.cli.description import Asked, Description, column_names
-from dither.cli.keys import keys
+from dither.cli.key_texts import keys
 from dither.cli.public_file import PublicFile
 from dither.cli.toml_file import CHANGES, budget_of, read
 from dither.engine.aggregate import Aggregate
@@ -21,7 +21,7 @@ from dither.unit import Person, Rows, TableUnit
 __all__ = ["described"]
 
 _COST = ("epsilon", "delta", "rho")
-_PRICE = (*_COST, "noise", "level", "population")
+_PRICE = (*_COST, "noise", "level", "population", "left_out")
 _NOT_OF_THE_QUESTION = (
     "source",
     "json",

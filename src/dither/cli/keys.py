@@ -1,76 +1,130 @@
-"""Public keys, as text."""
+"""`dither keys`: who may ask the service, of what, and how much of the budget."""
 
 from __future__ import annotations
 
-from datetime import date
-from typing import Any
+from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from dither.cli import options
+from dither.cli.screen import print_json
+from dither.cli.table import print_table
 from dither.errors import ParameterError
-from dither.exact import rational
 
-__all__ = ["keys"]
+__all__ = ["command"]
+
+_ACTIONS = ("add", "list", "revoke", "rotate")
 
 
-def keys(text: str) -> list[Any]:
-    """Public keys, separated by commas: whole numbers, days such as 2024-01-31, true, false, and texts.
+def command(
+    action: Annotated[str, typer.Argument(metavar="ACTION", help="add, list, revoke or rotate.")],
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Whose key: it stands in the ledger.")] = None,
+    description: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="The descriptions that are served, the first one first; may be repeated. dither.toml unless given.",
+        ),
+    ] = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[=EPSILON]",
+            help="A dataset that the key may ask of, and the share of its budget; may be repeated. "
+            "All that are described, without a share, unless given.",
+        ),
+    ] = None,
+    owner: Annotated[
+        bool, typer.Option("--owner", help="The key of the owner, who sees spending and approves.")
+    ] = False,
+    expires: Annotated[
+        str | None, typer.Option(metavar="DAY", help="When it ends, such as 2027-01-31; never unless given.")
+    ] = None,
+    *,
+    json: options.JSON = False,
+) -> None:
+    """Make, list, revoke or rotate the keys of `dither serve`.
 
-    Texts need quotes only if they hold a comma or start with a quote, or look like something else. Keys that are not
-    all of one kind are all texts, unless one of them stands in quotes.
+    A key is shown once; only its hash is kept. A share is what one analyst may spend of the budget of a dataset; it is
+    given once, and the budget holds however shares are set. Where the budget is a rho, so is the share.
 
-    >>> keys("Paris, New York, 'Washington, D.C.'"), keys("75001, 2A004"), keys("1, 2")
-    (['Paris', 'New York', 'Washington, D.C.'], ['75001', '2A004'], [1, 2])
+    \b
+    Example:
+      dither keys add anna --dataset visits=0.5 --expires 2099-12-31
+      dither keys list
+      dither keys rotate anna
+      dither keys revoke anna
     """
-    pieces = _pieces(text)
-    found = [piece if quoted else _key(piece) for piece, quoted in pieces]
-    if len({type(key) for key in found}) > 1 and not any(quoted for _, quoted in pieces):
-        return [piece for piece, _ in pieces]
-    return found
+    if action not in _ACTIONS:
+        raise ParameterError(f"the action must be one of {', '.join(_ACTIONS)}, got {action!r}.")
+    if (name is None) != (action == "list"):
+        raise ParameterError("add, revoke and rotate name a key, such as `dither keys add anna`; list names none.")
+    if action != "add" and (dataset or owner or expires):
+        raise ParameterError("--dataset, --owner and --expires go with `dither keys add`.")
+    from dither.cli.serving import keyring_of, shares
 
-
-def _pieces(text: str) -> list[tuple[str, bool]]:
-    """The parts between commas, and whether each stood in quotes."""
-    found: list[tuple[str, bool]] = []
-    rest = text
-    while True:
-        rest = rest.lstrip()
-        if rest.startswith("'"):
-            inside, closed = _quoted(rest)
-            found.append((inside, True))
-            rest = rest[closed:].lstrip()
-            if rest and not rest.startswith(","):
-                raise ParameterError("after a key in quotes comes a comma or the end. Write a quote inside twice: ''.")
+    files = description or [Path("dither.toml")]
+    keyring = keyring_of(files[0])
+    try:
+        if action == "list" or name is None:
+            _list(keyring.all(), json)
+        elif action == "revoke":
+            keyring.revoke(name)
+            _tell(json, f"The key of {name} opens nothing from now on.", {"revoked": name})
         else:
-            found.append((rest.partition(",")[0].strip(), False))
-            rest = rest[len(rest.partition(",")[0]) :]
-            if not found[-1][0]:
-                raise ParameterError("a key between two commas is empty. Write '' for an empty text.")
-        if not rest:
-            return found
-        rest = rest[1:]
+            rights = {} if action == "rotate" else shares(files, dataset or [])
+            made = (
+                keyring.rotate(name)
+                if action == "rotate"
+                else keyring.add(name, rights, is_owner=owner, expires=expires)
+            )
+            _tell(
+                json, f"{made}\nThis key of {name} is shown this once. Keep it as you keep a password.", {"key": made}
+            )
+    finally:
+        keyring.store.close()
 
 
-def _quoted(text: str) -> tuple[str, int]:
-    """The text inside the quotes at the start, and where they end."""
-    at = 1
-    while at < len(text):
-        if text[at] == "'" and text[at : at + 2] != "''":
-            return text[1:at].replace("''", "'"), at + 1
-        at += 2 if text[at] == "'" else 1
-    raise ParameterError("a key starts with a quote that is not closed. Write a quote inside twice: ''.")
+def _tell(json: bool, sentence: str, value: dict[str, str]) -> None:
+    if json:
+        print_json(value)
+    else:
+        typer.echo(sentence)
 
 
-def _key(text: str) -> Any:
-    """What a key without quotes means: only what is written in the one usual way is more than a text."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    try:
-        whole = int(rational(text)) if text.lstrip("-").isdecimal() else None
-    except ParameterError:
-        whole = None
-    if whole is not None and str(whole) == text and abs(whole) < 1 << 63:
-        return whole
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return text
-    return day if day.isoformat() == text else text
+def _list(keys: object, json: bool) -> None:
+    from dither.web.keys import Key
+
+    assert isinstance(keys, list)
+    found: list[Key] = keys
+    rows = [
+        {
+            "name": key.name,
+            "kind": "owner" if key.is_owner else "analyst",
+            "datasets": {name: dict(share) for name, share in key.rights.items()},
+            "state": "revoked" if key.is_revoked else "sound" if key.is_sound else "expired",
+            "expires": key.expires,
+        }
+        for key in found
+    ]
+    if json:
+        print_json(rows)
+        return
+    print_table(
+        ["name", "kind", "may ask of", "state", "expires"],
+        [[key.name, str(row["kind"]), _rights(key), str(row["state"]), key.expires or "never"]
+         for key, row in zip(found, rows, strict=True)],
+    )  # fmt: skip
+
+
+def _rights(key: object) -> str:
+    from dither.web.keys import Key
+
+    assert isinstance(key, Key)
+    if key.is_owner:
+        return "all"
+    said = {
+        name: ", ".join(f"{figure} {amount}" for figure, amount in share.items()) for name, share in key.rights.items()
+    }
+    return "; ".join(f"{name} ({share})" if share else name for name, share in said.items())

@@ -230,6 +230,12 @@ def _row(entry: Entry, outcome: str | None) -> dict[str, Any]:
     }
 
 
+def _is_of_a_share(row: dict[str, Any]) -> bool:
+    """Whether it is the charge to what one analyst may spend: the next entry is the same charge, to the dataset."""
+    account: str = row["account"]
+    return row["kind"] == "charge" and account.endswith(f" (share of {row['by']})")
+
+
 def _print(accounts: list[dict[str, Any]], rows: list[dict[str, Any]], anchor: str, checked: int | None) -> None:
     columns = ("dataset", "budget", "spent", "left", "releases", "failed", "privacy unit")
     lines = [
@@ -243,7 +249,7 @@ def _print(accounts: list[dict[str, Any]], rows: list[dict[str, Any]], anchor: s
         [str(row["number"]), row["at"][:16].replace("T", " "), row["by"], _words(row.get("cost", {})),
          row["outcome"] or "", row["question"]]
         for row in rows
-        if row["kind"] in ("charge", "resume")
+        if row["kind"] in ("charge", "resume") and not _is_of_a_share(row)
     ]  # fmt: skip
     if len(charges) > _SHOWN:
         typer.echo(f"{len(charges) - _SHOWN} earlier releases are not shown here; --json and --export have them all.")

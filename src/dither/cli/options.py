@@ -174,6 +174,10 @@ _QUESTION: Mapping[str, Any] = {
         bool | None,
         typer.Option("--population", help="Intervals of means are for the mean of the population."),
     ],
+    "left_out": Annotated[
+        bool | None,
+        typer.Option("--left-out", help="A twentieth of the price estimates how much limits and bounds leave out."),
+    ],
     "ledger": LEDGER,
     "table": TABLE,
     "identity": Annotated[_Text, typer.Option(metavar="NAME", help="The name under which the budget is kept.")],
@@ -182,7 +186,7 @@ _QUESTION: Mapping[str, Any] = {
 
 _OF_SQL = (
     "person", "rows", "max_groups", "max_rows_per_group", "join", "keys", "bounds", "number", "epsilon", "delta", "rho",
-    "noise", "weight", "level", "population", "ledger", "table", "identity",
+    "noise", "weight", "level", "population", "left_out", "ledger", "table", "identity",
 )  # fmt: skip
 """What a text in SQL does not say."""
 

@@ -1,4 +1,4 @@
-"""Where a ledger is: told without loading one, so that a mistaken path is refused at once."""
+"""Where a ledger is, found without loading one, so that a mistaken path is refused at once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`dither audit dither.toml`: every question of a description is attacked, on tables that are made up.
 
-A replay needs the test door, which is shut in a process that could release anything. So the command starts itself once
-more with the door open: that process audits and does nothing else, and what the description names as source and ledger
+A replay needs the test switch, which is off in a process that could release anything. So the command starts itself once
+more with it on: that process audits and does nothing else, and what the description names as source and ledger
 is opened by neither of the two. Public tables are read.
 """
 
@@ -26,7 +26,7 @@ from dither.cli.verdicts import after_the_verdict, draw
 from dither.errors import ParameterError
 from dither.exact import in_words
 from dither.noise import entropy
-from dither.tables.engines.duckdb import SEPARATED
+from dither.tables.database_engines.duckdb import SEPARATED
 
 if TYPE_CHECKING:
     from dither.audit.project import Examined

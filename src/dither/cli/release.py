@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -83,10 +84,10 @@ def answer(description: Description, asked: Asked, files: Files, form: str) -> N
     (plan,), known = description.plans([asked])  # what cannot be asked is refused before there is a ledger
     files.check_picture(plan)
     with description.for_releasing(known) as data, working("asking the engine and drawing noise"):
-        door = data.origin.door
-        newest = int(door.ledger.anchor().partition(":")[0])
+        release_path = data.origin.release_path
+        newest = int(release_path.ledger.anchor().partition(":")[0])
         release = asked.of(data).release(key=asked.key, **asked.price)
-        account = door.ledger.account(door.account)
+        account = release_path.ledger.account(release_path.account)
     is_repeated = release.entry.number <= newest  # its charge was there before this was asked
     failure = files.write(release)  # first: whoever reads what is printed may go away, as `head` does
     if form == "json":
@@ -109,6 +110,10 @@ def _print(release: TableRelease, account: Account, is_repeated: bool, *, markdo
     from dither.cli.figures import figures
 
     plan, number, answers = release.plan, release.entry.number, release._shown[1]
+    about = release._about_left_out
+    if about is not None and about[1]:
+        print_sentence(about[0])
+        typer.echo()
     columns, cells = rows(release)
     if cells or plan.discovery is None or release.parts.num_rows:
         right = [*answers, *(name for name in columns if _is_about_a_number(name, answers))]
@@ -123,6 +128,8 @@ def _print(release: TableRelease, account: Account, is_repeated: bool, *, markdo
     if plan.left_out is not None:
         typer.echo()
         print_sentence(plan.left_out)
+    if about is not None and not about[1]:
+        print_sentence(about[0])
     cost, left = figures(plan.cost), f"left {figures(account.remaining)} of {figures(account.budget)}"
     if is_repeated:
         typer.echo(f"\nThis answer was charged before, {cost} in entry {number} of the ledger, and is repeated.")
@@ -142,9 +149,11 @@ def _as_dict(release: TableRelease, account: Account, is_repeated: bool) -> dict
 
     plan, cost = release.plan, as_dict(release.plan.cost)
     return {
+        **({} if (about := release._about_left_out) is None else {"warning" if about[1] else "estimate": about[0]}),
         "rows": release.value.to_pylist(),
         "level": str(plan.level),
         "left_out": plan.left_out,
+        "left_out_shares": [asdict(each) for each in release.left_out],
         "cost": cost,
         "repeated": is_repeated,
         "spent": dict.fromkeys(cost, "0") if is_repeated else cost,

@@ -39,7 +39,7 @@ def command(
 
     A part of epsilon pays for private histograms: groups of each person, rows in one of them, sizes of values. The
     limits and bounds with the least estimated error are printed with what else was considered. In a description, the
-    limits are written into [unit], with the entry of the ledger that they come from.
+    limits are written into [unit] and the bounds into [bounds], with the entry of the ledger that they come from.
 
     \b
     Example:
@@ -50,24 +50,24 @@ def command(
     from dither.cli.flags import described
 
     description = described(context.params)
-    _, asked = description.question(question)
+    name, asked = description.question(question)
     epsilon = asked.price.get("epsilon")
     if epsilon is None:
         raise ParameterError("say what may be spent on the suggestion and the question together: --epsilon 1.")
     known = description.account_for(asked)
     with description.for_releasing(known) as data, working("asking the engine and drawing noise"):
-        found = data.suggest(asked.of(data), epsilon=epsilon, share=share)
+        asking = asked.of(data)
+        found = data.suggest(asking, epsilon=epsilon, share=share)
+    written = []
     if Path(source).suffix.lower() == ".toml":
         from dither.cli.toml_limits import write_limits
 
-        write_limits(Path(source), found)
+        written = write_limits(Path(source), found, name, asking)
     if json:
         print_json(_as_dict(found))
         return
-    for line in str(found).split("\n"):
+    for line in [*str(found).split("\n"), *written]:
         typer.echo(printable(line))
-    if Path(source).suffix.lower() == ".toml":
-        typer.echo(f"Wrote the limits into [unit] of {source}.")
 
 
 def _as_dict(found: Suggestion) -> dict[str, Any]:

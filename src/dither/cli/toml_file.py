@@ -18,12 +18,19 @@
     age = [0, 120]            # a range       epsilon = 0.5
     days = { kind = "number", bounds = [0, 7] }
 
+    [streams.daily]                           # period by period, for one price: `dither stream`
+    over = "day"                              show = ["total", "last", 7, "month"]
+    start = 2026-01-01                        state = "daily.stream"       # unless given
+    periods = 365                             key_file = "daily.key"       # unless given
+    max_periods = 10                          agg = { visits = "count" }   # group_by, keys, where, join, columns
+    # every = "week", min_separation = 7      epsilon = 1                  # delta, rho, level, weights
+
 Paths are those seen from the folder of the file. Numbers are exact decimals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -31,7 +38,7 @@ from typing import Any, TypeVar
 
 from dither.cli.aggregates import Bounds, aggregate, group
 from dither.cli.conditions import condition
-from dither.cli.description import Asked, Description, column_names
+from dither.cli.description import Asked, AskedStream, Description, column_names
 from dither.cli.public_file import PublicFile
 from dither.cli.toml_lines import Section, document
 from dither.errors import ParameterError
@@ -42,7 +49,7 @@ from dither.tables.column_kinds import KINDS
 from dither.tables.lattice import checked_bounds
 from dither.unit import Person, Rows, TableUnit
 
-__all__ = ["CHANGES", "budget_of", "read"]
+__all__ = ["CHANGES", "asked_by_others", "budget_of", "read", "server_section"]
 
 CHANGES = {"add-remove": "add or remove", "replace": "replace"}
 """What may happen to a row, as it is written here and as `dp.Rows` calls it."""
@@ -55,25 +62,36 @@ _PRICE = {
     "noise": str,
     "level": Decimal,
     "population": bool,
+    "left_out": bool,
     "weights": dict,
 }
+_PRICE_OF_STREAMS = ("epsilon", "delta", "rho", "level", "weights")
+_OF_STREAMS = ("over", "start", "periods", "every", "max_periods", "min_separation", "show", "state", "key_file")
 
 
 def read(file: Path) -> Description:
-    """The description in a file; what is wrong in it is said with its line."""
+    """The description in a file; what is wrong in it is reported with its line."""
+    return described(_text(file), file.parent)
+
+
+def server_section(file: Path) -> Section:
+    """What a description says of the service."""
+    return document(_text(file)).section("server")
+
+
+def _text(file: Path) -> str:
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        return file.read_bytes().decode("utf-8-sig")
     except OSError:
         raise ParameterError(f"the description {str(file)!r} cannot be read. Check the path.") from None
     except UnicodeDecodeError:
         raise ParameterError(f"the description {str(file)!r} is not text in UTF-8. Save it as UTF-8.") from None
-    return described(text, file.parent)
 
 
 def described(text: str, folder: Path) -> Description:
     """The description in a text, with paths as seen from `folder`."""
     whole = document(text)
-    whole.only(("dataset", "columns", "unit", "bounds", "budget", "questions"))
+    whole.only(("dataset", "columns", "unit", "bounds", "budget", "questions", "streams", "server"))
     dataset, budget = whole.section("dataset"), whole.section("budget")
     dataset.only(("source", "table", "identity"))
     budget.only(("epsilon", "delta", "rho", "failures_allowed", "ledger"))
@@ -103,7 +121,20 @@ def described(text: str, folder: Path) -> Description:
         identity=dataset.get("identity", str),
         kinds=kinds,
         columns=domains,
+        streams={
+            name: _stream(name, section, known, folder, columns)
+            for name, section in whole.section("streams").sections().items()
+        },
     )
+
+
+def asked_by_others(values: Mapping[str, Any], description: Description, columns: list[str]) -> Asked:
+    """A question that somebody else sent, read as those of a description are. It cannot name files."""
+    if "join" in values:
+        raise ParameterError("join names a file, and a question from elsewhere names none. Leave it out.")
+    known = {name: both for name, both in description.columns.items() if isinstance(both, tuple)}
+    known = {name: both for name, both in known.items() if not isinstance(both[0], date)}
+    return _asked(Section(None, ("question",), dict(values)), known, Path(), lambda: columns)
 
 
 def budget_of(epsilon: Any, delta: Any, rho: Any) -> Budget | None:
@@ -222,6 +253,27 @@ def _asked(section: Section, known: Bounds, folder: Path, of_source: Callable[[]
         keys=_keys(section),
         price=_price(section),
         key=section.get("key", str),
+    )
+
+
+def _stream(
+    name: str, section: Section, known: Bounds, folder: Path, of_source: Callable[[], list[str]]
+) -> AskedStream:
+    """A question without what streams do not have, and what is stated about its periods."""
+    of_question = ("join", "columns", "where", "group_by", "keys", "agg", *_PRICE_OF_STREAMS)
+    section.only((*_OF_STREAMS, *of_question))
+    question = {key: value for key, value in section.values.items() if key in of_question}
+    over: dict[str, Any] = {"column": section.need("over", str)}
+    over |= {key: section.need(key, kind) for key, kind in {"start": date, "periods": int}.items()}
+    optional = {"every": str, "max_periods": int, "min_separation": int}
+    over |= {key: section.get(key, kind) for key, kind in optional.items() if key in section.values}
+    show = section.get("show", list)
+    return AskedStream(
+        asked=_asked(Section(section.text, section.path, question), known, folder, of_source),
+        over=over,
+        show=("total",) if show is None else tuple(show),
+        state=folder / (section.get("state", str) or f"{name}.stream"),
+        key_file=folder / (section.get("key_file", str) or f"{name}.key"),
     )
 
 

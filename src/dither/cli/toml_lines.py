@@ -1,4 +1,4 @@
-"""TOML with its lines: what is wrong is said with the line where it stands.
+"""TOML with its lines: what is wrong is reported with its line.
 
 The reader of the standard library forgets lines. They are found by reading beginnings of the text again: a key stands
 in the first line that names it and from which on every beginning that can be read has it.
@@ -55,13 +55,14 @@ def document(text: str) -> Section:
 class Section:
     """A table of a TOML text: its values, and where they stand."""
 
-    text: str
+    text: str | None
+    """The whole text; None if the values are from elsewhere, and then no line is said."""
     path: tuple[str, ...]
     values: dict[str, Any]
 
     def line(self, key: str) -> int:
         """The line where a key stands, from 1."""
-        lines = self.text.split("\n")
+        lines = (self.text or "").split("\n")
         numbers = range(1, len(lines) + 1)
         named = [number for number in numbers if key in lines[number - 1]] or numbers  # or written with escapes
 
@@ -78,15 +79,18 @@ class Section:
 
     def refuse(self, key: str, why: str) -> NoReturn:
         """Say what is wrong with the value of a key."""
-        raise ParameterError(f"line {self.line(key)}: {why}")
+        raise ParameterError(f"{self._place(key)}{why}")
+
+    def _place(self, key: str) -> str:
+        return "" if self.text is None else f"line {self.line(key)}: "
 
     def at(self, key: str, make: Callable[..., _Value], *arguments: Any) -> _Value:
-        """What `make` gives; what it refuses is said with the line of the key."""
+        """What `make` gives; what it refuses is reported with the line of the key."""
         try:
             return make(*arguments)
         except ParameterError as error:
             why = str(error)
-        raise ParameterError(f"line {self.line(key)}: {why}")
+        raise ParameterError(f"{self._place(key)}{why}")
 
     def only(self, known: Iterable[str]) -> None:
         """Refuse keys that mean nothing here, with the nearest one that does."""

@@ -11,7 +11,7 @@ from dither.exact import check
 from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
 from dither.exact.frozen import once, set_fields, shared
-from dither.exact.numbers import Number, is_unicode, plain, plain_entries, rational, whole
+from dither.exact.numbers import Number, is_unicode, listed, plain, plain_entries, rational, relative_rounding, whole
 from dither.exact.words import in_percent, in_words, rounded
 
 __all__ = [
@@ -24,12 +24,14 @@ __all__ = [
     "in_words",
     "is_below",
     "is_unicode",
+    "listed",
     "lower",
     "once",
     "plain",
     "plain_entries",
     "precision",
     "rational",
+    "relative_rounding",
     "rounded",
     "set_fields",
     "shared",

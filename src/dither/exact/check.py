@@ -11,7 +11,7 @@ from typing import Any
 from dither.errors import ParameterError
 from dither.exact.numbers import whole
 
-__all__ = ["at_least", "between", "count", "nonnegative", "positive", "probability"]
+__all__ = ["at_least", "between", "count", "distinct", "nonnegative", "positive", "probability"]
 
 
 def positive(**named: Any) -> None:
@@ -47,6 +47,19 @@ def between(low: Any, high: Any, **named: Any) -> None:
     for name, value in named.items():
         if not low < value < high:
             raise ParameterError(f"{name} must lie strictly between {low} and {high}, got {name}={value}.")
+
+
+def distinct(**named: Any) -> None:
+    """Each is a sequence of hashable values, all different."""
+    for name, values in named.items():
+        try:
+            different = len(set(values))
+        except TypeError:
+            raise ParameterError(f"{name} must be hashable. Give tuples in place of lists or arrays.") from None
+        if different != len(values):
+            raise ParameterError(
+                f"{name} must be all different, got {different} different ones of {len(values)}. Give each once."
+            )
 
 
 def count(least: int = 1, **named: Any) -> None:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import numbers
 import operator
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from dither.errors import NotANumberError
+from dither.errors import NotANumberError, ParameterError
 
-__all__ = ["Number", "is_unicode", "plain", "plain_entries", "rational", "whole"]
+__all__ = ["Number", "is_unicode", "listed", "plain", "plain_entries", "rational", "relative_rounding", "whole"]
 
 Number: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any] | SupportsIndex
 """What a parameter may be. Floats mean their shortest decimal: 0.1 is 1/10, not 0x1.999999999999ap-4."""
@@ -32,6 +33,8 @@ _LARGEST = 10**_LARGEST_EXPONENT
 _SMALLEST = Fraction(1, _LARGEST)
 _DTYPE: Any = np.generic.__dict__["dtype"]
 _READY = frozenset({int, bool, float, Decimal})
+_ROUNDING = Fraction(1, 2**40)
+_ROUNDINGS = 8  # of a narrow float, such as float32, from the numbers it was computed from
 _EXPECTED = "an int, Fraction, Decimal, float or decimal text such as '0.1'"
 
 
@@ -70,6 +73,60 @@ def rational(value: object, name: str = "value") -> Fraction:
             f"{name} must be 0 or between 1e-308 and 1e308 in magnitude. Give a number in that range."
         )
     return number
+
+
+def listed(values: Any, name: str) -> tuple[Any, ...]:
+    """Return the values of a list, an array or anything else that is gone through.
+
+    Parameters
+    ----------
+    values : Any
+        The values.
+    name : str
+        The name of the parameter, for messages.
+
+    Returns
+    -------
+    tuple
+        The values in their order.
+
+    Raises
+    ------
+    ParameterError
+        If there is nothing to go through.
+
+    Examples
+    --------
+    >>> listed(range(3), "answers")
+    (0, 1, 2)
+    """
+    try:
+        return tuple(values)
+    except TypeError:
+        raise ParameterError(f"{name} must be a list, got the type {type(values).__name__}.") from None
+
+
+def relative_rounding(values: Iterable[object]) -> Fraction:
+    """Bound what numbers that were computed in floats may be off by, as a part of the largest of them.
+
+    Parameters
+    ----------
+    values : iterable
+        The numbers.
+
+    Returns
+    -------
+    Fraction
+        0 if none is a float, 2^-40 for Python's, 8 roundings for a narrower float of NumPy.
+
+    Examples
+    --------
+    >>> relative_rounding([1, Fraction(1, 3), "0.1"]), relative_rounding([1, 0.5]) == Fraction(1, 2**40)
+    (Fraction(0, 1), True)
+    """
+    kinds = {type(value) for value in values if isinstance(value, float | np.floating)}
+    narrow = (_ROUNDINGS * Fraction(float(np.finfo(kind).eps)) for kind in kinds if issubclass(kind, np.floating))
+    return max(_ROUNDING, *narrow, _ROUNDING) if kinds else Fraction(0)
 
 
 def whole(value: object, name: str = "value") -> int:
@@ -116,8 +173,10 @@ def _parse(value: object, name: str) -> Fraction:
         return _from_text(value, name)
     if isinstance(value, Decimal):
         return _from_text(str(value), name)
-    if isinstance(value, float | np.floating):
-        return _from_text(_shortest_decimal(value), name)
+    if isinstance(value, float):  # the shortest decimal that reads back as the same float
+        return _from_text(float.__repr__(value), name)
+    if isinstance(value, np.floating):  # of the same width: float32(0.1) is 1/10 too
+        return _from_text(np.format_float_scientific(value, unique=True, trim="-"), name)
     if isinstance(value, np.timedelta64):  # NumPy counts it among the integers
         raise NotANumberError(f"{name} must be {_EXPECTED}, got the type timedelta64.")
     if isinstance(value, numbers.Rational):  # int, Fraction and NumPy integers
@@ -125,13 +184,6 @@ def _parse(value: object, name: str) -> Fraction:
     if hasattr(value, "__index__") and not isinstance(value, np.ndarray):
         return Fraction(operator.index(value))
     raise NotANumberError(f"{name} must be {_EXPECTED}, got the type {type(value).__name__}.")
-
-
-def _shortest_decimal(value: float | np.floating[Any]) -> str:
-    """The shortest decimal that reads back as the same float of the same width (float32(0.1) is 1/10 too)."""
-    if isinstance(value, float):
-        return float.__repr__(value)
-    return np.format_float_scientific(value, unique=True, trim="-")
 
 
 def _from_text(text: str, name: str) -> Fraction:

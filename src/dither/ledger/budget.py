@@ -122,6 +122,11 @@ def check_cost(event: Event, cost: Budget) -> None:
     Sums for a `PureDP` and a `ZCDP`; for an `ApproxDP` the sums, or δ(ε) of the exact profile, each never below the
     truth: a cost that is too small is never accepted, and one that holds by less than the last digits may be refused.
     """
+    if not isinstance(event, Event):
+        raise ParameterError(
+            f"event must be what a mechanism did, as its `event` says; got the type {type(event).__name__}. Nothing "
+            "was charged. For two distributions of your own, charge the event of a dp.FiniteMechanism of both."
+        )
     common([event.adjacency, cost.adjacency])
     if not _covers(cost, event):
         raise ParameterError(

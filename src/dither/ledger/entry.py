@@ -39,7 +39,7 @@ class Entry:
         1, 2, 3, ... without a gap.
     previous : str
         The hash of the entry before; 64 zeros for the first one.
-    kind : {"budget", "source", "charge", "attempt", "answer", "outcome", "resume"}
+    kind : {"budget", "source", "charge", "attempt", "answer", "outcome", "resume", "period"}
         What it records.
     account : str
         The account that it belongs to: the identity of the dataset.

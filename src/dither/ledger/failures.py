@@ -21,10 +21,10 @@ __all__ = [
     "ANSWERED",
     "FAILED",
     "FAILURES_ALLOWED",
+    "WAIT_SECONDS",
     "Failures",
     "Standing",
     "check_allowance",
-    "patience_ends",
     "wait_for_room",
 ]
 
@@ -226,11 +226,6 @@ def check_allowance(allowed: Any) -> int:
 
 def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
-
-
-def patience_ends() -> float:
-    """When a question that comes now has waited long enough, on the monotonic clock."""
-    return time.monotonic() + WAIT_SECONDS
 
 
 def wait_for_room(state: Callable[[], Standing], deadline: float) -> None:

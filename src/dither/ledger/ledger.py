@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from dither.errors import LedgerConflict, LedgerError, ParameterError, TooManyFailures
+from dither.errors import LedgerConflict, LedgerError, OverBudget, ParameterError, TooManyFailures
 from dither.events import Event, to_json
 from dither.exact import is_unicode
 from dither.ledger.budget import Amounts, Balance, Budget, amounts, check_cost, read_budget, write_amounts, write_budget
@@ -19,12 +20,13 @@ from dither.ledger.failures import (
     ANSWERED,
     FAILED,
     FAILURES_ALLOWED,
+    WAIT_SECONDS,
     Failures,
     Standing,
     check_allowance,
-    patience_ends,
     wait_for_room,
 )
+from dither.ledger.periods import check_periods, check_stream, newest_period, write_period
 from dither.ledger.verification import Verification
 from dither.noise.tape import noise_is_removed
 
@@ -314,7 +316,9 @@ class Ledger:
         *,
         key: str | None = None,
         by: str = "",
+        share: str | None = None,
         awaits_outcome: bool = False,
+        periods: int | None = None,
     ) -> Charge:
         """Write down durably what will be released and what it costs, if enough is left.
 
@@ -334,9 +338,15 @@ class Ledger:
             An idempotency key: the same key with the same question and event is charged once.
         by : str, default ""
             Who asks.
+        share : str, optional
+            Another account that is charged the same in the same transaction: what one analyst may spend of the budget.
+            If less than `cost` is left there, neither is charged.
         awaits_outcome : bool, default False
             Whether the caller will report an outcome by `answered`, `keep` or `failed`. Until then the charge counts as
             unanswered. Where too many are unanswered, this waits for those in flight.
+        periods : int, optional
+            The number of periods of a stream that this one charge pays for; each is then begun by `attempt` and
+            recorded by `record_period`.
 
         Returns
         -------
@@ -360,33 +370,108 @@ class Ledger:
                 "In tests that take the noise away, open the dataset with ledger=':memory:'."
             )
         _check_text(question=question, by=by)
-        _check_name(account=account, **({} if key is None else {"key": key}))
+        _check_name(
+            account=account, **({} if key is None else {"key": key}), **({} if share is None else {"share": share})
+        )
         check_cost(event, cost)
-        body = {"event": to_json(event), "cost": write_budget(cost), "question": question}
-        deadline = patience_ends()
+        body: dict[str, Any] = {"event": to_json(event), "cost": write_budget(cost), "question": question}
+        if periods is not None:
+            body["periods"] = check_periods(periods, key)
+            if share is not None:
+                raise ParameterError("a stream is charged to the budget of its owner, not to a share of it.")
+        deadline = time.monotonic() + WAIT_SECONDS
         while True:
             with suppress(TooManyFailures), self._store.writing() as connection:
                 heads = self._store.heads(connection, account)
-                charge = self._paid(connection, heads, account, body, cost, key, by)
+                before = None if key is None else self._store.keyed(connection, "charge", account, key)
+                if before is not None and key is not None:
+                    charge = self._repeated(connection, before, body, key)
+                else:
+                    if share is not None:  # first, as an attempt follows its own charge
+                        heads = replace(heads, last=self._paid_by_share(connection, share, body, cost, by))
+                    charge = self._paid(connection, heads, account, body, cost, key, by)
                 if charge.answer is not None or not awaits_outcome:
                     return charge
                 return self._attempted(connection, heads, charge)  # refused, it takes the charge back with it
             wait_for_room(lambda: self._standing(account), deadline)
+
+    def attempt(self, charge: Charge) -> Charge:
+        """Begin the next period of a stream; until it is recorded, or failed, it counts as unanswered.
+
+        Parameters
+        ----------
+        charge : Charge
+            What `charge` returned for the stream.
+
+        Returns
+        -------
+        Charge
+            The same charge with this attempt, for `record_period` or `failed`.
+
+        Raises
+        ------
+        TooManyFailures
+            If too many questions are unanswered.
+        LedgerError
+            If the charge is not in this ledger, or is not that of a stream.
+        """
+        deadline, account = time.monotonic() + WAIT_SECONDS, charge.entry.account
+        while True:
+            with suppress(TooManyFailures), self._store.writing() as connection:
+                check_stream(self._store, connection, charge.entry)
+                return self._attempted(connection, self._store.heads(connection, account), charge)
+            wait_for_room(lambda: self._standing(account), deadline)
+
+    def record_period(self, charge: Charge, period: int, digest: str) -> None:
+        """Write down, durably, that a period of a stream is answered, and the digest of what is kept of it.
+
+        Parameters
+        ----------
+        charge : Charge
+            What `attempt` returned; or `charge`, for a period whose outcome is known already.
+        period : int
+            The number of the period, from 0 on. It comes after the last one that is recorded.
+        digest : str
+            64 hexadecimal digits that tell the kept state from any other. The same digest may be recorded again.
+
+        Raises
+        ------
+        LedgerConflict
+            If the period is recorded with another digest, or is not the next one.
+        LedgerError
+            If the charge is not in this ledger, or is not that of a stream.
+        """
+        with self._store.writing() as connection:
+            write_period(self._store, connection, charge.entry, period, digest, _now())
+            self._ended(connection, charge, ANSWERED)
+
+    def last_period(self, charge: Charge) -> tuple[int, str] | None:
+        """Find the last period of a stream that is recorded.
+
+        Parameters
+        ----------
+        charge : Charge
+            What `charge` returned for the stream.
+
+        Returns
+        -------
+        tuple of (int, str) or None
+            Its number and digest; None before the first one.
+        """
+        with self._store.reading() as connection:
+            return newest_period(self._store, connection, charge.entry)
 
     def _paid(
         self,
         connection: Connection,
         heads: Heads,
         account: str,
-        body: dict[str, str],
+        body: dict[str, Any],
         cost: Budget,
         key: str | None,
         by: str,
     ) -> Charge:
-        """The charge that this key has, or a new one."""
-        before = None if key is None else self._store.keyed(connection, "charge", account, key)
-        if before is not None and key is not None:
-            return self._repeated(connection, before, body, key)
+        """A new charge."""
         balance = _balance(heads).after(cost)
         full = {**body, "spent": write_amounts(balance.spent), "charges": balance.charges, "by": by, "at": _now()}
         if not self.is_durable:
@@ -397,14 +482,21 @@ class Ledger:
             full["key"] = key
         return Charge(self._store.append(connection, heads.last, "charge", account, canonical(full), key))
 
-    def _repeated(self, connection: Connection, before: Entry, body: dict[str, str], key: str) -> Charge:
+    def _paid_by_share(self, connection: Connection, share: str, body: dict[str, Any], cost: Budget, by: str) -> Entry:
+        """The same cost in the account of a share. Both charges are in one transaction: there are both or neither."""
+        try:
+            return self._paid(connection, self._store.heads(connection, share), share, body, cost, None, by).entry
+        except OverBudget as error:
+            raise OverBudget(f"Of your share, too little is left: {error}") from None
+
+    def _repeated(self, connection: Connection, before: Entry, body: dict[str, Any], key: str) -> Charge:
         content = before.content
         if before.noise_removed != noise_is_removed():
             raise LedgerConflict(
                 "this idempotency key was used with noise and now without it, or the other way round. Nothing was "
                 "charged. Take a new key."
             )
-        if any(content.get(name) != value for name, value in body.items()):
+        if any(content.get(name) != body.get(name) for name in (*body, "periods")):
             raise LedgerConflict(
                 "this idempotency key was used for another question. Nothing was charged. Take a new key."
             )

@@ -11,6 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
@@ -20,7 +21,7 @@ from sqlalchemy.engine import Connection, Engine
 
 from dither.errors import LedgerError
 
-__all__ = ["OpenFiles", "SQLiteFile"]
+__all__ = ["OpenFiles", "SQLiteFile", "made_for_its_owner"]
 
 Identity = tuple[int, int]
 """Device and inode."""
@@ -119,6 +120,15 @@ def _of_descriptor(number: int) -> Identity | None:
     return found.st_dev, found.st_ino
 
 
+def made_for_its_owner(path: Path) -> None:
+    """Make a new, empty file that nobody else may read; SQLite gives its log and the index of the log the same rights.
+
+    One that is there is left as it is: it is not opened, as closing it would give up SQLite's locks on it.
+    """
+    with suppress(OSError):  # it is there, or SQLite will say what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
 def is_a_mount_point(path: Path) -> bool:
     """Whether the ledger or its log is mounted by itself, so that its name and that of its log are in two folders.
 
@@ -212,6 +222,7 @@ class SQLiteFile:
             )
         with _OPENING:
             before = open_now() or {}
+            made_for_its_owner(self.path)
             connection: _Connection = dialect.connect(*arguments, **named)
             try:
                 self._prepare(connection)
@@ -251,13 +262,13 @@ class SQLiteFile:
         """
         driver: Any = connection.connection.driver_connection
         driver.execute(f"PRAGMA {_SYNCED if synced else _UNSYNCED}")
-        _patiently(lambda: driver.execute("BEGIN IMMEDIATE"))
+        _patiently(driver.execute, "BEGIN IMMEDIATE")
         self._check(driver)
 
     def begin_reading(self, connection: Connection) -> None:
         """One consistent view; writers go on."""
         driver: Any = connection.connection.driver_connection
-        _patiently(lambda: driver.execute("BEGIN"))
+        _patiently(driver.execute, "BEGIN")
         self._check(driver)
 
     def written(self, connection: Connection, *, synced: bool) -> None:
@@ -304,7 +315,7 @@ class SQLiteFile:
         return type(error).__name__ if code is None else _CAUSES.get(code & 0xFF, f"SQLite's error {code}")
 
 
-def _patiently(attempt: Callable[[], _Result]) -> _Result:
+def _patiently(attempt: Callable[..., _Result], *arguments: str) -> _Result:
     """The result of `attempt`, which is repeated while another process is in the way.
 
     SQLite's own waiting does not cover everything: the change to a write-ahead log and the repair after a crash give
@@ -313,7 +324,7 @@ def _patiently(attempt: Callable[[], _Result]) -> _Result:
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
-            return attempt()
+            return attempt(*arguments)
         except sqlite3.OperationalError as error:
             busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL)
             if not busy or time.monotonic() > deadline:

@@ -9,6 +9,7 @@ from dither.events import from_json
 from dither.ledger.budget import Balance, read_budget
 from dither.ledger.entry import BEGINNING, Entry, canonical, named_parts
 from dither.ledger.failures import ANSWERED, FAILED, Failures
+from dither.ledger.periods import RecordedPeriods, check_periods, period_key
 
 __all__ = ["Verification"]
 
@@ -17,6 +18,7 @@ _FIELDS: Final = {
     "source": {"at"},
     "charge": {"event", "cost", "question", "spent", "charges", "by", "at"},
     "answer": {"charge", "answer"},
+    "period": {"charge", "period", "digest", "at"},
     "attempt": {"charge", "failures", "at"},
     "outcome": {"attempt", "outcome", "failures", "at"},
     "resume": {"lifted", "failures", "by", "at"},
@@ -24,7 +26,7 @@ _FIELDS: Final = {
 _OPTIONAL: Final = {
     "budget": {"parts", "failures_allowed", "state"},
     "source": {"parts", "state", "names", "by"},
-    "charge": {"key", "durable", "noise"},
+    "charge": {"key", "durable", "noise", "periods"},
     "answer": {"key"},
 }
 
@@ -44,6 +46,8 @@ class Verification:
         """Attempts without an outcome: the account and the charge of each, by number."""
         self._keyed: dict[int, tuple[str, str]] = {}
         """Charges with a key: the account and the key of each, by number."""
+        self._streams: dict[int, RecordedPeriods] = {}
+        """Charges for streams, by number."""
         self._last: Entry | None = None
         self._parts: set[str] = set()
         self._names_of_others: set[str] = set()
@@ -64,7 +68,7 @@ class Verification:
         self.number, self._hash, self._last = entry.number, entry.hash, entry
 
     def _fits(self, entry: Entry, content: dict[str, Any], key: str | None) -> bool:
-        own_key = str(content["attempt"]) if entry.kind == "outcome" else content.get("key")
+        own_key = _key(entry.kind, content)
         if canonical(content) != entry.body or own_key != key:
             return False
         if content.keys() - _OPTIONAL.get(entry.kind, set()) != _FIELDS[entry.kind]:
@@ -73,6 +77,8 @@ class Verification:
             return self._opens(entry, content) and self._names(entry, content)
         if entry.kind in ("attempt", "outcome", "resume"):
             return self._counts(entry, content)
+        if entry.kind == "period":
+            return self._streams[content["charge"]].goes_on(entry, content)
         return self._charges_once(entry, content, key) if entry.kind == "charge" else self._answers(entry, content, key)
 
     def _opens(self, entry: Entry, content: dict[str, Any]) -> bool:
@@ -114,10 +120,12 @@ class Verification:
                 return False
             self._charges[entry.account, key] = entry.number
             self._keyed[entry.number] = entry.account, key
+        if "periods" in content:
+            self._streams[entry.number] = RecordedPeriods(entry.account, check_periods(content["periods"], key))
         return after == Balance.read(before.budget, content)
 
     def _answers(self, entry: Entry, content: dict[str, Any], key: str | None) -> bool:
-        if key is None or (entry.account, key) in self._answered:
+        if key is None or (entry.account, key) in self._answered or content["charge"] in self._streams:
             return False
         self._answered.add((entry.account, key))
         charge, answer = content["charge"], content["answer"]
@@ -155,8 +163,15 @@ class Verification:
         if type(number) is not int or outcome not in (ANSWERED, FAILED):
             return False
         account, charge = self._attempts.pop(number)
-        was_kept = charge not in self._keyed or self._keyed[charge] in self._answered
+        was_kept = charge in self._streams or charge not in self._keyed or self._keyed[charge] in self._answered
         return account == entry.account and (outcome == FAILED or was_kept)
+
+
+def _key(kind: str, content: dict[str, Any]) -> Any:
+    """What stands beside the entry for the index."""
+    if kind == "outcome":
+        return str(content["attempt"])
+    return period_key(content["charge"], content["period"]) if kind == "period" else content.get("key")
 
 
 def _are_whole(counts: dict[str, Any]) -> bool:

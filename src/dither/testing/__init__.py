@@ -5,9 +5,9 @@ In `conftest.py`:
     pytest_plugins = ["dither.testing"]
 
 A test that asks for the fixture `dither_without_noise` gets exact answers. It works in a test that pytest runs and
-nowhere else: the test door of `dither.noise` must have been opened by this plugin (or by DITHER_TEST_DOOR=open in the
+nowhere else: the test switch of `dither.noise` must have been set by this plugin (or by DITHER_TEST_DOOR=open in the
 environment) before the noise was loaded. What is released says that it is not private, and no durable ledger is
-charged. This module needs pytest, and loads nothing else: the door is decided when the noise is first loaded.
+charged. This module needs pytest, and loads nothing else: the switch is read when the noise is first loaded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DOOR = "DITHER_TEST_DOOR"
 
 
 def pytest_configure() -> None:
-    """Load the noise with its test door unlocked. Processes that tests start do not inherit it."""
+    """Load the noise with its test switch on. Processes that tests start do not inherit it."""
     before = os.environ.get(_DOOR)
     os.environ[_DOOR] = "open"
     try:

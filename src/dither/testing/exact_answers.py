@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dither.audit.replay.calls import Stream
+from dither.audit.replay.calls import BitStream
 from dither.mechanisms.pieces import Pieces
 from dither.noise import add_integers
 from dither.noise._replay import without_noise
@@ -87,6 +87,7 @@ ANSWERS: Final[dict[str, Callable[[Draw, Any, dict[str, Any]], Any]]] = {
     "tested": _within,
     "threshold": lambda _, values, terms: 0,
     "told": lambda _, steps, terms: terms["mechanism"].grid.to_float(steps),
+    "vector": lambda _, steps, terms: [terms["mechanism"]._grid.to_float(x) for x in steps.tolist()],
 }
 """By the kind of call that draws."""
 
@@ -105,5 +106,5 @@ class _Exact:
 @contextmanager
 def exact_answers() -> Iterator[None]:
     """Inside the block nothing is noisy, and which rows a person keeps is the same in every run."""
-    with without_noise(Stream(0, open_calls=1), _Exact()):
+    with without_noise(BitStream(0, open_calls=1), _Exact()):
         yield

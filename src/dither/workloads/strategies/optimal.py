@@ -19,7 +19,7 @@ from dither.exact import once
 from dither.workloads.queries import Queries
 from dither.workloads.strategies.strategy import FINE, Floats, Integers, Strategy
 
-__all__ = ["MOST_CELLS", "Optimal"]
+__all__ = ["MOST_CELLS", "Optimal", "best_square"]
 
 MOST_CELLS = 1024
 _GAP = 0.01
@@ -47,7 +47,7 @@ class Optimal(Strategy):
     @once
     def _matrix(self) -> Integers:
         """The rounded root. A column of length 2^24 stays below 2^25 when n ≤ 1024 entries move by up to ½ each."""
-        return np.rint(FINE * _best_root(self._queries.gram())).astype(np.int64)
+        return np.rint(FINE * _root(best_square(self._queries.gram())[0])).astype(np.int64)
 
     def measure(self, counts: Integers) -> Integers:
         """A x, in 64-bit integers."""
@@ -82,8 +82,8 @@ class Optimal(Strategy):
         return np.linalg.inv(self._matrix.astype(np.float64))
 
 
-def _best_root(gram: Floats) -> Floats:
-    """√X for the X of the smallest error that was found, with columns of length 1 at most."""
+def best_square(gram: Floats) -> tuple[Floats, float]:
+    """The X of the smallest error that was found, with diag X ≤ 1, and what no X is below: tr(V X^{−1}) for V."""
     cells = len(gram)
     ridged = gram + np.eye(cells) * (_RIDGE * np.trace(gram) / cells)
     shares, lowest, least, best = np.full(cells, 1 / cells), 0.0, float(np.trace(ridged)), np.eye(cells)
@@ -101,7 +101,7 @@ def _best_root(gram: Floats) -> Floats:
             break
         shares = np.maximum(np.diag(root) / np.trace(root), _LEAST_SHARE / cells)
         shares /= shares.sum()
-    return _root(best)
+    return best, lowest
 
 
 def _error(square: Floats, gram: Floats) -> float:

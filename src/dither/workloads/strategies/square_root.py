@@ -14,7 +14,7 @@ from flint import fmpz_poly
 from dither.exact import once
 from dither.workloads.strategies.strategy import FINE, Floats, Integers, Strategy
 
-__all__ = ["SquareRoot"]
+__all__ = ["SquareRoot", "inverse_series"]
 
 
 class SquareRoot(Strategy):
@@ -65,10 +65,10 @@ class SquareRoot(Strategy):
     @once
     def _rule(self) -> Floats:
         """The series of 1/((1 − z) a(z)): close to f, over 2^24."""
-        return np.cumsum(_inverse(self._series / FINE)) / FINE
+        return np.cumsum(inverse_series(self._series / FINE)) / FINE
 
 
-def _inverse(series: Floats) -> Floats:
+def inverse_series(series: Floats) -> Floats:
     """1/a(z) by Newton's rule r ← r(2 − a r), which doubles the number of right terms; a_0 = 1."""
     found = np.ones(1)
     while len(found) < len(series):

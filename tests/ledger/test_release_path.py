@@ -1,4 +1,4 @@
-"""The one door: what is written before data is read, and what is said when something fails."""
+"""The release path: what is written before data is read, and what is said when something fails."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ from dither.errors import EngineError, LedgerError, OverBudget, ParameterError
 from dither.events import LaplaceNoise
 from dither.ledger import Ledger
 from dither.ledger.entry import named_parts
-from dither.release import Door
+from dither.release import ReleasePath
 from dither.unit import Rows
 from tests.ledger.faults import quick_folder
 
@@ -33,15 +33,15 @@ EVENT, COST = LaplaceNoise(Fraction(4)), dp.PureDP("0.25")
 class Exact:
     """An exact aggregate that can be looked at: whether it was opened, and what was in the ledger then."""
 
-    def __init__(self, door: Door, value: int = 7) -> None:
-        self.door, self.value = door, value
+    def __init__(self, release_path: ReleasePath, value: int = 7) -> None:
+        self.release_path, self.value = release_path, value
         self.charges_when_opened: list[int] = []
 
     def _rehearse(self) -> None: ...
 
     def _open(self) -> Iterator[pa.RecordBatch]:
-        other = Ledger(self.door.ledger._store._place.name)  # as another process would see it
-        self.charges_when_opened.append(other.account(self.door.account).charges)
+        other = Ledger(self.release_path.ledger._store._place.name)  # as another process would see it
+        self.charges_when_opened.append(other.account(self.release_path.account).charges)
         other.close()
         yield pa.record_batch({"n": [self.value]})
 
@@ -52,40 +52,40 @@ def drawn(batches: Sequence[Iterator[pa.RecordBatch]]) -> pa.Table:
 
 
 @pytest.fixture
-def door(folder: Path) -> Iterator[Door]:
+def release_path(folder: Path) -> Iterator[ReleasePath]:
     ledger = Ledger(folder / "test.ledger")
     ledger.open_account("visits", dp.PureDP(1))
-    yield Door(ledger, "visits")
+    yield ReleasePath(ledger, "visits")
     ledger.close()
 
 
 def ask(
-    door: Door, exact: Any, draw: Callable[..., pa.Table] = drawn, key: str | None = None, **other: Any
+    release_path: ReleasePath, exact: Any, draw: Callable[..., pa.Table] = drawn, key: str | None = None, **other: Any
 ) -> pa.Table:
     asked = {"event": EVENT, "cost": COST, "question": "how many?", **other}
-    return door.release(**asked, exact=[exact], draw=draw, key=key)[0]
+    return release_path.release(**asked, exact=[exact], draw=draw, key=key)[0]
 
 
-def test_d55_the_charge_is_there_before_data_is_read(door: Door) -> None:
-    exact = Exact(door)
-    ask(door, exact)
-    ask(door, exact)
+def test_d55_the_charge_is_there_before_data_is_read(release_path: ReleasePath) -> None:
+    exact = Exact(release_path)
+    ask(release_path, exact)
+    ask(release_path, exact)
     assert exact.charges_when_opened == [1, 2]
-    assert [entry.content["cost"] for entry in door.ledger.entries() if entry.kind == "charge"] == [
+    assert [entry.content["cost"] for entry in release_path.ledger.entries() if entry.kind == "charge"] == [
         '{"dither_event":1,"kind":"Stated","measure":"PureDP","values":["1/4"]}'
     ] * 2
 
 
-def test_what_is_refused_reads_no_data(door: Door) -> None:
-    exact = Exact(door)
+def test_what_is_refused_reads_no_data(release_path: ReleasePath) -> None:
+    exact = Exact(release_path)
     with pytest.raises(OverBudget, match=r"costs epsilon 2 .* only 1 .* of 1"):
-        ask(door, exact, cost=dp.PureDP(2))
+        ask(release_path, exact, cost=dp.PureDP(2))
     with pytest.raises(ParameterError):
-        ask(door, exact, question=7)
+        ask(release_path, exact, question=7)
     with pytest.raises(LedgerError, match="no budget"):
-        ask(Door(door.ledger, "sales"), exact)
+        ask(ReleasePath(release_path.ledger, "sales"), exact)
     assert exact.charges_when_opened == []
-    assert door.ledger.verify() == 1
+    assert release_path.ledger.verify() == 1
 
 
 def failing(error: BaseException) -> Callable[..., pa.Table]:
@@ -97,62 +97,62 @@ def failing(error: BaseException) -> Callable[..., pa.Table]:
 
 
 @pytest.mark.parametrize("key", [None, "k"], ids=["without a key", "with a key"])
-def test_d52_no_refund_and_one_error_for_all_failures(door: Door, key: str | None) -> None:
+def test_d52_no_refund_and_one_error_for_all_failures(release_path: ReleasePath, key: str | None) -> None:
     """The source is gone, a value of a person is in the words, memory is short: the same is said, and nothing more."""
-    door = Door(door.ledger, "four may fail")
-    door.ledger.open_account("four may fail", dp.PureDP(1), failures_allowed=4)
+    release_path = ReleasePath(release_path.ledger, "four may fail")
+    release_path.ledger.open_account("four may fail", dp.PureDP(1), failures_allowed=4)
     causes = [EngineError("duckdb could not answer"), ValueError("Ada, 36"), MemoryError(), pa.ArrowInvalid("36")]
     said = set()
     for number, cause in enumerate(causes):
         with pytest.raises(EngineError) as caught:
-            ask(door, Exact(door), failing(cause), key and f"{key}{number}")
-        assert door.ledger.account(door.account).failures.failed == number + 1
+            ask(release_path, Exact(release_path), failing(cause), key and f"{key}{number}")
+        assert release_path.ledger.account(release_path.account).failures.failed == number + 1
         assert caught.value.__cause__ is None
         assert caught.value.__context__ is None, "an error must not carry another one that may hold data"
         said.add((type(caught.value), str(caught.value)))
     assert len(said) == 1
     assert "charged stays charged" in said.pop()[1]
-    assert door.ledger.account("four may fail").spent == {"epsilon": 1, "delta": 0}
+    assert release_path.ledger.account("four may fail").spent == {"epsilon": 1, "delta": 0}
     with pytest.raises(OverBudget):
-        ask(door, Exact(door))
+        ask(release_path, Exact(release_path))
 
 
 @pytest.mark.parametrize(
     "cause", [KeyboardInterrupt(), SystemExit(), GeneratorExit()], ids=lambda each: type(each).__name__
 )
-def test_d52_a_cancelled_question_is_not_refunded(door: Door, cause: BaseException) -> None:
+def test_d52_a_cancelled_question_is_not_refunded(release_path: ReleasePath, cause: BaseException) -> None:
     with pytest.raises(type(cause)):
-        ask(door, Exact(door), failing(cause), "k")
-    assert door.ledger.account("visits").charges == 1
-    answer = ask(door, Exact(door), key="k")
-    assert door.ledger.account("visits").charges == 1, "nothing had been said under this key"
-    assert ask(door, Exact(door), key="k") == answer
+        ask(release_path, Exact(release_path), failing(cause), "k")
+    assert release_path.ledger.account("visits").charges == 1
+    answer = ask(release_path, Exact(release_path), key="k")
+    assert release_path.ledger.account("visits").charges == 1, "nothing had been said under this key"
+    assert ask(release_path, Exact(release_path), key="k") == answer
 
 
-def test_d54_data_that_changed_is_asked_and_charged_anew(door: Door) -> None:
-    first, second = ask(door, Exact(door, 7)), ask(door, Exact(door, 8))
+def test_d54_data_that_changed_is_asked_and_charged_anew(release_path: ReleasePath) -> None:
+    first, second = ask(release_path, Exact(release_path, 7)), ask(release_path, Exact(release_path, 8))
     assert (first["n"][0].as_py(), second["n"][0].as_py()) == (7, 8)
     assert first["noise"] != second["noise"]
-    assert door.ledger.account("visits").charges == 2
+    assert release_path.ledger.account("visits").charges == 2
 
 
-def test_d53_the_same_key_gives_the_same_bytes_and_reads_nothing(door: Door) -> None:
-    first = ask(door, Exact(door, 7), key="k")
-    changed = Exact(door, 8)
-    again = ask(door, changed, key="k")
+def test_d53_the_same_key_gives_the_same_bytes_and_reads_nothing(release_path: ReleasePath) -> None:
+    first = ask(release_path, Exact(release_path, 7), key="k")
+    changed = Exact(release_path, 8)
+    again = ask(release_path, changed, key="k")
     assert again.equals(first)
     assert again.schema == first.schema
     assert changed.charges_when_opened == []
     with pytest.raises(LedgerError, match="another question"):
-        ask(door, changed, key="k", question="how old?")
-    assert door.ledger.account("visits").charges == 1
+        ask(release_path, changed, key="k", question="how old?")
+    assert release_path.ledger.account("visits").charges == 1
 
 
-def test_an_answer_that_cannot_be_kept_is_not_given(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_cannot_be_kept_is_not_given(release_path: ReleasePath, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dither.ledger.ledger.LONGEST_ANSWER", 10)
     with pytest.raises(LedgerError, match=r"more than 10 bytes.*stays charged"):
-        ask(door, Exact(door), key="k")
-    assert door.ledger.account("visits").charges == 1
+        ask(release_path, Exact(release_path), key="k")
+    assert release_path.ledger.account("visits").charges == 1
 
 
 def test_d56_two_names_for_one_source_share_a_cap(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +172,7 @@ def test_d56_two_names_for_one_source_share_a_cap(folder: Path, monkeypatch: pyt
     for index, name in enumerate(names):
         book = Ledger(folder / ("link.ledger" if index % 2 else "test.ledger"))
         data = Dataset(name, unit=Rows(), budget=dp.PureDP(1), ledger=book)
-        account = data.origin.door.account
+        account = data.origin.release_path.account
         accounts.add(account)
         book.charge(
             account, LaplaceNoise(Fraction(5), adjacency=ADD_REMOVE), dp.PureDP("0.2", adjacency=ADD_REMOVE), "?"
@@ -187,7 +187,7 @@ def test_d56_two_names_for_one_source_share_a_cap(folder: Path, monkeypatch: pyt
 def account_of(source: str, folder: Path, **more: Any) -> str:
     """The account under which a source is opened in the ledger of the folder, with a budget of 1."""
     with Dataset(source, unit=Rows(), budget=dp.PureDP(1), ledger=folder / "test.ledger", **more) as data:
-        return data.origin.door.account
+        return data.origin.release_path.account
 
 
 def test_d56_patterns_that_overlap_have_no_second_budget(folder: Path) -> None:
