@@ -4,10 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PYTHONS ?= python3.12 python3.13
-QUICK ?= $(addprefix tests/,architecture accounting adjacency engine estimators events exact guarantees mechanisms noise \
+QUICK ?= $(addprefix tests/,architecture accounting adjacency continual engine estimators events exact guarantees mechanisms noise \
 	pairs sensitivity testing workloads) src
 QUICKLY := not nightly and not slow and not property and not statistical and not contract
-TOPICS ?= noise accounting mechanisms accuracy groupby adaptive audit
+TOPICS ?= noise accounting mechanisms accuracy groupby adaptive audit sql guidance continual service
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from bench import environment, results, table
 from bench.row import Row
-from bench.topics import TOPICS, WITH_OPTIONS
+from bench.topics import TOPICS, WITH_OPTIONS, WITHOUT_PEERS
 
 
 def main() -> int:
@@ -35,7 +35,8 @@ def main() -> int:
 
 
 def _measured(topic: str, options: Sequence[str]) -> Iterator[Row]:
-    command = [str(environment.PEERS.interpreter()), "-m", "bench.worker", topic, *options]
+    interpreter = environment.ours() if topic in WITHOUT_PEERS else environment.PEERS.interpreter()
+    command = [str(interpreter), "-m", "bench.worker", topic, *options]
     with subprocess.Popen(
         command, cwd=environment.ROOT, env=environment.variables(), stdout=subprocess.PIPE, text=True
     ) as worker:

@@ -4,18 +4,17 @@ Settings are drawn by seed until the time is over: a question about a family of 
 adjacency. In each, everyone answers the same question about the same records, with the same public facts.
 """
 
-import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import accuracy_report, ours_accuracy
+from bench import accuracy_cells, accuracy_report, ours_accuracy
 from bench.accuracy_case import QUESTIONS, Data, Estimator, Setting, settings
 from bench.accuracy_options import Options
 from bench.accuracy_report import Outcome
-from bench.accuracy_runs import Contender, Measured, by_group, measure
+from bench.accuracy_runs import Contender, by_group, measure
 from bench.families import Floats, families, real_columns
 from bench.hindsight import best_clip
 from bench.peers import diffprivlib_accuracy, opendp_accuracy, pydp_accuracy
@@ -32,30 +31,39 @@ VALUES = 10**6
 
 def rows(arguments: Sequence[str] = ()) -> Iterator[Row]:
     options = Options.parsed(arguments)
-    outcomes = list(_outcomes(options))
-    yield from accuracy_report.rows(outcomes)
+    if options.report:
+        yield from accuracy_report.rows(list(accuracy_cells.outcomes(options.report)))
+        return
+    yield from accuracy_report.rows(list(_outcomes(options)))
     yield _time_row()
 
 
 def _outcomes(options: Options) -> Iterator[Outcome]:
-    start, end = time.monotonic(), 60 * options.minutes
+    """In CPU time, so that a busy machine measures as much."""
+    start, end = time.process_time(), 60 * options.minutes
     seconds = min(max(options.minutes / 100, LEAST_SECONDS), MOST_SECONDS)
-    questions = [question for question in QUESTIONS if options.only in question.name]
     memory = Path("/dev/shm")  # a ledger on disk would wait for it at each of many thousand charges
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None))
-        cells = stack.enter_context(open(options.cells, "w")) if options.cells else None
-        for number, setting in enumerate(settings(options.seed, [*families(options.seed), *real_columns()], questions)):
-            spent = time.monotonic() - start
+        cells = stack.enter_context(open(options.cells, "a")) if options.cells else None
+        for number, setting in enumerate(_settings(options)):
+            spent = time.process_time() - start
             if spent > end:
                 break
             bar(spent / end, f"{number} settings, {setting}")
             outcome = _outcome(setting, options.door, Path(folder), seconds)
             if cells is not None:
-                cells.writelines(f"{_line(each)}\n" for each in outcome.measured)
+                cells.write(f"{accuracy_cells.line(outcome, options.seed)}\n")
                 cells.flush()
             yield outcome
     bar(1.0, "done")
+
+
+def _settings(options: Options) -> Iterator[Setting]:
+    """Of the questions, families and sizes that are wanted."""
+    questions = [question for question in QUESTIONS if options.only in question.name]
+    known = [each for each in (*families(options.seed), *real_columns()) if options.family in each.name]
+    return (setting for setting in settings(options.seed, known, questions) if setting.n <= options.largest)
 
 
 def _outcome(setting: Setting, door: str, folder: Path, seconds: float) -> Outcome:
@@ -70,8 +78,7 @@ def _outcome(setting: Setting, door: str, folder: Path, seconds: float) -> Outco
 
 def _ours(data: Data, folder: Path) -> Iterator[Contender]:
     yield ours_accuracy.stats(data)
-    if data.setting.question.clip:  # tables have no such option
-        yield ours_accuracy.dataset(data, folder)
+    yield ours_accuracy.dataset(data, folder)
 
 
 def _peers(data: Data) -> Iterator[Contender]:
@@ -92,18 +99,6 @@ def _raising(error: Exception) -> Estimator:
         raise error
 
     return estimator
-
-
-def _line(measured: Measured) -> str:
-    setting = measured.setting
-    facts = {
-        "case": str(measured), "who": measured.who, "question": setting.question.name, "family": setting.family.name,
-        "n": setting.n, "epsilon": setting.epsilon, "widening": setting.widening, "change": setting.change,
-        "seed": setting.seed, "rmse": measured.rmse,
-    }  # fmt: skip
-    counted = ("runs", "percentile", "answers", "refused", "collapsed", "wild", "intervals", "covered", "holds_raw",
-               "half_width", "failure")  # fmt: skip
-    return json.dumps(facts | {name: getattr(measured, name) for name in counted}, ensure_ascii=False)
 
 
 def _time_row() -> Row:

@@ -22,6 +22,8 @@ EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 WIDENINGS: tuple[float | None, ...] = (1, 10, 1000, None)
 """How many times too wide the bounds are; None where there are none."""
 GROUPS, NAMES, CHOSEN = 8, 30, 5
+_SHARES = 1 / np.arange(1, GROUPS + 1) / np.sum(1 / np.arange(1, GROUPS + 1))
+"""Of the records, in each group."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,11 @@ class Setting:
         )
 
     @property
+    def smallest(self) -> float:
+        """How many records the smallest group has, about."""
+        return self.n * float(_SHARES[-1]) if self.question.is_grouped else float(self.n)
+
+    @property
     def tight(self) -> Bounds:
         return self.family.bounds(self.n)
 
@@ -118,8 +125,7 @@ class Data:
             values = rng.choice(NAMES, setting.n, p=_popularity(setting)).astype(np.float64)
         groups = np.zeros(setting.n, dtype=np.int64)
         if setting.question.is_grouped:  # unequal groups, none of them empty
-            weights = 1 / np.arange(1, GROUPS + 1)
-            groups = rng.choice(GROUPS, setting.n, p=weights / weights.sum())
+            groups = rng.choice(GROUPS, setting.n, p=_SHARES)
             groups[:GROUPS] = np.arange(GROUPS)
         return cls(setting, values, groups)
 

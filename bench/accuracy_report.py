@@ -89,14 +89,20 @@ def asked_ratio(question: Question, widening: float | None) -> float | None:
     return wide[int(widening or 1)]
 
 
-def answered_from(question: Question) -> float:
-    """Without bounds: the n·ε from which nothing is refused.
+def answered_from(setting: Setting) -> float:
+    """The n·ε from which nothing is refused, as docs/stats.md says.
 
-    100 for a median, and as many records beyond any other quantile; an interval leaves two fifths of ε for the answer.
+    Without bounds 500 for a moment, 100 for a median, and as many records beyond any other quantile. Inside bounds 40
+    for a median, 80 for another quantile. An interval leaves two fifths of ε for the answer, and a record that is
+    replaced costs a quantile up to twice as much.
     """
+    question, is_bounded = setting.question, setting.widening is not None
     if question.statistic != "quantile":
-        return 500
-    return 50 / min(question.q, 1 - question.q) * (2.5 if question.interval else 1)
+        return 0 if is_bounded else 500
+    dearer = (2.5 if question.interval else 1) * (2 if setting.change == "replace" else 1)
+    if is_bounded:
+        return (40 if question.q == 0.5 else 80) * dearer
+    return 50 / min(question.q, 1 - question.q) * dearer
 
 
 def rows(outcomes: Sequence[Outcome]) -> Iterator[Row]:
@@ -192,18 +198,18 @@ def _counted(door: str, kind: str, mine: Sequence[Measured], number: Callable[[M
 
 
 def _refusals(door: str, mine: Sequence[Measured]) -> Iterator[Row]:
-    """Answers that were refused, by n·ε (of one group, if there are groups)."""
+    """Answers that were refused, by n·ε (of the smallest group, if there are groups)."""
     by_step: dict[tuple[str, int], list[Measured]] = defaultdict(list)
     late = 0
     for each in mine:
         setting = each.setting
-        size = setting.n * setting.epsilon * max(each.runs, 1) / max(each.answers + each.refused, 1)
+        size = setting.smallest * setting.epsilon
         step = int(np.searchsorted(STEPS, size, "right")) - 1
         by_step[f"{setting.question.name}, {width_name(setting.widening)}", step].append(each)
-        if setting.widening is not None or size >= answered_from(setting.question):
+        if size >= answered_from(setting):
             late += each.refused
     yield none_allowed(
-        f"{door}: refusals with bounds, or from n·ε = 100 (medians) or 500 (sums, means, variances) on", found=late,
+        f"{door}: refusals from the documented n·ε on", found=late,
         unit="answers",
     )  # fmt: skip
     for (name, step), found in sorted(by_step.items()):

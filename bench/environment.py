@@ -19,6 +19,8 @@ class Environment:
 
     folder: Path
     requirements: Path
+    is_list_complete: bool = False
+    """Whether nothing is installed but what is listed: for a package that names one which must be built."""
 
     def interpreter(self) -> Path:
         """Its Python, installed first if it is missing or the list has changed."""
@@ -36,7 +38,8 @@ class Environment:
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(self.folder)], check=True, stdout=sys.stderr)
         (self.folder / ".gitignore").write_text("*\n")
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-r", str(self.requirements)], check=True, stdout=sys.stderr)
+        alone = ["--no-deps"] if self.is_list_complete else []
+        subprocess.run([*pip, *alone, "-r", str(self.requirements)], check=True, stdout=sys.stderr)
 
 
 PEERS = Environment(ROOT / ".venv-bench", ROOT / "bench" / "peers.txt")
@@ -44,6 +47,12 @@ PEERS = Environment(ROOT / ".venv-bench", ROOT / "bench" / "peers.txt")
 
 TUMULT = Environment(ROOT / ".venv-tumult", ROOT / "bench" / "tumult.txt")
 """Tumult needs versions of NumPy, pandas and Spark that nobody else can use."""
+
+SMARTNOISE = Environment(ROOT / ".venv-smartnoise", ROOT / "bench" / "smartnoise.txt")
+"""SmartNoise SQL needs an older pandas and an older OpenDP."""
+
+QRLEW = Environment(ROOT / ".venv-qrlew", ROOT / "bench" / "qrlew.txt", is_list_complete=True)
+"""Qrlew needs an older NumPy, and psycopg2, of which the built one serves as well."""
 
 
 def ours() -> Path:

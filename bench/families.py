@@ -243,6 +243,7 @@ _SKLEARN = {
 }
 
 
+@cache
 def real_columns() -> tuple[Family, ...]:
     """Columns that nobody drew: zero-inflated, integer, tied, heavy-tailed."""
     import sklearn.datasets  # type: ignore[import-not-found,import-untyped,unused-ignore]

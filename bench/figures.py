@@ -61,6 +61,15 @@ def _summary(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _limits(topic: str, found: dict[str, Any]) -> str:
+    """One line per case: ours, and what it is held against."""
+    lines = [f"Measured {found[topic]['date']}.", "", "| case | ours | beside | |", "|---|---|---|---|"]
+    for row in results.rows_of(topic, found):
+        most = f"{number(row.peer_value)} {row.unit} ({row.peer})"
+        lines.append(f"| {row.case} | {number(row.ours)} {row.unit} | {most} | {row.verdict} |")
+    return "\n".join(lines)
+
+
 SUMMARY = (
     ("noise", "Laplace integer, scale 10, vector of 10^6"),
     ("noise", "Gaussian real, scale 1, vector of 10^6"),
@@ -76,6 +85,9 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "noise": lambda found: _by_case("noise", found),
     "accounting": lambda found: _by_case("accounting", found),
     "groupby": lambda found: _by_case("groupby", found),
+    "continual": lambda found: _limits("continual", found),
+    "service": lambda found: _limits("service", found),
+    "sql": lambda found: _by_case("sql", found),
 }
 
 

@@ -36,7 +36,8 @@ def _estimate(part: Floats, data: Data) -> Answer:
         return Answer(np.asarray(release.value, dtype=np.float64))
     elif question.statistic == "quantile":
         level = LEVEL if question.interval else None
-        release = dp.stats.quantile(part, question.q, bounds=setting.bounds, interval_level=level, **common)
+        known = part.astype(np.int64) if setting.family.whole else part
+        release = dp.stats.quantile(known, question.q, bounds=setting.bounds, interval_level=level, **common)
     else:
         function = getattr(dp.stats, question.statistic)
         release = function(part, bounds=setting.bounds, clip=question.clip, **common)
@@ -78,11 +79,18 @@ def dataset(data: Data, folder: Path) -> Contender:
 
     def ask() -> Answer:
         rows = source.group_by("group", keys=list(range(GROUPS))) if question.is_grouped else source
-        answer = rows.agg(v=_aggregate(question, setting.bounds)).release(epsilon=setting.epsilon).to_arrow()
+        release = rows.agg(v=_aggregate(question, setting.bounds)).release(epsilon=setting.epsilon)
+        answer = release.value
         if question.statistic == "top":
             return Answer(np.array(answer["v"][0].as_py(), dtype=np.float64))
-        columns = [_column(answer, name) if name in answer.column_names else None for name in ("v", "v_low", "v_high")]
-        return Answer(*columns)  # type: ignore[arg-type]
+        value, low, high = (
+            _column(answer, name) if name in answer.column_names else None for name in ("v", "v_low", "v_high")
+        )
+        assert value is not None
+        clip = release.found.get("v", {}).get("clip")
+        if clip is None and low is not None and high is not None:  # an interval of everything is none
+            low, high = (np.where(np.isnan(value), np.nan, ends) for ends in (low, high))
+        return Answer(value, low, high, None if clip is None else [clip] * len(value))
 
     return Contender(DATASET, ask, is_ours=True)
 
@@ -94,7 +102,8 @@ def _aggregate(question: Question, bounds: Bounds | None) -> Any:
         return dp.top("x", CHOSEN, candidates=list(range(NAMES)))
     if question.statistic == "quantile":
         return dp.quantile("x", question.q, bounds=bounds, interval_level=LEVEL if question.interval else None)
-    return {"sum": dp.sum, "mean": dp.mean, "variance": dp.variance}[question.statistic]("x", bounds=bounds)
+    function = {"sum": dp.sum, "mean": dp.mean, "variance": dp.variance}[question.statistic]
+    return function("x", bounds=bounds, clip=question.clip)
 
 
 def _column(answer: pa.Table, name: str) -> Floats:

@@ -16,14 +16,22 @@ TOPICS: dict[str, str] = {
     "accuracy": "bench.accuracy",
     "adaptive": "bench.adaptive",
     "audit": "bench.audit",
+    "continual": "bench.continual",
     "groupby": "bench.groupby",
+    "guidance": "bench.guidance",
     "mechanisms": "bench.mechanisms",
     "noise": "bench.noise",
+    "service": "bench.service",
+    "sql": "bench.sql",
 }
 
-CORES = {"accuracy": 2, "groupby": 2}
+CORES = {"accuracy": 2, "groupby": 2, "service": 2, "sql": 2}
 """Topics that may use more than one core: they run other processes, or measure errors rather than time."""
 
+
+WITHOUT_PEERS = frozenset({"continual", "service", "sql"})
+"""Topics that need no environment but ours: measured beside limits and formulas, or beside peers that each have one of
+their own."""
 
 WITH_OPTIONS: dict[str, Callable[[Sequence[str]], object]] = {
     "accounting": AccountingOptions.parsed,
