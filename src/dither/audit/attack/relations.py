@@ -165,11 +165,15 @@ class _Lattice:
         distances = np.abs(numbers - numbers[0])
         spread = float(distances.max())
         step = 0.0
-        for distance in np.unique(distances)[:_FEW_VALUES].tolist():
+        for whole in np.unique(distances)[:_FEW_VALUES].tolist():
+            if not whole > 1e-9 * spread:
+                continue
+            distance = whole
             while distance > 1e-9 * spread:
                 step, distance = distance, step % distance if step else 0.0
                 if step - distance < 1e-9 * spread:
                     distance = 0.0
+            step = whole / round(whole / step)  # else an error of the step comes back as often as it fits into the next
         if not step > 1e-7 * spread:
             return None
         counts = np.round(distances / step)
