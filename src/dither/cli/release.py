@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dither.cli import options
-from dither.cli.screen import print_json, printable, working
+from dither.cli.screen import print_json, working
 from dither.cli.table import print_markdown, print_sentence, print_table
 from dither.errors import ParameterError
 
@@ -119,12 +119,13 @@ def _print(release: TableRelease, account: Account, is_repeated: bool, *, markdo
         right = [*answers, *(name for name in columns if _is_about_a_number(name, answers))]
         (print_markdown if markdown else print_table)(columns, cells, right=right)
     else:
-        typer.echo(
+        print_sentence(
             f"No group is shown: none had {plan.discovery.threshold:,} people or more, counted with noise. Ask for "
             "larger groups, pay more, or name the groups with --keys if they are public."
         )
     if (empty := release._about_empty_groups()) is not None:
-        typer.echo(f"\n{printable(empty)}")
+        typer.echo()
+        print_sentence(empty)
     if plan.left_out is not None:
         typer.echo()
         print_sentence(plan.left_out)
@@ -138,7 +139,7 @@ def _print(release: TableRelease, account: Account, is_repeated: bool, *, markdo
         typer.echo(f"\nSpent {cost}; {left}.")
         typer.echo(f"Recorded as entry {number} of the ledger.")
     if account.changed is not None:
-        typer.echo(
+        print_sentence(
             f"The data was written to after its budget was given (found {account.changed[:10]}). Earlier answers are "
             "about what it held then; the budget goes on."
         )
