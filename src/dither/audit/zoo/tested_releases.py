@@ -140,6 +140,7 @@ SPECIMENS = (
         ApproxDP(4, "0.02"),
         math.inf,
         "above a jump of the median the distance is 1, where the proof needs 0 on both sides: δ is six times as large",
+        samples=300_000,
     ),
     Specimen(
         "noise of local sensitivity",
