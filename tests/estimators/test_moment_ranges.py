@@ -133,7 +133,7 @@ def _first_look(values: Any, noise: dict[int, float]) -> Any:
     counts = np.array(binned.counts, dtype=np.float64)
     for cell, scales in noise.items():
         counts[cell] += 22 * scales
-    return search._choice(counts, 22.0)
+    return search._choice((Seen(counts, 22.0),))
 
 
 @pytest.mark.parametrize("cell", [0, 1, 5], ids=["at the anchor", "next to it", "farther"])
@@ -166,6 +166,31 @@ def test_a_doubt_is_settled_by_a_second_look(monkeypatch: pytest.MonkeyPatch) ->
     assert high - low < 10**3
 
 
+@pytest.mark.parametrize("at", [1, 2], ids=["first look", "second look"])
+@pytest.mark.parametrize("ask", [dp.stats.sum, dp.stats.mean, dp.stats.variance])
+def test_noise_in_a_far_cell_leads_to_another_look(ask: Any, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """8 to 10 scales of noise in the outermost cell kept the whole bounds, 10⁵ times too wide, in one of 150 looks.
+
+    At ε = 10⁴ there is no other noise to speak of: its scale is made to look like 22 or 6 records.
+    """
+    look, shares = _Search.look, []
+
+    def looked(search: _Search, share: Fraction) -> Any:
+        chosen = look(search, share)
+        shares.append(share)
+        last = len(search.binned.counts) - 1 - search.binned.bins.below.cells
+        counts, scale = chosen.looks[-1].counts.copy(), 22.0 if len(shares) == 1 else 5.9
+        counts[last] += (6 + 2 * at) * scale * (len(shares) == at)
+        return search._choice((*search.before, Seen(counts, scale)))
+
+    near = DRAWN.exponential(10, 3000)
+    monkeypatch.setattr(_Search, "look", looked)
+    release = ask(near, epsilon=10**4, bounds=(0, 10**6))
+    assert len(shares) > at
+    assert release.found["clip"][1] < 10**4
+    assert sum(release.split.values()) == 10**4
+
+
 def test_what_one_look_suspects_the_next_one_notices() -> None:
     """50 of 500 at 0, the others near 10⁶: 8 scales in each of two looks are 16 together, and were cut off as noise."""
     records = np.append(np.zeros(50), DRAWN.normal(10**6, 5, 450))
@@ -173,9 +198,9 @@ def test_what_one_look_suspects_the_next_one_notices() -> None:
     around = HalfOctaves.around(10.0**6, (0.0, 2e6)).binned(records)
     search = _Search(around, Goal("mean", replaces=False), Fraction(2), ADD_REMOVE, Spent(ADD_REMOVE), Fraction(1))
     counts = np.array(around.counts, dtype=np.float64)
-    assert search._choice(counts, 5.9).gain > 1000
+    assert search._choice((Seen(counts, 5.9),)).gain > 1000
     known = replace(search, starts=before.starts_in(around.bins, before.narrow(_LITTLE_DOUBT)))
-    assert known._choice(counts, 5.9).gain < 2
+    assert known._choice((Seen(counts, 5.9),)).gain < 2
 
 
 @pytest.mark.parametrize("share", [0.97, 0.9])
@@ -223,7 +248,7 @@ def _chosen(values: Any, high: float, scale: float) -> Any:
     """What a look says whose noise happens to be 0."""
     binned = HalfOctaves.within((0.0, high)).binned(np.asarray(values, dtype=np.float64))
     search = _Search(binned, Goal("mean", replaces=False), Fraction(2), ADD_REMOVE, Spent(ADD_REMOVE), Fraction(1))
-    return search._choice(np.array(binned.counts, dtype=np.float64), scale)
+    return search._choice((Seen(np.array(binned.counts, dtype=np.float64), scale),))
 
 
 def test_ties_that_are_far_apart_are_all_inside() -> None:

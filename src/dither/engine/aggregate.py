@@ -9,7 +9,6 @@ command line and descriptions in TOML take their names and parameters from it.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -121,17 +120,12 @@ class Aggregate(ABC):
 
     @property
     def is_about_population(self) -> bool:
-        """Whether `sampling_error` is known, so that an interval can hold the value of the population."""
+        """Whether `of_population` is known: an interval that holds the value of the population."""
         return False
 
-    def sampling_error(self, parts: Mapping[str, Noisy], miss: float) -> Floats:
-        """How far the value of the rows is from that of the population, except with probability `miss`."""
+    def of_population(self, answer: Answer, parts: Mapping[str, Noisy], miss: float) -> Answer:
+        """With ends that hold the value of the population if they hold that of the rows, but for `miss`."""
         raise ParameterError("population=True is about means. Ask for other columns in another release.")
-
-    @property
-    def possible(self) -> tuple[float, float]:
-        """What no value can be below or above."""
-        return -math.inf, math.inf
 
     @property
     def depends_on_size(self) -> bool:

@@ -30,6 +30,7 @@ from dither.engine.binning import expression
 from dither.engine.found_ranges import FoundRange, Ranged
 from dither.engine.group_sensitivity import BothEnds, Measured, Need, SquaresOfEnds, Whole
 from dither.errors import ParameterError
+from dither.estimators.binomial import binomial_between
 from dither.estimators.fieller import ThreeSums, mean_between
 from dither.exact import rational
 from dither.tables import SQUARE_BITS, Expression, Lattice, People, RowCount, Sum, if_else
@@ -184,21 +185,22 @@ class Mean(Moment):
     def is_about_population(self) -> bool:
         return True
 
-    @property
-    def possible(self) -> tuple[float, float]:
-        return float(self.lattice.low * self.lattice.step), float(self.lattice.high * self.lattice.step)
-
-    def sampling_error(self, parts: Mapping[str, Noisy], miss: float) -> Floats:
-        """(high − low)·√(ln(2/miss)/2n) for the smallest plausible n (Hoeffding 1963, Theorem 2).
+    def of_population(self, answer: Answer, parts: Mapping[str, Noisy], miss: float) -> Answer:
+        """By the binomial law for the smallest plausible number of rows, which may be missed with a tenth of `miss`.
 
         And half a step, by which a value is rounded to its lattice.
         """
         (noisy,) = parts.values()
         assert noisy.law is not None
-        total = noisy.value.astype(np.float64).sum(axis=1) - float(noisy.law.reach([1.0, 1.0], miss)) - 2
-        width = float(self.lattice.width * self.lattice.step)
-        spread = width * np.sqrt(math.log(2 / miss) / (2 * np.maximum(total / self.lattice.width, 1.0)))
-        return np.asarray(spread * (1 + 1e-12) + float(self.lattice.step) / 2)
+        few = noisy.value.astype(np.float64).sum(axis=1) - float(noisy.law.reach([1.0, 1.0], miss / 10)) - 2
+        low, high = (float(end * self.lattice.step) for end in (self.lattice.low, self.lattice.high))
+        places = [np.nan_to_num((end - low) / (high - low)) for end in (answer.low, answer.high)]
+        ends = binomial_between(places[0], places[1], few / self.lattice.width, 0.9 * miss)
+        below, above = (low + end * (high - low) for end in ends)
+        rounded = float(self.lattice.step) / 2
+        least = np.where(np.isinf(answer.low), -math.inf, np.maximum(below - rounded, low))
+        most = np.where(np.isinf(answer.high), math.inf, np.minimum(above + rounded, high))
+        return Answer(answer.value, least, most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,12 +233,8 @@ class Share(Aggregate):
     def is_about_population(self) -> bool:
         return True
 
-    @property
-    def possible(self) -> tuple[float, float]:
-        return 0.0, 1.0
-
-    def sampling_error(self, parts: Mapping[str, Noisy], miss: float) -> Floats:
-        return self._mean.sampling_error(parts, miss)
+    def of_population(self, answer: Answer, parts: Mapping[str, Noisy], miss: float) -> Answer:
+        return self._mean.of_population(answer, parts, miss)
 
     def __str__(self) -> str:
         return f"share({self.of})"
@@ -357,7 +355,7 @@ def sum(of: str | Expression, bounds: Bounds | None = None, clip: bool = False) 
     bounds : tuple of (Number, Number), optional
         Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
         them from the data. Too wide means more noise, too narrow means bias. Without them a range is found privately,
-        and the answer is NULL if there are too few rows for that: about 800/ε people are enough.
+        and the answer is NULL if there are too few rows for that: about 500/ε people are enough.
     clip : bool, default False
         Whether a part of the budget chooses a narrower range inside the bounds, the same for all groups, where noisy
         counts show that it pays: for bounds that may be far too wide. It takes one more pass over the rows. Without it
@@ -402,7 +400,7 @@ def mean(of: str | Expression, bounds: Bounds | None = None, clip: bool = False)
     bounds : tuple of (Number, Number), optional
         Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
         them from the data. Too wide means more noise, too narrow means bias. Without them a range is found privately,
-        and the answer is NULL if there are too few rows for that: about 800/ε people are enough.
+        and the answer is NULL if there are too few rows for that: about 500/ε people are enough.
     clip : bool, default False
         Whether a part of the budget chooses a narrower range inside the bounds, the same for all groups, where noisy
         counts show that it pays: for bounds that may be far too wide. It takes one more pass over the rows. Without it
@@ -495,7 +493,7 @@ def variance(of: str | Expression, bounds: Bounds | None = None, clip: bool = Fa
     bounds : tuple of (Number, Number), optional
         Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
         them from the data. Too wide means more noise, too narrow means bias. Without them a range is found privately,
-        and the answer is NULL if there are too few rows for that: about 800/ε people are enough.
+        and the answer is NULL if there are too few rows for that: about 500/ε people are enough.
     clip : bool, default False
         Whether a part of the budget chooses a narrower range inside the bounds, the same for all groups, where noisy
         counts show that it pays: for bounds that may be far too wide. It takes one more pass over the rows. Without it
@@ -539,7 +537,7 @@ def std(of: str | Expression, bounds: Bounds | None = None, clip: bool = False) 
     bounds : tuple of (Number, Number), optional
         Public (low, high), in the unit of the column, to which each value is clamped; know them beforehand, do not take
         them from the data. Too wide means more noise, too narrow means bias. Without them a range is found privately,
-        and the answer is NULL if there are too few rows for that: about 800/ε people are enough.
+        and the answer is NULL if there are too few rows for that: about 500/ε people are enough.
     clip : bool, default False
         Whether a part of the budget chooses a narrower range inside the bounds, the same for all groups, where noisy
         counts show that it pays: for bounds that may be far too wide. It takes one more pass over the rows. Without it

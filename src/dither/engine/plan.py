@@ -215,11 +215,7 @@ class Plan:
             key: Noisy(values[key], partial(noise.reach, each), noise.law, float(each)) for key, noise in noises.items()
         }  # fmt: skip
         answer = aggregate.answer(noisy)
-        if not self.population:
-            return answer
-        error = aggregate.sampling_error(noisy, float(miss))
-        least, most = aggregate.possible
-        return Answer(answer.value, np.maximum(answer.low - error, least), np.minimum(answer.high + error, most))
+        return aggregate.of_population(answer, noisy, float(miss)) if self.population else answer
 
     def error(self, name: str, rows: int | None = None) -> float | None:
         """Compute half the width of the interval of a column.

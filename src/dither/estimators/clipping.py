@@ -21,11 +21,17 @@ others.
    in one of seven first looks, and bounds that are kept for that may cost a thousand times the noise. The second look
    is four times as exact; by it, noise alone keeps the anchor where it is once in a thousand times. What was suspected
    elsewhere is looked at more closely around the new anchor (`starts_in`): noise is seldom at one place twice.
+6. **In doubt about a far cell look again** too: noise alone makes one of 150 looks see records where there are none,
+   and inside bounds that are a thousand times too wide that costs a thousand times the noise. If the range would gain
+   three times as much without cells of which there is some doubt, the same cells are counted once more, and both counts
+   are read together; a first look leads to a second where the range would gain five times without them. So they are
+   where a range that gains five times was seen, but not beyond doubt.
 
-How sure the first look must be of records depends on what a second one in vain would cost. From both ends a mean has
-0.71 times the error of a count and a sum, so that it may cost a fifth: more likely than not is enough. For sums, and
-where n is public, it must be 20 times as likely; then a look at nothing leads to another with a probability of 1/20 at
-most, by Markov's inequality.
+How sure the first look must be of records depends on what a second one in vain would cost, and on what it may gain.
+From both ends a mean has 0.71 times the error of a count and a sum, so that it may cost a fifth: more likely than not
+is enough. It also is where the noise may become five times less. Else, for sums, and where n is public, it must be 20
+times as likely. A look at nothing leads to another with a probability of 1/20 at most by Markov's inequality in the
+last case, and did so in 1 of 30 looks at zeros otherwise.
 
 Without bounds the first look gets more of the budget, and records count as seen where they are beyond doubt. If there
 are none, there is no answer.
@@ -38,7 +44,7 @@ first look depends on it; whichever they are, each has its fixed part and the an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -63,6 +69,12 @@ _SURE = math.log(10**6)
 _LIKELY, _VERY_LIKELY = 0.0, math.log(20)
 """Evidence that something is seen: enough to choose a range by it, and enough to look again."""
 
+_MUCH = 5.0
+"""How many times less noise a range must promise for a second look that may well be in vain."""
+_MUCH_MORE = 3.0
+_BARELY_A_DOUBT = 1e-3
+"""Cells that have records but for less than this are no matter of doubt; how much more is to gain without others."""
+
 _WORTH_IT = 2.0
 _WORTH_MOVING = 3.0
 """How many times less noise than that of the bounds a range must promise, and one around another anchor."""
@@ -83,12 +95,13 @@ _SMALLEST = 2.0**-300
 """A width of 0 is taken as this, in units of the largest distance."""
 
 _ENOUGH = 500
-"""Records times ε that do without bounds, whatever their spread (measured: see docs/stats.md)."""
+"""Records times ε that do without bounds, whatever their spread (measured: see docs/stats.md); twice that where one is
+replaced, as counts get twice the noise."""
 
 
-def needed(epsilon: Fraction) -> int:
+def needed(epsilon: Fraction, adjacency: Adjacency) -> int:
     """How many records, none of them 0, a moment without bounds needs."""
-    return math.ceil(_ENOUGH / epsilon)
+    return math.ceil(_ENOUGH * (2 if is_replace(adjacency) else 1) / epsilon)
 
 
 def first_look(*, is_bounded: bool) -> Fraction:
@@ -98,7 +111,7 @@ def first_look(*, is_bounded: bool) -> Fraction:
 
 def all_looks(*, is_bounded: bool) -> Fraction:
     """The part of the budget of all looks together, where the anchor stays; never too small."""
-    return first_look(is_bounded=is_bounded) + _SECOND_LOOK
+    return first_look(is_bounded=is_bounded) + (2 if is_bounded else 1) * _SECOND_LOOK
 
 
 _Starts = tuple[Floats | None, Floats | None]
@@ -192,6 +205,19 @@ class _Choice:
     views: tuple[_View, _View]
     centre: Tail
     """The cell at the anchor, by itself."""
+    hoped: float
+    """The gain, if nobody is in cells of which there is some doubt."""
+    looks: tuple[Seen, ...]
+    """The noisy counts of all cells that this is read from."""
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether much depends on cells that may have records by noise alone: a range, or what makes it wide."""
+        if self.bins.bounds is None:
+            return False
+        if self.is_sure:
+            return self.hoped >= _MUCH_MORE * self.gain
+        return self.is_seen and self.evidence >= _VERY_LIKELY and self.gain >= _MUCH
 
     @property
     def is_sure(self) -> bool:
@@ -257,6 +283,8 @@ class _Search:
     joined: int = 1
     """How many half-octaves a cell has, about."""
     starts: _Starts = (None, None)
+    before: tuple[Seen, ...] = ()
+    """Earlier looks at the same cells."""
 
     def look(self, share: Fraction) -> _Choice:
         """A noisy count of each cell, and what it says."""
@@ -265,7 +293,17 @@ class _Search:
         released = mechanism.release(self.binned.counts)
         self.rest -= self.total * share
         self.spent.record("look", self.total * share, released.event)
-        return self._choice(np.asarray(released.value, dtype=np.float64), float(mechanism.scale))
+        now = Seen(np.asarray(released.value, dtype=np.float64), float(mechanism.scale))
+        return self._choice((*self.before, now))
+
+    def look_again(self, seen: _Choice) -> _Choice:
+        """Where that is in doubt: the same cells counted once more, and read together with what was seen."""
+        if not seen.is_in_doubt:
+            return seen
+        again = replace(self, before=seen.looks)
+        clearer = again.look(_SECOND_LOOK)
+        self.rest = again.rest
+        return clearer
 
     def _last(self, below: _View, above: _View) -> float:
         """How far records are seen; 0 if none are.
@@ -285,13 +323,27 @@ class _Search:
         is_worth_it = seen.gain >= _WORTH_IT or self.binned.bins.bounds is None
         return Found(self.binned, seen.reach, seen.outside) if seen.is_sure and is_worth_it else None
 
-    def _choice(self, counts: Floats, scale: float) -> _Choice:
+    def _choice(self, looks: tuple[Seen, ...]) -> _Choice:
         """The best range, with what is left of the budget for the answer."""
         bins = self.binned.bins
-        centre, down_counts, up_counts = apart(counts, bins)
-        below = _View.of(bins.below, Seen(down_counts, scale), self.joined, self.starts[0])
-        above = _View.of(bins.above, Seen(up_counts, scale), self.joined, self.starts[1])
+        parts = [apart(each.counts, bins) for each in looks]
+        downs = [Seen(part[1], each.scale) for part, each in zip(parts, looks, strict=True)]
+        ups = [Seen(part[2], each.scale) for part, each in zip(parts, looks, strict=True)]
+        below = _View.of(bins.below, downs, self.joined, self.starts[0])
+        above = _View.of(bins.above, ups, self.joined, self.starts[1])
+        centre = float(np.mean([part[0] for part in parts]))
         last = self._last(below, above)
+        reach, gain, outside = self._best(below, above, centre, last)
+        hoped, certain = gain, max(view.last(_BARELY_A_DOUBT) for view in (below, above))
+        if 0 < certain < last and bins.bounds is not None:
+            _, hoped, _ = self._best(below, above, centre, certain)
+        at_anchor = Tail.of([Seen(np.array([part[0]]), each.scale) for part, each in zip(parts, looks, strict=True)])
+        evidence = below.evidence + above.evidence
+        return _Choice(reach, gain, evidence, last > 0, outside, bins, (below, above), at_anchor, hoped, looks)
+
+    def _best(self, below: _View, above: _View, centre: float, last: float) -> tuple[Range, float, float]:
+        """The range with the least error if no records start anew beyond `last`: its gain, and what is outside."""
+        bins = self.binned.bins
         down, up = (view.expected(last, self.goal.power, bins.farthest) for view in (below, above))
         count = max(max(centre, 0.0) + float(down.records.sum() + up.records.sum()), 1.0)
         mean = (up.moment(1) - down.moment(1)) / count
@@ -302,9 +354,7 @@ class _Search:
         best = np.unravel_index(int(np.argmin(errors)), errors.shape)
         reach = int(best[0]), int(best[1])
         outside = float(down.records[reach[0] :].sum() + up.records[reach[1] :].sum())
-        gain = math.sqrt(float(noise[-1, -1]) / float(errors[reach]))
-        at_anchor = Tail.of([Seen(np.array([centre]), scale)])
-        return _Choice(reach, gain, below.evidence + above.evidence, last > 0, outside, bins, (below, above), at_anchor)
+        return reach, math.sqrt(float(noise[-1, -1]) / float(errors[reach])), outside
 
 
 @dataclass(frozen=True)
@@ -328,8 +378,8 @@ class _View:
     tail: Tail | None
 
     @classmethod
-    def of(cls, side: BinSide, seen: Seen, joined: int, starts: Floats | None) -> _View:
-        return cls(side, Tail.of([seen], joined, starts) if side.cells else None)
+    def of(cls, side: BinSide, seen: Sequence[Seen], joined: int, starts: Floats | None) -> _View:
+        return cls(side, Tail.of(seen, joined, starts) if side.cells else None)
 
     @property
     def anew(self) -> Floats:
@@ -394,8 +444,10 @@ def found_range(
             return moved
         around = None  # once is enough
     may_move = around is not None and (narrow or seen.narrow(_LITTLE_DOUBT)) is not None
-    enough = _LIKELY if goal.is_from_both_ends else _VERY_LIKELY
-    is_promising = (seen.gain >= _WORTH_IT or may_move) and seen.evidence >= enough
+    hoped = max(seen.gain, seen.hoped if seen.is_in_doubt else 0.0)
+    enough = _LIKELY if goal.is_from_both_ends or hoped >= _MUCH else _VERY_LIKELY
+    is_worth_it = seen.gain >= _WORTH_IT or hoped >= _MUCH or may_move
+    is_promising = is_worth_it and seen.evidence >= enough
     if not (is_promising if is_bounded else seen.is_sure):
         return unchanged
     second = _Search(binned, goal, total, adjacency, spent, first.rest, starts=seen.starts_in(binned.bins))
@@ -403,16 +455,15 @@ def found_range(
     narrow = seen.narrow(_LITTLE_DOUBT)
     if around is not None and narrow is not None and seen.evidence >= _SURE:
         moved = _moved(second, seen, narrow, around)
-        if moved is not None:
-            return moved
-    return second.found(seen) or unchanged
+        return moved or second.found(seen) or unchanged
+    return second.found(second.look_again(seen)) or unchanged
 
 
 def _moved(search: _Search, seen: _Choice, narrow: _Narrow, around: Callable[[float], Binned]) -> Found | None:
     """A range around an anchor among the records, where they are close together far from the old one."""
     binned = around(_mean_inside(search, narrow))
     moved = replace(search, binned=binned, joined=1, starts=seen.starts_in(binned.bins, narrow))
-    closer = moved.look(_SECOND_LOOK)
+    closer = moved.look_again(moved.look(_SECOND_LOOK))
     search.rest = moved.rest
     return moved.found(closer)
 

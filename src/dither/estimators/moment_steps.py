@@ -97,8 +97,8 @@ class Steps:
         """No answer, at the full price: the look has revealed which of the two it is."""
         why = NoAnswer(
             "no answer: there are too few records to find a range without bounds. About "
-            f"{in_words(Fraction(needed(self.total)))} records that are not 0 are enough at this epsilon. State "
-            "bounds, spend a larger epsilon, or use more data."
+            f"{in_words(Fraction(needed(self.total, self.adjacency)))} records that are not 0 are enough at this "
+            "epsilon. State bounds, spend a larger epsilon, or use more data."
         )
         self.spent.record("no answer", self.rest, Stated("PureDP", (self.rest,), self.adjacency))
         mechanism = Laplace(sensitivity=1, epsilon=self.total, adjacency=self.adjacency)

@@ -73,7 +73,8 @@ def sum(
         The privacy budget ε > 0.
     bounds : tuple of (Number, Number), optional
         Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
-        is found privately, and there is no answer if the data are too few for that: about 500/ε records do.
+        is found privately, and there is no answer if the data are too few for that: about 500/ε records do
+        (twice as many under replace-one).
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     clip : bool, default True
@@ -138,7 +139,8 @@ def mean(
         Accepted where a budget has one; it is not spent.
     bounds : tuple of (Number, Number), optional
         Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
-        is found privately, and there is no answer if the data are too few for that: about 500/ε records do.
+        is found privately, and there is no answer if the data are too few for that: about 500/ε records do
+        (twice as many under replace-one).
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     clip : bool, default True
@@ -215,7 +217,8 @@ def variance(
         The privacy budget ε > 0.
     bounds : tuple of (Number, Number), optional
         Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
-        is found privately, and there is no answer if the data are too few for that: about 500/ε records do.
+        is found privately, and there is no answer if the data are too few for that: about 500/ε records do
+        (twice as many under replace-one).
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     clip : bool, default True
@@ -260,7 +263,8 @@ def std(
         The privacy budget ε > 0.
     bounds : tuple of (Number, Number), optional
         Public (low, high) to which the data are clamped; they may be far too wide at little cost. Without them a range
-        is found privately, and there is no answer if the data are too few for that: about 500/ε records do.
+        is found privately, and there is no answer if the data are too few for that: about 500/ε records do
+        (twice as many under replace-one).
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     clip : bool, default True

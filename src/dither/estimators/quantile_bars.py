@@ -6,8 +6,8 @@
    changes moves in one direction and by 1: with u = o = 2 and without n, Δ = 2 again. Of several answers each row
    counts for the next one alone, and the choices together cost what one of them does (halves under replace-one, as
    for quantiles).
-2. **Histogram.** Cells between the bounds and v ± σ·{0.2, 0.35, 0.5, 0.7, 1, 2, 128, 2^19, …}; the counts get Laplace
-   noise: a row is in one cell.
+2. **Histogram.** Cells between the bounds and v ± σ·{0.2, 0.35, 0.5, 0.7, 1, 2, 4, 16, 256, 2^16, …}; the counts get
+   Laplace noise: a row is in one cell.
 3. **Walk.** For an edge e let T(e) be the noisy number of rows below e less q times the noisy number of all. From the
    lower bound the walk goes on to the next edge while T(e) < −z(e), where z(e) is what the noise of T(e) exceeds with
    probability `miss`/2; the last edge that passes is the lower end. The upper end is found from above, by T(e) > z(e).
@@ -59,7 +59,8 @@ _LOST = 9
 _INNER = (0.2, 0.35, 0.5, 0.7, 1.0, 2.0)
 _FINER = tuple(0.25 * 2 ** (j / 2) for j in range(17))
 """For a population: in steps of √2 up to 64, since sampling may reach farther than noise."""
-_OUTER = 64.0
+_OUTER = 2.0
+"""Then in steps that become their own square: few cells, as each one more adds its noise."""
 _SPREAD_DIGITS = 36
 
 
@@ -101,7 +102,7 @@ class QuantileBars:
         growth = _OUTER
         while sigma * factors[-1] < high - low:
             factors.append(factors[-1] * growth)
-            growth **= 2  # few cells: each one more adds its noise
+            growth **= 2
         for side in (-1, 1):
             ends = np.clip(value + side * sigma * np.array(factors), low, high)
             yield from self.snapped(self.base.axis.places(ends)).tolist()
