@@ -92,9 +92,9 @@ def asked_ratio(question: Question, widening: float | None) -> float | None:
 def answered_from(setting: Setting) -> float:
     """The n·ε from which nothing is refused, as docs/stats.md says.
 
-    Without bounds 500 for a moment (of records that are not 0), 100 for a median, and as many records beyond any other quantile. Inside bounds 40
-    for a median, 80 for another quantile. An interval leaves two fifths of ε for the answer, and a record that is
-    replaced costs a quantile up to twice as much.
+    Without bounds 500 for a moment (of records that are not 0), 100 for a median, and as many records beyond any other
+    quantile. Inside bounds 40 for a median, 80 for another quantile. An interval leaves two fifths of ε for the answer,
+    and a record that is replaced costs up to twice as much.
     """
     question, is_bounded = setting.question, setting.widening is not None
     if question.statistic != "quantile":
