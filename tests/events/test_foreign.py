@@ -1,5 +1,6 @@
 """Events of other libraries: read as ours, or refused by name."""
 
+import math
 import sys
 from dataclasses import make_dataclass
 from fractions import Fraction
@@ -17,16 +18,22 @@ from dither.events import (
     FixedSizeSampled,
     GaussianNoise,
     LaplaceNoise,
+    MatrixNoise,
     MixtureOfGaussians,
     PoissonSampled,
     RandomizedAnswer,
+    RepeatAndSelect,
     Repeated,
     Selection,
     Stated,
+    TreeNoise,
+    TruncatedPoissonSampled,
+    WithReplacementSampled,
     from_dp_accounting,
     from_opacus,
     to_dp_accounting,
 )
+from dither.exact.negative_binomial import mean_repetitions
 
 
 def google(name: str, **values: Any) -> Any:
@@ -46,6 +53,19 @@ KNOWN: list[tuple[Any, Any]] = [
     ),
     (google("EpsilonDeltaDpEvent", epsilon=1.0, delta=1e-6), Stated("ApproxDP", (1, "1e-6"), ADD_REMOVE)),
     (google("ZCDpEvent", rho=0.1, xi=0.0), Stated("ZCDP", ("0.1",), ADD_REMOVE)),
+    (google("ZCDpEvent", rho=0.1, xi=0.25), Stated("ZCDP", ("0.1", "0.25"), ADD_REMOVE)),
+    (
+        google(
+            "TruncatedSubsampledGaussianDpEvent",
+            dataset_size=100,
+            sampling_probability=0.1,
+            truncated_batch_size=20,
+            noise_multiplier=1.5,
+        ),
+        TruncatedPoissonSampled(OURS, "0.1", 20, 100),
+    ),
+    (google("RepeatAndSelectDpEvent", event=GAUSSIAN, mean=10.0, shape=1.0), RepeatAndSelect(OURS, 1, "0.1")),
+    (google("RepeatAndSelectDpEvent", event=GAUSSIAN, mean=10.0, shape=math.inf), RepeatAndSelect(OURS, mean=10)),
     (google("SelfComposedDpEvent", event=GAUSSIAN, count=7), Repeated(OURS, 7)),
     (
         google("ComposedDpEvent", events=[GAUSSIAN, google("NoOpDpEvent"), GAUSSIAN]),
@@ -68,6 +88,23 @@ def test_samples_of_a_fixed_size_are_about_replacement() -> None:
     assert from_dp_accounting(theirs, REPLACE_ONE) == FixedSizeSampled(ours, 10, 100)
     with pytest.raises(ParameterError, match="REPLACE_ONE"):
         from_dp_accounting(theirs)
+
+
+def test_draws_with_replacement_are_about_replacement() -> None:
+    theirs = google("SampledWithReplacementDpEvent", source_dataset_size=100, sample_size=10, event=GAUSSIAN)
+    ours = GaussianNoise.of(Fraction(3, 2), adjacency=REPLACE_ONE)
+    assert from_dp_accounting(theirs, REPLACE_ONE) == WithReplacementSampled(ours, 10, 100)
+    with pytest.raises(ParameterError, match="REPLACE_ONE"):
+        from_dp_accounting(theirs)
+
+
+def test_the_mean_of_runs_is_rounded_up() -> None:
+    theirs = google("RepeatAndSelectDpEvent", event=GAUSSIAN, mean=10.0, shape=0.5)
+    ours = from_dp_accounting(theirs)
+    assert isinstance(ours, RepeatAndSelect)
+    assert ours.shape is not None
+    assert ours.stop is not None
+    assert 10 <= float(mean_repetitions(ours.shape, ours.stop)) <= 10.000001
 
 
 @pytest.mark.parametrize(("counts", "depth"), [(1, 1), (2, 2), (3, 2), (4, 3), ([3, 8, 2], 4)])
@@ -123,7 +160,16 @@ class Google:
         "MixtureOfGaussiansDpEvent": ("standard_deviation", "sensitivities", "sampling_probs"),
         "RandomizedResponseDpEvent": ("noise_parameter", "num_buckets"),
         "EpsilonDeltaDpEvent": ("epsilon", "delta"),
-        "ZCDpEvent": ("rho",),
+        "ZCDpEvent": ("rho", "xi"),
+        "TruncatedSubsampledGaussianDpEvent": (
+            "dataset_size",
+            "sampling_probability",
+            "truncated_batch_size",
+            "noise_multiplier",
+        ),
+        "RepeatAndSelectDpEvent": ("event", "mean", "shape"),
+        "SingleEpochTreeAggregationDpEvent": ("noise_multiplier", "step_counts"),
+        "SampledWithReplacementDpEvent": ("source_dataset_size", "sample_size", "event"),
         "SelfComposedDpEvent": ("event", "count"),
         "ComposedDpEvent": ("events",),
         "PoissonSampledDpEvent": ("sampling_probability", "event"),
@@ -135,7 +181,7 @@ class Google:
             raise AttributeError(name)
         fields = self.FIELDS[name]
         return lambda *values: google(
-            name, **{"xi": 0.0} if name == "ZCDpEvent" else {}, **dict(zip(fields, values, strict=True))
+            name, **({"xi": 0.0} if name == "ZCDpEvent" else {}) | dict(zip(fields, values, strict=name != "ZCDpEvent"))
         )
 
 
@@ -145,6 +191,8 @@ CARRIED = [
     GaussianNoise.of(Fraction("1.5"), adjacency=ADD_REMOVE),
     MixtureOfGaussians(variance=4, sensitivities=(0, 1), probabilities=("0.75", "0.25"), adjacency=ADD_REMOVE),
     Stated("ApproxDP", (1, "1e-6"), ADD_REMOVE), Stated("ZCDP", ("0.1",), ADD_REMOVE),
+    Stated("ZCDP", ("0.1", "0.5"), ADD_REMOVE), RepeatAndSelect(SAMPLED, mean=10), RepeatAndSelect(SAMPLED, 1, "0.25"),
+    TruncatedPoissonSampled(GaussianNoise.of(2, adjacency=ADD_REMOVE), "0.25", 20, 100),
     SAMPLED, Repeated(SAMPLED, 7), Composed((SAMPLED, LaplaceNoise(2, adjacency=ADD_REMOVE))),
 ]  # fmt: skip
 
@@ -160,8 +208,18 @@ def test_what_is_about_replacement_comes_back_too(monkeypatch: pytest.MonkeyPatc
     for event in (
         RandomizedAnswer(Fraction("0.75"), 4, adjacency=REPLACE_ONE),
         FixedSizeSampled(GaussianNoise.of(2, adjacency=REPLACE_ONE), 10, 100),
+        WithReplacementSampled(GaussianNoise.of(2, adjacency=REPLACE_ONE), 10, 100),
     ):
         assert from_dp_accounting(to_dp_accounting(event), REPLACE_ONE) == event
+
+
+def test_matrices_and_trees_become_noise_on_what_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dp_accounting", Google())
+    tree = to_dp_accounting(TreeNoise(variance=4, steps=8))
+    assert (tree.noise_multiplier, tree.step_counts) == (2.0, 8)
+    assert from_dp_accounting(tree, None) == GaussianNoise(variance=4, sensitivity_squared=4)
+    assert to_dp_accounting(TreeNoise(variance=36, steps=4, participations=2, separation=4)).noise_multiplier <= 6
+    assert to_dp_accounting(MatrixNoise(variance=16, coefficients=(1, 1, 1, 1), steps=9)).noise_multiplier == 2
 
 
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=1000), st.fractions(min_value=Fraction(1, 9), max_value=9))
@@ -195,16 +253,14 @@ def test_what_they_do_not_have_is_refused_by_name(monkeypatch: pytest.MonkeyPatc
     [
         (google("NonPrivateDpEvent"), "NonPrivateDpEvent"),
         (google("UnsupportedDpEvent"), "UnsupportedDpEvent"),
-        (google("RepeatAndSelectDpEvent", event=GAUSSIAN, mean=3.0, shape=1.0), "RepeatAndSelectDpEvent"),
         (google("ComposedDpEvent", events=[GAUSSIAN, google("NonPrivateDpEvent")]), "NonPrivateDpEvent"),
-        (google("ZCDpEvent", rho=0.1, xi=0.5), "xi > 0"),
         (google("GaussianDpEvent", noise_multiplier=0.0), "greater than 0"),
         (google("GaussianDpEvent", noise_multiplier=float("nan")), "noise_multiplier"),
         (google("PoissonSampledDpEvent", sampling_probability=1.5, event=GAUSSIAN), "rate"),
         (google("SelfComposedDpEvent", event=GAUSSIAN, count=0), "times"),
         ("GaussianDpEvent", "str of dp_accounting"),
     ],
-    ids=["none", "unsupported", "select", "inside", "xi", "no noise", "nan", "rate", "count", "a word"],
+    ids=["none", "unsupported", "inside", "no noise", "nan", "rate", "count", "a word"],
 )
 def test_what_has_no_counterpart_is_refused_by_name(theirs: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):

@@ -57,6 +57,14 @@ WAYS: dict[str, tuple[Make, oracle.Mechanism]] = {
         ),
         oracle.moved_at_random({0: 0.5, 1: 0.25, 2: 0.25}),
     ),
+    "MatrixNoise": (
+        lambda a: events.MatrixNoise(variance=ONE, coefficients=(1, HALF), steps=2, adjacency=a),
+        lambda sample: oracle.in_cells(oracle.normal_cdf, sum(sample) * math.sqrt(1.25)),
+    ),
+    "TreeNoise": (
+        lambda a: events.TreeNoise(variance=ONE, steps=2, adjacency=a),
+        lambda sample: oracle.in_cells(oracle.normal_cdf, sum(sample) * math.sqrt(2)),
+    ),
     "StaircaseNoise": (
         lambda a: events.StaircaseNoise(ONE, HALF, adjacency=a),
         lambda sample: oracle.in_cells(oracle.staircase_cdf(1.0, 0.5), sum(sample)),
@@ -138,7 +146,8 @@ def test_every_kind_of_event_has_its_rule_and_its_case() -> None:
     assert set(LEAVES) == leaves == {kind(way) for way in WAYS}
     assert set(_KINDS) == leaves | composites
     assert set(SAMPLINGS) == {name for name in composites if name.endswith("Sampled")}
-    assert composites == {*SAMPLINGS, "TestAndRelease", "Composed", "Repeated", "Either"}
+    derived = {"ShuffledReports", "RepeatAndSelect", "ReplaceOne", "GroupOf"}
+    assert composites == {*SAMPLINGS, *derived, "TestAndRelease", "Composed", "Repeated", "Either"}
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES, ids=str)

@@ -58,6 +58,22 @@ def leaves(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
         st.builds(events.SmoothNoise, st.sampled_from(["laplace", "gaussian"]), exact, exact, adjacency=where),
         st.builds(events.SmoothNoise, st.just("polynomial"), exact, exact, exact.map(lambda x: 1 + x), exact, where),
         st.builds(events.SmoothNoise, st.just("steepest"), exact, exact, st.integers(3, 65), st.none(), where),
+        st.builds(
+            lambda variance, first, second, counts: events.MatrixNoise(
+                variance=variance,
+                coefficients=(first, second),
+                steps=counts[0],
+                participations=counts[1],
+                separation=2,
+                adjacency=adjacency,
+            ),
+            exact,
+            exact,
+            exact,
+            st.tuples(small, small),
+        ),
+        st.builds(events.TreeNoise, variance=exact, steps=small, sensitivity_squared=exact, adjacency=where),
+        st.builds(events.Stated, st.just("ZCDP"), st.tuples(exact, exact), where),
         st.builds(events.Stated, st.just("ApproxDP"), st.tuples(exact, share), where),
         st.builds(events.Stated, st.just("RenyiDP"), st.tuples(exact.map(lambda x: 1 + x), exact), where),
         st.builds(
@@ -67,6 +83,26 @@ def leaves(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
             st.builds(events.LaplaceNoise, exact, step.map(lambda _: Fraction(1)), adjacency=where),
         ),
     )
+
+
+def derived(leaf: Event) -> list[Event]:
+    """What is made of a leaf, where it may be."""
+    noise = events.GaussianNoise(variance=3, adjacency=leaf.adjacency)
+    made: list[Event] = [
+        events.GroupOf(leaf, 3),
+        events.RepeatAndSelect(leaf, "0.5", "0.25"),
+        events.RepeatAndSelect(leaf, mean="2.5"),
+    ]
+    if leaf.adjacency in (None, ADD_REMOVE):
+        made += [events.TruncatedPoissonSampled(noise, "0.25", 3, 9), events.BallsInBinsSampled(noise, 7)]
+        if not (isinstance(leaf, events.RandomizedAnswer) or getattr(leaf, "monotone", False)):
+            made.append(events.ReplaceOne(leaf))
+    is_replaced = leaf.adjacency in (None, REPLACE_ONE) and not getattr(leaf, "monotone", False)
+    if is_replaced and not isinstance(leaf, events.MixtureOfGaussians):
+        made.append(events.ShuffledReports(leaf, 10))
+        if not (isinstance(leaf, events.FiniteAnswer) and leaf.adjacency is None):
+            made.append(events.WithReplacementSampled(leaf, 3, 10))
+    return made
 
 
 def trees(adjacency: Adjacency | None) -> st.SearchStrategy[Event]:
@@ -86,6 +122,12 @@ ONE_ANSWER = person("user_id", 1, "replace")
 ADJACENCIES = [None, ADD_REMOVE, REPLACE_ONE, VERTEX, EDGE, person("user_id"), person('Kürzel "x"\n', 3), ONE_ANSWER]
 RESPONDING = [None, REPLACE_ONE, ONE_ANSWER]  # each person gives one answer, so nobody can be missing
 any_event = st.one_of([trees(adjacency) for adjacency in ADJACENCIES])
+
+
+@given(st.one_of([leaves(adjacency) for adjacency in ADJACENCIES]))
+def test_what_is_made_of_one_event_comes_back_too(leaf: Event) -> None:
+    for event in derived(leaf):
+        test_there_and_back.hypothesis.inner_test(event)  # type: ignore[attr-defined]
 
 
 @given(any_event)

@@ -14,14 +14,20 @@ from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePai
 from dither.pairs.finite import FinitePair
 from dither.pairs.gaussian import ERFCX_ERROR, GaussianPair
 from dither.pairs.gaussian_mixture import GaussianMixturePair
+from dither.pairs.groups import GroupPair
 from dither.pairs.heavy_tailed import PowerLawPair, StudentTPair
 from dither.pairs.laplace import LaplacePair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
 from dither.pairs.one_sided import GumbelPair
 from dither.pairs.pair import Pair
+from dither.pairs.replaced import ReplacedGaussianPair, poisson_replaced
+from dither.pairs.selected import selected
+from dither.pairs.shuffled import ShuffledPair
 from dither.pairs.staircase import StaircasePair
 from dither.pairs.subsampled import FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair
+from dither.pairs.truncated import truncated
 from dither.pairs.two_point import TwoPointPair, approximate, pure
+from dither.pairs.with_replacement import with_replacement
 from tests.oracle import compositions as oracle
 from tests.oracle.points import Points, stream
 
@@ -86,6 +92,19 @@ def _gaussian_mixture(points: Points, is_swapped: bool = False) -> Pair:
 MAKERS: dict[str, Maker] = {
     "mixture of Gaussians": _gaussian_mixture,
     "mixture of Gaussians, swapped": lambda points: _gaussian_mixture(points, is_swapped=True),
+    "replaced Gaussian": lambda points: ReplacedGaussianPair(points.size(-3, 1.5), points.probability(-5)),
+    "replaced Laplace": lambda points: poisson_replaced(LaplacePair(points.size(-3, 1)), points.probability(-5)),
+    "shuffled": lambda points: ShuffledPair(points.size(-1, 0.7), int(points.size(0, 3))),
+    "group": lambda points: GroupPair(StaircasePair(points.size(-3, 0.5), 2 * points.probability(-6)), 3),
+    "selected": lambda points: selected(
+        LaplacePair(points.size(-2, 0.5)), points.size(-1, 0.5), points.probability(-2), None
+    ),
+    "selected by Poisson": lambda points: selected(GaussianPair(points.size(-2, 0.5)), None, None, points.size(-1, 2)),
+    "truncated": lambda points: truncated(
+        points.size(-3, 0.5), points.probability(-2), int(points.size(0, 2)), int(points.size(1, 2.5))
+    ),
+    "with replacement": lambda points: with_replacement(GaussianPair(points.size(-3, 0.5)), int(points.size(0, 2)), 50),
+    "zCDP with xi": lambda points: ConcentratedPair(points.size(-4, 1), points.size(-3, 0)),
     "Gaussian": lambda points: GaussianPair(points.size(-6, 2.5)),
     "Laplace": lambda points: LaplacePair(points.size(-5, 1.5)),
     "pure": lambda points: pure(points.size(-5, 1.5)),
@@ -127,7 +146,12 @@ MAKERS: dict[str, Maker] = {
     },
 }
 FEW, MANY = 12, 5_500  # over all makers: about 10^3 losses here, and 10^5 points at night
-SLOW = ("power law", "Student t", "wide Student t")  # sums over the integers in 400 bits: fewer points
+SLOW = (
+    "power law",
+    "Student t",
+    "wide Student t",
+    "with replacement",
+)  # sums over the integers in 400 bits: fewer points
 LOSSES = 5
 
 

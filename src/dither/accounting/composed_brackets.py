@@ -65,14 +65,14 @@ _TOO_EXTREME = (OverflowError, ZeroDivisionError)
 
 def merged(counts: Counter[Pair]) -> Iterator[Group]:
     """Groups of equal pairs; those whose parameters add up become one, those that cost nothing none."""
-    squares, rho = Fraction(0), Fraction(0)
+    squares, rho, xi = Fraction(0), Fraction(0), Fraction(0)
     one_sided: dict[bool, Fraction] = {}
     curves: list[dict[Fraction, Fraction]] = []
     for pair, count in counts.items():
         if isinstance(pair, GaussianPair):
             squares += count * pair.squared_mu
         elif isinstance(pair, ConcentratedPair):
-            rho += count * pair.rho
+            rho, xi = rho + count * pair.rho, xi + count * pair.xi
         elif isinstance(pair, RenyiPair):
             curves.append({order: count * value for order, value in pair.points})
         elif isinstance(pair, GeometricPair):
@@ -82,7 +82,7 @@ def merged(counts: Counter[Pair]) -> Iterator[Group]:
     if squares:
         yield Group(GaussianPair(squares), 1)
     if rho:
-        yield Group(ConcentratedPair(rho), 1)
+        yield Group(ConcentratedPair(rho, xi), 1)
     for is_swapped, largest in one_sided.items():
         yield Group(GeometricPair(largest, is_swapped), 1)
     if curves:

@@ -46,8 +46,8 @@ _LARGEST = 700.0  # of losses that a law may span
 
 def rho_of(pair: Pair) -> Fraction | None:
     """ρ of the zCDP that a pair keeps, rounded up; None if none is known."""
-    if isinstance(pair, ConcentratedPair):
-        return pair.rho
+    if isinstance(pair, ConcentratedPair):  # ξ ≤ ξα, as orders are above 1
+        return pair.rho + pair.xi
     if isinstance(pair, GaussianPair):
         return pair.squared_mu / 2
     if isinstance(pair, DiscreteGaussianPair):  # Canonne, Kamath and Steinke 2020, Theorem 4

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import singledispatch
-from math import floor, isqrt
+from math import comb, floor, isqrt
 from typing import Any, Protocol, TypeAlias
 
 from dither import events
@@ -23,20 +23,27 @@ from dither.exact import Ball, ball, precision, upper
 from dither.exact.certified import fraction_above
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
 from dither.pairs import ProfileOf
+from dither.pairs.balls_in_bins import balls_in_bins
 from dither.pairs.bounded_range import BoundedRangePair
 from dither.pairs.choice import ChoicePair
 from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 from dither.pairs.finite import FinitePair
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.gaussian_mixture import GaussianMixturePair
+from dither.pairs.groups import grouped
 from dither.pairs.laplace import LaplacePair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
 from dither.pairs.pair import Pair
+from dither.pairs.replaced import poisson_replaced
 from dither.pairs.rescaled import RescaledPair, largest_loss
+from dither.pairs.selected import selected
+from dither.pairs.shuffled import ShuffledPair
 from dither.pairs.staircase import StaircasePair
 from dither.pairs.subsampled import WorstPair, either, fixed_size, poisson
 from dither.pairs.tested import TestedPair
+from dither.pairs.truncated import truncated
 from dither.pairs.two_point import TwoPointPair, approximate, pure
+from dither.pairs.with_replacement import with_replacement
 
 __all__ = ["HasEvent", "Parts", "Spending", "adjacency_of", "parts", "parts_of_all"]
 
@@ -58,6 +65,7 @@ class HasEvent(Protocol):
 
 _FREE: Parts = ((pure(Fraction(0)), 1),)
 _LARGEST_LATTICE_VARIANCE = 10**24
+_MOST_TOGETHER = 64
 _LARGEST_THRESHOLD = 10**9  # beyond, test and answer are taken part by part: the search over distances is too long
 
 
@@ -231,6 +239,113 @@ def _(event: events.FixedSizeSampled) -> Parts:
     return _FREE if not rate else ((_sampled(fixed_size, _one_pair(parts(event.event)), rate), 1),)
 
 
+@parts.register
+def _(event: events.WithReplacementSampled) -> Parts:
+    def drawn(pair: Pair, _: Fraction) -> Pair:
+        return with_replacement(pair, event.sample, event.population)
+
+    return ((_sampled(drawn, _one_pair(parts(event.event)), Fraction(1, event.population)), 1),)
+
+
+@parts.register
+def _(event: events.TruncatedPoissonSampled) -> Parts:
+    if not event.rate:
+        return _FREE
+    return ((truncated(_squared_mu(event.event), event.rate, event.batch, event.population), 1),)
+
+
+@parts.register
+def _(event: events.BallsInBinsSampled) -> Parts:
+    return ((balls_in_bins(_squared_mu(event.event), event.batches), 1),)
+
+
+def _squared_mu(event: events.Event) -> Fraction:
+    assert isinstance(event, events.GaussianNoise), "the event has checked it"
+    return event.sensitivity_squared / event.variance
+
+
+@parts.register
+def _(event: events.MatrixNoise) -> Parts:
+    return ((GaussianPair(event.distance_squared / event.variance), 1),)
+
+
+@parts.register
+def _(event: events.TreeNoise) -> Parts:
+    return ((GaussianPair(event.distance_squared / event.variance), 1),)
+
+
+@parts.register
+def _(event: events.ShuffledReports) -> Parts:
+    """By the largest loss of one report; other answers of randomized response hide more than its loss says."""
+    pair = _one_pair(parts(event.event))
+    if event.reports == 1:
+        return ((pair, 1),)
+    tops = [each.largest_loss for each in (pair, pair.swapped())]
+    if pair.infinity or pair.swapped().infinity or None in tops:
+        raise ParameterError(
+            "shuffled reports are accounted for if the loss of one report is bounded, as with Laplace noise or "
+            f"randomized response; got: {event.event}. Without shuffling its own cost holds."
+        )
+    top = max(top for top in tops if top is not None)
+    if not top:
+        return _FREE
+    blanket = _blanket(event.event) if isinstance(event.event, events.RandomizedAnswer) else None
+    return ((ShuffledPair(top, event.reports, blanket), 1),)
+
+
+def _blanket(event: events.RandomizedAnswer) -> Fraction:
+    """2/(e + 1) for the odds e of the true answer against each other one."""
+    other = (1 - event.keep) / event.answers
+    return 2 / ((event.keep + other) / other + 1)
+
+
+@parts.register
+def _(event: events.RepeatAndSelect) -> Parts:
+    run = parts(event.event)
+    base = either(run[0][0] if len(run) == 1 and run[0][1] == 1 else _one_pair(run))
+    return ((selected(base, event.shape, event.stop, event.mean), 1),)
+
+
+@parts.register
+def _(event: events.ReplaceOne) -> Parts:
+    """Part by part: noise on a Poisson sample as one, everything else by two steps."""
+    inside = event.event
+    if isinstance(inside, events.Composed):
+        return tuple(pair for part in inside.events for pair in parts(events.ReplaceOne(part)))
+    if isinstance(inside, events.Repeated):
+        return tuple((pair, count * inside.times) for pair, count in parts(events.ReplaceOne(inside.event)))
+    if isinstance(inside, events.PoissonSampled):
+        base = _one_pair(parts(inside.event))
+        return _FREE if not inside.rate else ((_sampled(poisson_replaced, base, inside.rate), 1),)
+    return tuple((_sampled(_in_steps, pair, Fraction(2)), count) for pair, count in parts(inside))
+
+
+def _in_steps(pair: Pair, steps: Fraction) -> Pair:
+    return grouped(either(pair), int(steps))
+
+
+@parts.register
+def _(event: events.GroupOf) -> Parts:
+    """Part by part; records that are sampled by themselves are in a batch together as often as a binomial law says."""
+    inside, size = event.event, event.size
+    if isinstance(inside, events.Composed):
+        return tuple(pair for part in inside.events for pair in parts(events.GroupOf(part, size)))
+    if isinstance(inside, events.Repeated):
+        return tuple((pair, count * inside.times) for pair, count in parts(events.GroupOf(inside.event, size)))
+    if isinstance(inside, events.PoissonSampled) and size <= _MOST_TOGETHER and 0 < inside.rate < 1:
+        base = _one_pair(parts(inside.event))
+        if isinstance(base, GaussianPair):
+            together = range(size + 1)
+            weights = [comb(size, j) * inside.rate**j * (1 - inside.rate) ** (size - j) for j in together]
+            return ((GaussianMixturePair(tuple(base.squared_mu * j**2 for j in together), tuple(weights)), 1),)
+    return tuple((_sampled(_alike, pair, Fraction(size)), count) for pair, count in parts(inside))
+
+
+def _alike(pair: Pair, steps: Fraction) -> Pair:
+    """All steps in one direction: records that all come, or all go."""
+    return grouped(pair, int(steps))
+
+
 def _sampled(sample: Callable[[Pair, Fraction], Pair], pair: Pair, rate: Fraction) -> Pair:
     """The pair on a sample. Which of two things is done does not depend on the sample: it is one of two sampled."""
     if isinstance(pair, ChoicePair):
@@ -265,6 +380,8 @@ def _(event: events.Stated) -> Parts:
         return ((RenyiPair(tuple(zip(event.values[::2], event.values[1::2], strict=True))), 1),)
     if event.measure == "ApproxDP":
         return ((approximate(first, others[0]), 1),)
+    if event.measure == "ZCDP" and any(others):
+        return ((ConcentratedPair(first, others[0]) if first else pure(others[0]), 1),)
     return _STATED[event.measure](first)
 
 

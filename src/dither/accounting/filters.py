@@ -426,7 +426,7 @@ def _zcdp_cost(pair: Pair) -> Fraction:
     if isinstance(pair, GaussianPair):
         return pair.squared_mu / 2
     if isinstance(pair, ConcentratedPair):
-        return pair.rho
+        return pair.rho + pair.xi
     if isinstance(pair, DiscreteGaussianPair):
         return Fraction(pair.sensitivity**2) / (2 * pair.variance)
     if isinstance(pair, BoundedRangePair):

@@ -25,7 +25,7 @@ import scipy
 
 from dither.pairs.pair import POSITION_ERROR, FloatArray, Pair
 
-__all__ = ["ALIGNMENT", "LossLaw", "convex_law", "dots_below", "from_above", "from_below", "span"]
+__all__ = ["ALIGNMENT", "LossLaw", "convex_below", "convex_law", "dots_below", "from_above", "from_below", "span"]
 
 ALIGNMENT = 2.0**-42
 """How far lattice points stay below atoms in a law from below, relative to 1 + |loss|: above all rounding."""
@@ -60,6 +60,8 @@ def from_above(pair: Pair, step: float, low: float, high: float) -> LossLaw:
     offset, cells = _lattice(pair, step, low, high, above=True)
     points = _points(offset, step, cells + 1)
     dots = np.maximum.accumulate(pair.dots(points)[::-1])[::-1]
+    if not pair.is_exact:
+        dots = convex_below(dots, points, step)
     beyond = float(dots[-1]) + (0.0 if points[-1] >= pair.support[1] else _SMALLEST)
     survival = _survival(np.maximum(dots - beyond, 0.0), step) * _UP
     whole = min(float(1 - pair.infinity) * _UP, 1.0)
@@ -67,6 +69,28 @@ def from_above(pair: Pair, step: float, low: float, high: float) -> LossLaw:
     survival = np.minimum(np.maximum.accumulate(survival[::-1])[::-1], whole)
     infinity = (beyond + float(pair.infinity)) * _UP
     return LossLaw(offset, step, _masses(survival), min(infinity, 1.0))
+
+
+def convex_below(dots: FloatArray, losses: FloatArray, step: float | None = None) -> FloatArray:
+    """The largest convex function of u = e^ℓ below the dots, rounded up: it is above every convex profile below them.
+
+    The smaller of several bounds has bends, from which chords would carry on. The slopes of the largest convex function
+    are the isotonic regression of those of the dots, weighted by lengths; added up from the right they are positive.
+    With the `step` of a lattice its lengths are right to a few units in the last place of the exponents, and the sums
+    too.
+    """
+    if not losses[-1] - losses[0] < _WIDEST:
+        return dots
+    u = np.exp(losses - (losses[0] + losses[-1]) / 2)
+    lengths = u[1:] * -np.expm1(-np.diff(losses) if step is None else -step)
+    if not lengths.min(initial=1.0) > 0:
+        return dots
+    slopes = scipy.optimize.isotonic_regression(-np.diff(dots) / lengths, weights=lengths, increasing=False).x
+    hull = np.append(np.cumsum((np.maximum(slopes, 0.0) * lengths)[::-1])[::-1], 0.0) + dots[-1]
+    # Found in floats: where it exceeds a dot, that dot counts; where it may be too low, it is raised.
+    rounding = (8 * len(dots) + 64 + 8 * _WIDEST) * 2.0**-53
+    raised: FloatArray = np.minimum(hull * (1 + rounding) + _SMALLEST, dots)
+    return raised
 
 
 def from_below(pair: Pair, step: float, low: float, high: float) -> LossLaw:

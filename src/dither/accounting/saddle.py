@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from dither.accounting.loss_law import span
+from dither.accounting.loss_law import convex_below, span
 from dither.pairs.pair import FloatArray, Pair, Tails
 
 __all__ = ["Saddle", "Sketch", "saddle_at", "saddle_for_delta", "saddle_for_epsilon", "sketch"]
@@ -139,7 +139,7 @@ def sketch(pair: Pair, count: int, right: float, among: int = 1) -> Sketch:
 
 def _tails_of_bound(pair: Pair, losses: FloatArray) -> Tails:
     """Roughly the tails of the law whose profile is the upper bound: δ′(ε) = −e^ε Q[L > ε]."""
-    dots = np.minimum.accumulate(pair.dots(losses))
+    dots = convex_below(np.minimum.accumulate(pair.dots(losses)), losses)
     scaled_q = np.maximum(-np.gradient(dots, losses), 0.0)
     return Tails(np.minimum(dots + scaled_q, 1.0), scaled_q, 0.0)
 

@@ -20,7 +20,6 @@ has the adjacency that its parts share, and refuses parts that differ.
 from dither.events.added_noise import GaussianNoise, LaplaceNoise, MixtureOfGaussians, SmoothNoise, StaircaseNoise
 from dither.events.composite import (
     Composed,
-    Composite,
     Either,
     Event,
     FixedSizeSampled,
@@ -28,14 +27,18 @@ from dither.events.composite import (
     PoissonSampled,
     Repeated,
     TestAndRelease,
-    walk,
 )
+from dither.events.container import Composite, walk
+from dither.events.derived import GroupOf, RepeatAndSelect, ReplaceOne, ShuffledReports
 from dither.events.event import Stated
 from dither.events.foreign import from_dp_accounting, from_opacus, to_dp_accounting
+from dither.events.matrix_noise import MatrixNoise, TreeNoise
 from dither.events.noisy_choices import FiniteAnswer, RandomizedAnswer, Selection, SparseVectorRun
+from dither.events.samples import BallsInBinsSampled, TruncatedPoissonSampled, WithReplacementSampled
 from dither.events.wire import from_json, to_json
 
 __all__ = [
+    "BallsInBinsSampled",
     "Composed",
     "Composite",
     "Either",
@@ -43,18 +46,26 @@ __all__ = [
     "FiniteAnswer",
     "FixedSizeSampled",
     "GaussianNoise",
+    "GroupOf",
     "LaplaceNoise",
     "Leaf",
+    "MatrixNoise",
     "MixtureOfGaussians",
     "PoissonSampled",
     "RandomizedAnswer",
+    "RepeatAndSelect",
     "Repeated",
+    "ReplaceOne",
     "Selection",
+    "ShuffledReports",
     "SmoothNoise",
     "SparseVectorRun",
     "StaircaseNoise",
     "Stated",
     "TestAndRelease",
+    "TreeNoise",
+    "TruncatedPoissonSampled",
+    "WithReplacementSampled",
     "from_dp_accounting",
     "from_json",
     "from_opacus",

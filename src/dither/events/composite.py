@@ -7,64 +7,37 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, check_monotone, common
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, check_monotone
 from dither.errors import ParameterError
 from dither.events.added_noise import GaussianNoise, LaplaceNoise, MixtureOfGaussians, SmoothNoise, StaircaseNoise
-from dither.events.event import EventBase, Stated, check_count, check_sampled
+from dither.events.container import Composite, leaves_of, walk
+from dither.events.derived import GroupOf, RepeatAndSelect, ReplaceOne, ShuffledReports
+from dither.events.event import Stated, check_count, check_sampled
+from dither.events.matrix_noise import MatrixNoise, TreeNoise
 from dither.events.noisy_choices import FiniteAnswer, RandomizedAnswer, Selection, SparseVectorRun
+from dither.events.samples import BallsInBinsSampled, TruncatedPoissonSampled, WithReplacementSampled, check_not_drawn
 from dither.exact import Number, check, in_words, set_fields
 
 __all__ = [
-    "MAX_DEPTH",
-    "MAX_PARTS",
+    "BallsInBinsSampled",
     "Composed",
-    "Composite",
     "Either",
     "Event",
     "FixedSizeSampled",
+    "GroupOf",
     "Leaf",
+    "MatrixNoise",
     "MixtureOfGaussians",
     "PoissonSampled",
+    "RepeatAndSelect",
     "Repeated",
+    "ReplaceOne",
+    "ShuffledReports",
     "TestAndRelease",
-    "walk",
+    "TreeNoise",
+    "TruncatedPoissonSampled",
+    "WithReplacementSampled",
 ]
-
-MAX_DEPTH = 32
-"""How deep events may be nested."""
-
-MAX_PARTS = 100_000
-"""How many events one event may hold in all."""
-
-
-class Composite(EventBase):
-    """An event made of other events."""
-
-    __slots__ = ()
-
-    @property
-    def parts(self) -> tuple[Event, ...]:
-        """The events it is made of."""
-        raise NotImplementedError
-
-    @property
-    def adjacency(self) -> Adjacency | None:
-        """The adjacency that all parts share; None if it is unstated."""
-        return common(part.adjacency for part in self.parts)
-
-    def _check_parts(self) -> None:
-        for part in self.parts:
-            if not isinstance(part, EventBase):
-                raise ParameterError(f"expected an event, got the type {type(part).__name__}.")
-        size = 1
-        for depth, _ in (inside for part in self.parts for inside in walk(part, depth=2)):
-            size += 1
-            if depth > MAX_DEPTH or size > MAX_PARTS:
-                raise ParameterError(
-                    f"an event may hold {MAX_PARTS} events, nested {MAX_DEPTH} deep; this one holds more. "
-                    "Use Repeated(event, times) instead of a list."
-                )
-        common(part.adjacency for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,39 +343,30 @@ Leaf: TypeAlias = (
     | Selection
     | SparseVectorRun
     | SmoothNoise
+    | MatrixNoise
+    | TreeNoise
     | Stated
     | FiniteAnswer
 )
 """An event that is not made of others."""
 
-Event: TypeAlias = Leaf | TestAndRelease | PoissonSampled | FixedSizeSampled | Composed | Repeated | Either
+Event: TypeAlias = (
+    Leaf
+    | TestAndRelease
+    | PoissonSampled
+    | FixedSizeSampled
+    | WithReplacementSampled
+    | TruncatedPoissonSampled
+    | BallsInBinsSampled
+    | ShuffledReports
+    | RepeatAndSelect
+    | ReplaceOne
+    | GroupOf
+    | Composed
+    | Repeated
+    | Either
+)
 """Any event."""
-
-
-def walk(event: Event, depth: int = 1) -> Iterator[tuple[int, Event]]:
-    """Iterate over an event and all those inside it, each with its depth.
-
-    Parameters
-    ----------
-    event : Event
-        The outermost event.
-    depth : int, default 1
-        The depth that it gets; its parts get one more, and so on.
-
-    Yields
-    ------
-    tuple of int and Event
-        The depth, then the event; parents come before their parts.
-
-    Examples
-    --------
-    >>> [(depth, type(inside).__name__) for depth, inside in walk(Repeated(LaplaceNoise(2), times=3))]
-    [(1, 'Repeated'), (2, 'LaplaceNoise')]
-    """
-    yield depth, event
-    if isinstance(event, Composite):
-        for part in event.parts:
-            yield from walk(part, depth + 1)
 
 
 def _samples_in(event: Event) -> Iterator[FixedSizeSampled]:
@@ -415,5 +379,5 @@ def _samples_in(event: Event) -> Iterator[FixedSizeSampled]:
 
 
 def _check_sampled(sampled: PoissonSampled | FixedSizeSampled) -> None:
-    leaves = {type(inside).__name__ for _, inside in walk(sampled.event) if not isinstance(inside, Composite)}
-    check_sampled(type(sampled).__name__, sampled.event.adjacency, sorted(leaves))
+    check_not_drawn(sampled.event)
+    check_sampled(type(sampled).__name__, sampled.event.adjacency, leaves_of(sampled.event))

@@ -6,12 +6,17 @@ sample, where a person is there or not, too.
 
 | event | can hold under | a missing person is an input | Poisson sample | sample of a fixed size |
 |---|---|---|---|---|
-| Laplace, Gaussian, staircase, smooth noise | any adjacency | yes | add or remove | replace |
+| Laplace, Gaussian, staircase, smooth, matrix and tree noise | any adjacency | yes | add or remove | replace |
 | selection, sparse vector | any; monotone scores: add or remove | yes | add or remove | replace, not monotone |
 | mixture of Gaussians | add or remove | yes | add or remove | refused |
 | randomized response | replace; a person with one record | no | refused | replace |
 | answer of a table | the one it was stated for | as was stated | add or remove, stated | replace, stated |
 | stated guarantee | the one it was stated for | as was stated | add or remove | replace |
+
+Sampling with replacement is like a sample of a fixed size, a truncated Poisson sample and balls in bins like a Poisson
+sample. Shuffled reports hold where one is replaced. `ReplaceOne` is about neighbours that replace a record of which the
+event inside says what it costs to come or go; `GroupOf` leaves its adjacency unstated. None of these five, nor a sample
+with replacement, is sampled again.
 
 Sampling draws records one by one: the privacy unit must be one record, or a person with one. An event with an unstated
 adjacency gets that of its sampling, and must be able to hold under it.
@@ -118,6 +123,8 @@ LEAVES: Final = {
     "Selection": LeafRule(),
     "SparseVectorRun": LeafRule(),
     "SmoothNoise": LeafRule(),
+    "MatrixNoise": LeafRule(),
+    "TreeNoise": LeafRule(),
     "Stated": LeafRule(),
     "FiniteAnswer": LeafRule(is_sampled_unstated=False),
 }
@@ -126,6 +133,9 @@ LEAVES: Final = {
 SAMPLINGS: Final = {
     "PoissonSampled": SamplingRule("Poisson sampling", ADD_REMOVE),
     "FixedSizeSampled": SamplingRule("fixed-size sampling", REPLACE_ONE),
+    "WithReplacementSampled": SamplingRule("sampling with replacement", REPLACE_ONE),
+    "TruncatedPoissonSampled": SamplingRule("truncated Poisson sampling", ADD_REMOVE),
+    "BallsInBinsSampled": SamplingRule("a random batch for each record", ADD_REMOVE),
 }
 
 
@@ -190,7 +200,8 @@ class Stated(EventBase):
     measure : {"PureDP", "ApproxDP", "ZCDP", "RenyiDP", "GaussianDP", "TVStable"}
         The name of the guarantee.
     values : tuple of Number
-        Its parameters in order: PureDP (epsilon), ApproxDP (epsilon, delta), ZCDP (rho), GaussianDP (mu squared),
+        Its parameters in order: PureDP (epsilon), ApproxDP (epsilon, delta), ZCDP (rho), or (rho, xi) for
+        D_α ≤ ξ + ρα, GaussianDP (mu squared),
         TVStable (tv), RenyiDP (order, epsilon, order, epsilon, ...).
     adjacency : Adjacency, optional
         The neighbours for which it was stated. By default unstated.
@@ -221,7 +232,7 @@ class Stated(EventBase):
         set_fields(self, values=values)
         check.nonnegative(**dict.fromkeys(("smallest value",), min(values, default=Fraction(0))))
         wanted = _MEASURES[self.measure]
-        if not values or (len(values) != len(wanted) if self.measure != "RenyiDP" else len(values) % 2):
+        if not values or (len(values) not in _lengths(self.measure) if self.measure != "RenyiDP" else len(values) % 2):
             raise ParameterError(f"{self.measure} has the values ({', '.join(wanted)}), got {len(values)} values.")
         for label, value in zip(wanted, values, strict=False):
             if label in ("delta", "tv"):
@@ -236,8 +247,14 @@ class Stated(EventBase):
 _MEASURES: dict[str, tuple[str, ...]] = {
     "PureDP": ("epsilon",),
     "ApproxDP": ("epsilon", "delta"),
-    "ZCDP": ("rho",),
+    "ZCDP": ("rho", "xi"),
     "RenyiDP": ("order", "epsilon", "..."),
     "GaussianDP": ("mu squared",),
     "TVStable": ("tv",),
 }
+
+
+def _lengths(measure: str) -> tuple[int, ...]:
+    """How many values a measure may have: ξ of zCDP may be left out."""
+    most = len(_MEASURES[measure])
+    return (1, most) if measure == "ZCDP" else (most,)

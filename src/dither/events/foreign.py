@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
@@ -10,9 +11,14 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
 from dither.events.added_noise import GaussianNoise, LaplaceNoise, MixtureOfGaussians
 from dither.events.composite import Composed, Event, FixedSizeSampled, PoissonSampled, Repeated
+from dither.events.derived import RepeatAndSelect
 from dither.events.event import Stated
+from dither.events.matrix_noise import MatrixNoise, TreeNoise
 from dither.events.noisy_choices import RandomizedAnswer
+from dither.events.samples import TruncatedPoissonSampled, WithReplacementSampled
 from dither.exact import Ball, Number, ball, check, lower, precision, rational
+from dither.exact.certified import above, named
+from dither.exact.negative_binomial import mean_repetitions, stop_for
 
 __all__ = ["from_dp_accounting", "from_opacus", "to_dp_accounting"]
 
@@ -76,6 +82,10 @@ def from_dp_accounting(event: Any, adjacency: Adjacency | None = ADD_REMOVE) -> 
     -----
     A tree of a single epoch is Gaussian noise on a value whose squared sensitivity is the depth of the largest tree.
 
+    Under `REPLACE_ONE` sensitivities are about a record that is replaced, as in that library's Rényi accountant. Its
+    accountant of privacy loss distributions takes them to be about a record that comes or goes, and doubles them: that
+    is ``ReplaceOne(from_dp_accounting(event))``.
+
     Examples
     --------
     >>> import dp_accounting as google  # doctest: +SKIP
@@ -122,9 +132,31 @@ def _tree(event: Any, adjacency: Adjacency | None) -> Event:
 
 
 def _concentrated(event: Any, adjacency: Adjacency | None) -> Event:
-    if _number(event, "xi"):
-        raise ParameterError("ZCDpEvent with xi > 0 has no counterpart here: give its Rényi curve, dp.RenyiDP.")
-    return Stated("ZCDP", (_number(event, "rho"),), adjacency)
+    rho, xi = _number(event, "rho"), _number(event, "xi")
+    return Stated("ZCDP", (rho, xi) if xi else (rho,), adjacency)
+
+
+def _with_replacement(event: Any, adjacency: Adjacency | None) -> Event:
+    if adjacency != REPLACE_ONE:
+        raise ParameterError("SampledWithReplacementDpEvent is about a record that is replaced. Use REPLACE_ONE.")
+    inner = from_dp_accounting(event.event, adjacency)
+    return WithReplacementSampled(inner, int(event.sample_size), int(event.source_dataset_size))
+
+
+def _truncated(event: Any, adjacency: Adjacency | None) -> Event:
+    noise = GaussianNoise.of(_number(event, "noise_multiplier"), adjacency=adjacency)
+    rate, batch = _number(event, "sampling_probability"), int(event.truncated_batch_size)
+    return TruncatedPoissonSampled(noise, rate, batch, int(event.dataset_size))
+
+
+def _selected(event: Any, adjacency: Adjacency | None) -> Event:
+    """Its mean becomes a stopping probability that is rounded down: as many runs, or a few more."""
+    inner, mean = from_dp_accounting(event.event, adjacency), _number(event, "mean")
+    if event.shape == math.inf:
+        return RepeatAndSelect(inner, mean=mean)
+    shape = _number(event, "shape")
+    exact = 1 / mean if shape == 1 and mean >= 1 else stop_for(shape, mean)
+    return RepeatAndSelect(inner, shape, exact)
 
 
 def _mixture(event: Any, adjacency: Adjacency | None) -> Event:
@@ -166,6 +198,9 @@ _READERS: dict[str, Callable[[Any, Adjacency | None], Event]] = {
         from_dp_accounting(e.event, a), _number(e, "sampling_probability")
     ),
     "SampledWithoutReplacementDpEvent": _without_replacement,
+    "SampledWithReplacementDpEvent": _with_replacement,
+    "TruncatedSubsampledGaussianDpEvent": _truncated,
+    "RepeatAndSelectDpEvent": _selected,
     "SingleEpochTreeAggregationDpEvent": _tree,
 }
 
@@ -209,8 +244,8 @@ def _written(event: Event, theirs: Any) -> Any:
     written = None if writer is None else writer(event, theirs)
     if written is None:
         raise ParameterError(
-            f"dp_accounting has no counterpart of: {event}. Its guarantee can be given: "
-            "theirs.EpsilonDeltaDpEvent(epsilon, delta)."
+            f"dp_accounting has no counterpart of: {event}. What it costs can be given as a curve or as (epsilon, "
+            "delta), where its version has events for them."
         )
     return written
 
@@ -242,11 +277,40 @@ def _mixture_out(event: MixtureOfGaussians, theirs: Any) -> Any:
 
 def _stated_out(event: Stated, theirs: Any) -> Any:
     if event.measure == "ZCDP":
-        return theirs.ZCDpEvent(float(event.values[0]))
+        return theirs.ZCDpEvent(*map(named, event.values))
     if event.measure in ("PureDP", "ApproxDP"):
         epsilon, delta = (*event.values, Fraction(0))[:2]
-        return theirs.EpsilonDeltaDpEvent(float(epsilon), float(delta))
+        kind = getattr(theirs, "EpsilonDeltaDpEvent", None)  # not every version has it
+        return None if kind is None else kind(named(epsilon), named(delta))
     return None
+
+
+def _multiplier(variance: Fraction, squared: Fraction) -> float:
+    return _below(lambda: (ball(variance) / ball(squared)).sqrt())
+
+
+def _truncated_out(event: TruncatedPoissonSampled, theirs: Any) -> Any:
+    noise = event.event
+    assert isinstance(noise, GaussianNoise), "the event has checked it"
+    multiplier = _multiplier(noise.variance, noise.sensitivity_squared)
+    return theirs.TruncatedSubsampledGaussianDpEvent(event.population, float(event.rate), event.batch, multiplier)
+
+
+def _selected_out(event: RepeatAndSelect, theirs: Any) -> Any:
+    inner = _written(event.event, theirs)
+    if event.shape is None or event.stop is None:
+        assert event.mean is not None, "the event has checked it"
+        return theirs.RepeatAndSelectDpEvent(inner, named(event.mean), math.inf)
+    shape, stop = event.shape, event.stop
+    mean = named(1 / stop) if shape == 1 else above(lambda: mean_repetitions(shape, stop))
+    return theirs.RepeatAndSelectDpEvent(inner, mean, float(shape))
+
+
+def _tree_out(event: TreeNoise, theirs: Any) -> Any:
+    multiplier = _multiplier(event.variance, event.sensitivity_squared)
+    if event.participations > 1:
+        return theirs.GaussianDpEvent(_multiplier(event.variance, event.distance_squared))
+    return theirs.SingleEpochTreeAggregationDpEvent(multiplier, event.steps)
 
 
 _WRITERS: dict[type[Any], Callable[[Any, Any], Any]] = {
@@ -258,5 +322,12 @@ _WRITERS: dict[type[Any], Callable[[Any, Any], Any]] = {
     Repeated: lambda e, to: to.SelfComposedDpEvent(_written(e.event, to), e.times),
     Composed: lambda e, to: to.ComposedDpEvent([_written(part, to) for part in e.events]),
     PoissonSampled: lambda e, to: to.PoissonSampledDpEvent(float(e.rate), _written(e.event, to)),
+    MatrixNoise: lambda e, to: to.GaussianDpEvent(_multiplier(e.variance, e.distance_squared)),
+    TreeNoise: _tree_out,
+    TruncatedPoissonSampled: _truncated_out,
+    RepeatAndSelect: _selected_out,
+    WithReplacementSampled: lambda e, to: to.SampledWithReplacementDpEvent(
+        e.population, e.sample, _written(e.event, to)
+    ),
     FixedSizeSampled: lambda e, to: to.SampledWithoutReplacementDpEvent(e.population, e.sample, _written(e.event, to)),
 }

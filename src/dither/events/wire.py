@@ -17,15 +17,24 @@ from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events.added_noise import GaussianNoise, LaplaceNoise, MixtureOfGaussians, SmoothNoise, StaircaseNoise
 from dither.events.composite import (
-    MAX_DEPTH,
+    BallsInBinsSampled,
     Composed,
     Either,
     Event,
     FixedSizeSampled,
+    GroupOf,
+    MatrixNoise,
     PoissonSampled,
+    RepeatAndSelect,
     Repeated,
+    ReplaceOne,
+    ShuffledReports,
     TestAndRelease,
+    TreeNoise,
+    TruncatedPoissonSampled,
+    WithReplacementSampled,
 )
+from dither.events.container import MAX_DEPTH
 from dither.events.event import EventBase, Stated
 from dither.events.noisy_choices import FiniteAnswer, RandomizedAnswer, Selection, SparseVectorRun
 from dither.exact import rational
@@ -47,11 +56,20 @@ _KINDS: dict[str, type[Any]] = {
         Selection,
         SparseVectorRun,
         SmoothNoise,
+        MatrixNoise,
+        TreeNoise,
         Stated,
         FiniteAnswer,
         TestAndRelease,
         PoissonSampled,
         FixedSizeSampled,
+        WithReplacementSampled,
+        TruncatedPoissonSampled,
+        BallsInBinsSampled,
+        ShuffledReports,
+        RepeatAndSelect,
+        ReplaceOne,
+        GroupOf,
         Composed,
         Repeated,
         Either,

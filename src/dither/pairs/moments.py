@@ -9,16 +9,18 @@ From below, a mechanism that keeps the promise and whose profile is known stands
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from dither.exact import Ball, ball, check
+from dither.exact import Ball, ball, check, precision, rational, upper
+from dither.exact.certified import exactly_above
 from dither.guarantees.renyi import ZCDP, RenyiDP
 from dither.pairs.gaussian import GaussianPair
-from dither.pairs.pair import POSITION_ERROR, FloatArray, Pair, Tails
+from dither.pairs.pair import POSITION_ERROR, PROFILE_BITS, FloatArray, Pair, Tails
 
 __all__ = ["ConcentratedPair", "RenyiPair", "unfolded"]
 
@@ -27,12 +29,17 @@ _ROUNDING = 2.0**-36
 
 @dataclass(frozen=True)
 class ConcentratedPair(Pair):
-    """Everything that is ρ-zCDP, ρ = `rho`: D_α ≤ ρα for every α. The Gaussian pair with μ² = 2ρ is one of it."""
+    """Everything with D_α ≤ ξ + ρα for every α, ρ = `rho` and ξ = `xi`; ρ-zCDP if ξ = 0.
+
+    The Gaussian pair with μ² = 2ρ is one of it. A bound at ε is that of ρ-zCDP at ε − ξ, for ξ only moves the exponent.
+    """
 
     rho: Fraction
+    xi: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         check.positive(rho=self.rho)
+        check.nonnegative(xi=self.xi)
 
     @property
     def _example(self) -> GaussianPair:
@@ -40,23 +47,32 @@ class ConcentratedPair(Pair):
 
     def profile(self, epsilon: Ball) -> Ball:
         low = self._example.profile(epsilon)
-        return low.union(_unfolded_ball(epsilon, lambda size: _ball_bound(size, ball(self.rho), None)))
+        return low.union(_unfolded_ball(epsilon, self._bound))
+
+    def _bound(self, size: Ball) -> Ball:
+        return _ball_bound(size - ball(self.xi), ball(self.rho), None)
 
     def dots(self, losses: FloatArray) -> FloatArray:
-        rho = float(self.rho)
+        rho, xi = float(self.rho), float(self.xi)
         size = np.abs(losses)
-        centre = np.maximum((size - rho) / (2 * rho), 1e-3 / max(rho, 1e-3))
+        centre = np.maximum((size - xi - rho) / (2 * rho), 1e-3 / max(rho, 1e-3))
         orders = 1 + centre * np.geomspace(0.5, 2.0, 9)[:, None]
-        return unfolded(losses, _bounds(size, orders, rho * orders).min(axis=0))
+        return unfolded(losses, _bounds(size, orders, xi + rho * orders).min(axis=0))
 
     def tails(self, losses: FloatArray) -> Tails:
         return self._example.tails(losses)
 
     def bracket(self, delta: float | Fraction) -> tuple[float, float]:
-        return self._example.bracket(delta)[0], ZCDP(self.rho).epsilon(delta)
+        low = self._example.bracket(delta)[0]
+        high = ZCDP(self.rho).epsilon(delta)
+        return low, high if not self.xi else math.nextafter(high + exactly_above(self.xi), math.inf)
 
     def delta_bracket(self, epsilon: float | Fraction) -> tuple[float, float]:
-        return self._example.delta_bracket(epsilon)[0], ZCDP(self.rho).delta(epsilon)
+        low, rest = self._example.delta_bracket(epsilon)[0], rational(epsilon, "epsilon") - self.xi
+        if rest >= 0:
+            return low, ZCDP(self.rho).delta(rest)
+        with precision(PROFILE_BITS):
+            return low, min(upper(self.profile(ball(rest + self.xi))), 1.0)
 
     @property
     def is_exact(self) -> bool:
