@@ -27,7 +27,7 @@ _TINY = Fraction(1, 10**400)
 
 @pytest.mark.parametrize("name", _CHECKS)
 def test_every_check_is_tested(name: str) -> None:
-    assert sorted([*_CHECKS, "distinct"]) == sorted(check.__all__)
+    assert sorted([*_CHECKS, "distinct", "takes"]) == sorted(check.__all__)
     assert getattr(check, name).__doc__
 
 
@@ -106,3 +106,16 @@ def test_count_from_a_stated_least() -> None:
 def test_the_first_broken_rule_is_named() -> None:
     with pytest.raises(ParameterError, match=r"^rate must"):
         check.positive(scale=1, rate=0, other=-1)
+
+
+def test_functions_are_asked_what_they_take() -> None:
+    check.takes(1, f=len, g=lambda x: x, h=lambda *all_of_them: 0, i=int)
+    check.takes(2, f=max, g=lambda x, y=0: x)
+    for wrong in (3, None, "len"):
+        with pytest.raises(ParameterError, match="f must be a function of one value, got the type"):
+            check.takes(1, f=wrong)
+    for unfit in (lambda: 0, lambda x, y: 0, lambda x, *, y: 0):
+        with pytest.raises(ParameterError, match="f must be a function of one value, got one that cannot be called so"):
+            check.takes(1, f=unfit)
+    with pytest.raises(ParameterError, match="two values"):
+        check.takes(2, f=lambda x: 0)

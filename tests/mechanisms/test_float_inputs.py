@@ -235,6 +235,21 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: FiniteMechanism.of(lambda x, y: 1, None, [1]), "inputs must be a list"),  # type: ignore[arg-type]
     (lambda: world(None, 2), "universe must be a list"),
     (lambda: world([[0], [1]], 2), "universe must be hashable"),
+    (lambda: FiniteMechanism.of(lambda x: 1, [0, 1], [1]), "pmf must be a function of two values"),  # type: ignore[arg-type,misc]
+    (lambda: FiniteMechanism({0: [1], 1: [1]}, neighbours=3), "neighbours must be a list"),  # type: ignore[arg-type]
+    (lambda: FiniteMechanism({0: [1], 1: [1]}, neighbours=[0, 1]), "each pair of neighbours must be a list"),  # type: ignore[list-item]
+    (lambda: FiniteMechanism({0: [1], 1: [1]}, neighbours=[(0, 0)]), "neighbours must be all different"),
+    (lambda: FiniteMechanism({0: [1], 1: [1]}, neighbours=[(0, 2)]), "neighbours must be pairs"),
+    (lambda: dp.ScoredSelection("ab", 3, 1, epsilon=1), "score must be a function of two values"),  # type: ignore[arg-type]
+    (lambda: dp.ScoredSelection("ab", lambda y: 0, 1, epsilon=1), "score must be a function of two values"),  # type: ignore[arg-type,misc]
+    (
+        lambda: dp.ScoredSelection("ab", lambda y, d: 0, 1, epsilon=1, noise="gumbel", weights=lambda: 1),  # type: ignore[arg-type,misc]
+        "weights must be a function of one value",
+    ),
+    (lambda: dp.Laplace(sensitivity=1, epsilon=1).release(3).map(3), "f must be a function of one value"),  # type: ignore[arg-type]
+    (lambda: dp.Laplace(sensitivity=1, epsilon=1).release(3).map(lambda a, b: a), "f must be a function"),  # type: ignore[arg-type,misc]
+    (lambda: world([0, 1], 2).sensitivity(lambda a, b: 0), "f must be a function of one value"),  # type: ignore[arg-type,misc]
+    (lambda: world([0, 1], 2).sensitivity(sum, norm=abs), "norm must be a function of two values"),  # type: ignore[arg-type]
     (lambda: world([0, 1], 2).sensitivity(None), "f must be a function"),  # type: ignore[arg-type]
     (lambda: world([0, 1], 2).sensitivity(sum, norm=["l1"]), "norm must be"),  # type: ignore[arg-type]
     (lambda: loss_of([0.5, 0.5], [0.25, 0.75]).loss([1]), "outcome must be hashable"),

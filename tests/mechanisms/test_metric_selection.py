@@ -167,3 +167,42 @@ def test_a_hundred_thousand_points() -> None:
 def test_what_is_no_metric_on_these_points_is_refused(points: Any, distance: Any, other: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         MetricExponential(points=points, distance=distance, sensitivity=1, epsilon=1, **other)
+
+
+def _hub(x: int, y: int) -> int:
+    """A line of 600 points, and one that is near to all: the way by it is shorter than the direct one."""
+    return int(x != y) if 301 in (x, y) else abs(x - y)
+
+
+def _far_pair(x: int, y: int) -> int:
+    """A line of 600 points, on which two are said to be far apart."""
+    return 500 if {x, y} == {300, 305} else abs(x - y)
+
+
+def test_a_short_cut_among_many_points_is_refused() -> None:
+    with pytest.raises(ParameterError, match="triangle"):
+        MetricExponential(points=range(600), distance=_hub, sensitivity=1, epsilon=1)
+    with pytest.raises(ParameterError, match="positive otherwise"):
+        MetricExponential(points=range(600), distance=lambda x, y: abs(x // 2 - y // 2), sensitivity=1, epsilon=1)
+
+
+def test_what_is_no_metric_and_not_noticed_keeps_its_promise_by_the_sensitivity_of_its_scores() -> None:
+    """The proof asks for |d(y, x) − d(y, x′)| ≤ Δ and for nothing else: with the largest d(x, x′) it breaks."""
+    points = range(600)
+    trusted = MetricExponential(points=points, distance=_far_pair, sensitivity=1, epsilon=1)
+    assert _loss(trusted, 305, 304) > 50
+    largest = max(abs(_far_pair(y, x) - _far_pair(y, x + 1)) for x in range(599) for y in points)
+    safe = MetricExponential(points=points, distance=_far_pair, sensitivity=largest, epsilon=1)
+    assert _loss(safe, 305, 304) <= 1
+
+
+def _loss(mechanism: MetricExponential, one: int, other: int) -> float:
+    here, there = mechanism.probabilities(one), mechanism.probabilities(other)
+    return max(abs(float((here[y] / there[y]).log())) for y in mechanism.points)
+
+
+@pytest.mark.parametrize("distance", [lambda x: x, lambda x, y, z: x])
+def test_a_distance_is_a_function_of_two_points(distance: Any) -> None:
+    for size in (3, 600):
+        with pytest.raises(ParameterError, match="distance must be a function of two values"):
+            MetricExponential(points=range(size), distance=distance, sensitivity=1, epsilon=1)

@@ -6,12 +6,13 @@ message may show them.
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from dither.errors import ParameterError
 from dither.exact.numbers import whole
 
-__all__ = ["at_least", "between", "count", "distinct", "nonnegative", "positive", "probability"]
+__all__ = ["at_least", "between", "count", "distinct", "nonnegative", "positive", "probability", "takes"]
 
 
 def positive(**named: Any) -> None:
@@ -66,3 +67,22 @@ def count(least: int = 1, **named: Any) -> None:
     """Each value is a whole number (see `whole`) of at least `least`."""
     for name, value in named.items():
         at_least(least, **{name: whole(value, name)})
+
+
+def takes(values: int, **named: Any) -> None:
+    """Each is a function that can be called with so many values, as far as its signature tells."""
+    for name, function in named.items():
+        wanted = f"{name} must be a function of {_NUMBERS[values]}"
+        if not callable(function):
+            raise ParameterError(f"{wanted}, got the type {type(function).__name__}. Give a function or a lambda.")
+        try:
+            known = signature(function)
+        except (TypeError, ValueError):  # of many functions in C nothing is known
+            continue
+        try:
+            known.bind(*[None] * values)
+        except TypeError as problem:
+            raise ParameterError(f"{wanted}, got one that cannot be called so: {problem}.") from None
+
+
+_NUMBERS = {1: "one value", 2: "two values"}

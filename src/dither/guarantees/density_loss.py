@@ -3,8 +3,10 @@
 An integral is taken by the rule of Gauss and Legendre with 15 points on each panel, and again on its halves; a panel
 on which both differ is halved, and all differences that remain are added up as the error. Panels that were found for
 the mass of both laws are those with which every later integral begins, so what one law hides in a narrow place is not
-missed by the others. Each δ(ε) is computed twice, as the integral of (p − e^ε q)₊ and as P(E) − e^ε Q(E) of the bad
-set E, and what they differ by counts as error too. A density must integrate to 1 within its error.
+missed by the others. Where more than 1,024 panels differ at once, the density is rough by its own rounding, as one in
+float32 is: they are not halved, and their differences count as error. Each δ(ε) is computed twice, as the integral of
+(p − e^ε q)₊ and as P(E) − e^ε Q(E) of the bad set E, and what they differ by counts as error too. A density must
+integrate to 1 within its error.
 
 The bad set is looked for at all points of these panels and at the peaks and dips of the loss between them, and its
 ends are found by halving. A part of it in which no point lies, and which makes no peak among its neighbours, is missed
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 from dither.exact import Number, check, once, rational
-from dither.guarantees.loss import BadSet, Loss, level_of
+from dither.guarantees.loss import BadSet, Loss, LossLaw, level_of
 
 __all__ = ["Density", "DensityLoss", "MappedInterval"]
 
@@ -42,6 +44,10 @@ _STEEPEST = 60.0
 _SAME_LOSS = 1e-12  # losses are differences of logarithms in floats, and not told apart below this
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _NARROWINGS = 40
+_FAR, _FARTHER = 500.0, 100.0  # ln of a density
+_APPROACHES, _LATE = 50, 30
+_FLAT = 1e-8
+_MOST_PANELS = 1024
 _LEVELS = [float(level) for level in range(-30, 31, 2)]
 _STEPS = 28
 
@@ -76,18 +82,17 @@ class Integral(NamedTuple):
     edges: FloatArray
 
 
-def integral(values: Callable[[FloatArray], FloatArray], edges: FloatArray) -> Integral:
-    """The integral over t; values of all points of many panels are asked for at once."""
-    lows, highs = edges[:-1], edges[1:]
+def integral(values: Callable[[FloatArray], FloatArray], lows: FloatArray, highs: FloatArray) -> Integral:
+    """The integral over panels of t; values of all points of many panels are asked for at once."""
     value = error = 0.0
-    found = [edges]
+    found = [lows, highs]
     while len(lows):
         middles = (lows + highs) / 2
         whole = _panels(values, lows, highs)
         halves = _panels(values, lows, middles) + _panels(values, middles, highs)
         differences = np.abs(whole - halves)
         rough = differences > np.maximum(_PANEL_ERROR, 1e-15 * np.abs(halves))
-        rough &= highs - lows > _NARROWEST
+        rough &= (highs - lows > _NARROWEST) & (rough.sum() <= _MOST_PANELS)
         value, error = value + float(halves[~rough].sum()), error + float(differences[~rough].sum())
         found.append(middles[rough])
         lows = np.concatenate([lows[rough], middles[rough]])
@@ -122,7 +127,8 @@ class Density:
             y, speed = line.place(t)
             return np.exp(_checked(name, log(y))) * speed
 
-        mass = integral(values, np.linspace(-1, 1, _PANELS + 1))
+        edges = np.linspace(-1, 1, _PANELS + 1)
+        mass = integral(values, edges[:-1], edges[1:])
         far = abs(mass.value - 1)
         if normalise:
             if not (0 < mass.value < math.inf and mass.error < _MASS_ERROR * mass.value):
@@ -202,19 +208,65 @@ class DensityLoss(Loss):
         return p - q
 
     @property
-    def largest(self) -> float:
-        """No largest loss is known of a density."""
-        return math.inf
+    def law(self) -> LossLaw:
+        """The law of the loss, by its tails."""
+        return LossLaw(self)
 
-    def _mass(self, law: Density, low: float, high: float) -> Integral:
-        """The probability of an interval of t."""
-        inner = self._edges[(self._edges > low) & (self._edges < high)]
+    @once
+    def largest(self) -> float:
+        """What no loss exceeds, as far as is seen; ∞ if it still grows where P ends or is far out.
+
+        It is looked for at the points of all panels, at the peaks between them, and ever nearer to where P ends. Far
+        out is where the logarithm of its density is −500: from there to −600 a bounded loss is taken to move no more.
+        """
+        ends = self._near_ends()
+        points = np.concatenate([self._points, ends.ravel()])
+        logs, losses = self.first.log(self.line.place(points)[0]), self._loss_at(points)
+        seen, inner = losses[logs > -_FAR - _FARTHER], losses[logs > -_FAR]
+        if not len(inner):
+            return math.inf
+        top, still = float(seen.max()), float(inner.max())
+        if not top < math.inf or top - still > _FLAT * (1 + abs(top)) or self._grows(ends, _FLAT * (1 + abs(top))):
+            return math.inf
+        return max(0.0, top) * (1 + _SAME_LOSS) + _SAME_LOSS
+
+    def _near_ends(self) -> FloatArray:
+        """A row of points for each place at which P ends: 1/2, 1/4, ... and 2^-50 of t from it, on its side."""
+        points = self._points
+        allowed = self.first.log(self.line.place(points)[0]) > -math.inf
+        at = np.flatnonzero(allowed[1:] != allowed[:-1])
+        inner, outer = (
+            np.where(allowed[at], points[at], points[at + 1]),
+            np.where(allowed[at], points[at + 1], points[at]),
+        )
+        for _ in range(_BISECTIONS):
+            middles = (inner + outer) / 2
+            is_in = self.first.log(self.line.place(middles)[0]) > -math.inf
+            inner, outer = np.where(is_in, middles, inner), np.where(is_in, outer, middles)
+        signs = np.sign(np.where(allowed[at], points[at], points[at + 1]) - inner)
+        ends, signs = np.concatenate([[-1.0, 1.0], inner]), np.concatenate([[1.0, -1.0], signs])
+        rows = ends[:, None] + signs[:, None] * 0.5 ** np.arange(1, _APPROACHES + 1)
+        inside: FloatArray = np.clip(rows, -1 + 2.0**-_APPROACHES, 1 - 2.0**-_APPROACHES)
+        return inside
+
+    def _grows(self, ends: FloatArray, flat: float) -> bool:
+        """Whether the loss grows towards an end that lies where P has a density that counts."""
+        logs = self.first.log(self.line.place(ends.ravel())[0]).reshape(ends.shape)
+        losses = self._loss_at(ends.ravel()).reshape(ends.shape)
+        near = logs[:, _LATE:].min(axis=1) > -_FAR - _FARTHER
+        return bool((losses[near, _LATE:].max(axis=1) - losses[near, _LATE] > flat).any())
+
+    def _mass(self, law: Density, places: list[tuple[float, float]]) -> Integral:
+        """The probability of intervals of t, in rising order and apart."""
 
         def values(t: FloatArray) -> FloatArray:
             y, speed = self.line.place(t)
             return np.exp(law.log(y)) * speed
 
-        return integral(values, np.array([low, *inner, high]))
+        ends = np.array(places).ravel()
+        cuts = np.union1d(self._edges, ends)
+        inside = np.searchsorted(ends, (cuts[:-1] + cuts[1:]) / 2) % 2 == 1
+        return integral(values, cuts[:-1][inside], cuts[1:][inside])
 
     def _bad_places(self, epsilon: float) -> list[tuple[float, float]]:
         """The intervals of t on which the loss exceeds ε; their ends are found by halving."""
@@ -232,8 +284,8 @@ class DensityLoss(Loss):
     def _event(self, epsilon: float) -> tuple[list[tuple[float, float]], tuple[float, float], tuple[float, float]]:
         """The bad set, and its probability under both laws with the errors."""
         places = self._bad_places(epsilon)
-        sums = [[self._mass(law, *place) for place in places] for law in (self.first, self.second)]
-        p, q = ((sum(x.value for x in each), sum(x.error for x in each) + _ROUNDING) for each in sums)
+        masses = [self._mass(law, places) for law in (self.first, self.second)]
+        p, q = ((mass.value, mass.error + _ROUNDING) for mass in masses)
         return places, p, q
 
     def _hockey_stick(self, epsilon: float) -> tuple[float, float, float]:
@@ -247,7 +299,7 @@ class DensityLoss(Loss):
                 kept = -np.expm1(np.minimum(epsilon - (p - self.second.log(y)), 0.0))
             return np.where(p == -math.inf, 0.0, np.exp(p) * kept) * speed
 
-        found = integral(values, self._edges)
+        found = integral(values, self._edges[:-1], self._edges[1:])
         _, (p, p_error), (q, q_error) = self._event(epsilon)
         apart = abs(found.value - (p - odds * q))
         own = found.error + _ROUNDING + self.first.mass.error
@@ -262,8 +314,8 @@ class DensityLoss(Loss):
         # Pr[L > ε] may replace what e^ε swells, but never undercuts the integral itself.
         return max(0.0, value - error), min(1.0, value + error, max(value + own, self.tail(epsilon)))
 
-    def tail(self, epsilon: Number) -> float:
-        _, (p, error), _ = self._event(float(level_of(epsilon)) - _SAME_LOSS)  # a loss that may be ε counts
+    def tail_beyond(self, level: Number) -> float:
+        _, (p, error), _ = self._event(float(rational(level, "level")) - _SAME_LOSS)  # a loss that may be ε counts
         return min(1.0, p + error + self.first.mass.error)
 
     def bad_set(self, epsilon: Number) -> BadSet:

@@ -14,7 +14,7 @@ from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, once, rational
 from dither.exact.certified import above, exactly_above, exactly_below, refined
 from dither.guarantees.finite import PrivacyLoss, is_at_most, privacy_loss
-from dither.guarantees.loss import BadSet, Loss, level_of
+from dither.guarantees.loss import BadSet, Loss, LossLaw, level_of
 
 __all__ = ["FiniteLoss"]
 
@@ -56,6 +56,8 @@ class FiniteLoss(Loss):
         How far each of `p` may be off. By default `p_error`.
     q_radii : tuple of Fraction, optional
         How far each of `q` may be off. By default `q_error`.
+    largest_known : tuple of float, default (∞, ∞)
+        What neither L nor −L exceeds, where that is known although outcomes are left out or probabilities are off.
     """
 
     # For all E, |P(E) − P̂(E)| ≤ p_error and the same for Q: so |δ(ε) − δ̂(ε)| ≤ p_error + e^ε q_error, and a test of
@@ -68,6 +70,7 @@ class FiniteLoss(Loss):
     is_certified: bool = True
     p_radii: tuple[Fraction, ...] | None = None
     q_radii: tuple[Fraction, ...] | None = None
+    largest_known: tuple[float, float] = (math.inf, math.inf)
 
     @once
     def _place(self) -> dict[Hashable, int]:
@@ -120,22 +123,20 @@ class FiniteLoss(Loss):
         return above(lambda: ball(ratio).log()) if ratio != 1 else 0.0
 
     @property
-    def law(self) -> PrivacyLoss:
-        """The exact law of the loss: its values, as odds e^L, and their probabilities."""
-        if self.p_error or self.q_error:
-            raise ParameterError("the law of the loss has infinitely many values here. Ask for tail(epsilon).")
-        return privacy_loss(self.p, self.q)
+    def law(self) -> PrivacyLoss | LossLaw:
+        """The law of the loss: exactly, by odds e^L and their probabilities, or by its tails if errors are stated."""
+        return LossLaw(self) if self.p_error or self.q_error else privacy_loss(self.p, self.q)
 
     @property
     def largest(self) -> float:
         """The largest loss; ∞ where an outcome has probability 0 under the second law, or outcomes were left out."""
-        if self.p_error or any(p and not q for p, q in zip(self.p, self.q, strict=True)):
-            return math.inf
+        if self.p_error or self.q_error or any(p and not q for p, q in zip(self.p, self.q, strict=True)):
+            return self.largest_known[0]
         return max(0.0, self.loss(self.outcomes[self._steps.order[0]]))
 
-    def tail(self, epsilon: Number) -> float:
+    def tail_beyond(self, level: Number) -> float:
         steps = self._possible  # an atom at ε that its radius does not tell from one above counts
-        return exactly_above(min(steps.p[steps.count(level_of(epsilon))] + self.p_error, Fraction(1)))
+        return exactly_above(min(steps.p[steps.count(rational(level, "level"))] + self.p_error, Fraction(1)))
 
     def bad_set(self, epsilon: Number) -> BadSet:
         level = level_of(epsilon)
@@ -146,6 +147,8 @@ class FiniteLoss(Loss):
 
     def delta_bracket(self, epsilon: Number) -> tuple[float, float]:
         level = level_of(epsilon)
+        if math.isfinite(self.largest_known[0]) and level >= rational(self.largest_known[0]):
+            return 0.0, 0.0
         count = self._steps.count(level)
         p, q = self._steps.p[count], self._steps.q[count]
         if not (level or self.p_error or self.q_error) or not (q or self.p_error or self.q_error):
@@ -172,7 +175,7 @@ class FiniteLoss(Loss):
 
     def swapped(self) -> Self:
         errors, radii = (self.q_error, self.p_error), (self.q_radii, self.p_radii)
-        return type(self)(self.outcomes, self.q, self.p, *errors, self.is_certified, *radii)
+        return type(self)(self.outcomes, self.q, self.p, *errors, self.is_certified, *radii, self.largest_known[::-1])
 
     def __str__(self) -> str:
         return f"the loss of two laws on {len(self.outcomes)} outcomes"

@@ -5,26 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.exact import Ball, Number, precision, rational
+from dither.exact import Ball, Number, check, precision, rational, whole
+from dither.exact.certified import exactly_above
 from dither.guarantees.density_loss import Density, DensityLoss, FloatArray, LogDensity, MappedInterval
 from dither.guarantees.finite import Distribution, read_distribution
 from dither.guarantees.finite_loss import FiniteLoss
+from dither.guarantees.frozen_laws import MOST_LEFT_OUT, MOST_OUTCOMES, loss_of_frozen
 from dither.guarantees.loss import Loss
 
 __all__ = ["loss_of", "normalised"]
 
 _BITS = 128
-_MOST_OUTCOMES = 1 << 16
 _LEFT_OUT = Fraction(1, 1 << 80)
-_LEFT_OUT_FLOAT = 1e-15
+_SMALLEST = Ball(2) ** -32768
 _MOST_ROUNDING = Fraction(1, 1000)  # of a sum, however narrow its floats
-_FROZEN_ACCURACY = Fraction(1, 1 << 40)  # of each probability that SciPy gives, relative
-_Window: TypeAlias = tuple[int, int]
+_WHOLE_LINE = (-math.inf, math.inf)
 
 
 def normalised(weights: Any) -> dict[Hashable, Fraction]:
@@ -64,10 +64,14 @@ def normalised(weights: Any) -> dict[Hashable, Fraction]:
     rounding = min(_MOST_ROUNDING, (4 + len(exact).bit_length()) * Fraction(float(width)))
     if not abs(total - 1) <= rounding:
         raise ParameterError(
-            f"weights must sum to 1 but for rounding, got {float(total):.17g}. "
+            f"weights must sum to 1 but for rounding, got {_near(total)}. "
             "Divide them by their sum if they are meant so."
         )
     return {outcome: value / total for outcome, value in exact.items()}
+
+
+def _near(total: Fraction) -> str:
+    return "more than 1000" if total > 1000 else f"{float(total):.17g}"
 
 
 def _entries(weights: Any) -> Sequence[Any]:
@@ -75,8 +79,11 @@ def _entries(weights: Any) -> Sequence[Any]:
         if weights.ndim != 1:
             raise ParameterError(f"weights must be a vector, got {weights.ndim} dimensions.")
         return list(weights)
-    if isinstance(weights, str) or not isinstance(weights, Sequence):
-        raise ParameterError(f"weights must be a vector, a list or a mapping, got the type {type(weights).__name__}.")
+    if isinstance(weights, str | bytes | bytearray) or not isinstance(weights, Sequence):
+        raise ParameterError(
+            f"weights must be a vector, a list or a mapping, got the type {type(weights).__name__}. "
+            "Of a Series give .to_numpy() or .to_dict()."
+        )
     return weights
 
 
@@ -152,31 +159,62 @@ def loss_of(
     kinds = {_kind(p), _kind(q)}
     if len(kinds) > 1:
         raise ParameterError(f"p and q must be laws of the same kind, got {' and '.join(sorted(kinds))}.")
-    kind = kinds.pop()
-    if shift and kind != "law of dither.noise":
+    kind, steps, ends = kinds.pop(), whole(shift, "shift"), _ends(interval)
+    if steps and kind != _LAW:
         raise ParameterError(f"shift is for laws of dither.noise, got a {kind}. Give q where it is.")
-    if kind == "table":
+    if ends != _WHOLE_LINE and kind != _DENSITY:
+        raise ParameterError(f"interval is for densities, got a {kind}. Leave it out.")
+    if normalise and kind in (_LAW, _FROZEN):
+        raise ParameterError(
+            f"normalise is for tables and densities, got a {kind}, which has its own sum. Leave it out."
+        )
+    if kind == _TABLE:
         return _of_tables(p, q, normalise)
-    if kind == "law of dither.noise":
-        return _of_laws(p, q, shift)
-    if kind == "discrete distribution":
-        return _of_frozen(p, q)
-    return _of_densities(p, q, interval, normalise)
+    if kind == _LAW:
+        return _of_laws(p, q, steps)
+    if kind == _FROZEN:
+        return loss_of_frozen(p, q)
+    return _of_densities(p, q, ends, normalise)
+
+
+_TABLE, _LAW, _FROZEN, _DENSITY = "table", "law of dither.noise", "discrete distribution", "density"
 
 
 def _kind(law: Any) -> str:
-    if isinstance(law, Mapping | np.ndarray) or (isinstance(law, Sequence) and not isinstance(law, str)):
-        return "table"
+    if isinstance(law, type):
+        raise ParameterError(f"a law must have its parameters, got the class {law.__name__}. Call it with them.")
+    if isinstance(law, Mapping | np.ndarray) or (isinstance(law, Sequence) and not isinstance(law, str | bytes)):
+        return _TABLE
     if all(hasattr(law, name) for name in ("pmf", "tail", "quantile")):
-        return "law of dither.noise"
-    if hasattr(law, "pmf") and not hasattr(law, "pdf") and hasattr(law, "support"):
-        return "discrete distribution"
+        return _LAW
+    if hasattr(law, "pmf") and hasattr(law, "support") and (not hasattr(law, "pdf") or _is_discrete(law)):
+        return _FROZEN
     if (hasattr(law, "pdf") and hasattr(law, "support")) or callable(law):
-        return "density"
+        return _DENSITY
     raise ParameterError(
         "a law must be probabilities, a law of dither.noise, a frozen distribution of SciPy or a density as a "
-        f"function; got the type {type(law).__name__}."
+        f"function; got the type {type(law).__name__}. Of a Series give .to_numpy() or .to_dict()."
     )
+
+
+def _is_discrete(law: Any) -> bool:
+    """Whether it is one of SciPy's newer distributions, all of which have a pmf and a pdf, on whole numbers."""
+    return any(base.__name__ == "DiscreteDistribution" for base in type(law).__mro__)
+
+
+def _ends(interval: Any) -> tuple[float, float]:
+    """Both ends as floats, the first below the second."""
+    try:
+        low, high = interval
+    except (TypeError, ValueError):
+        raise ParameterError(f"interval must be a pair (low, high), got interval={interval!r}.") from None
+    first, last = (
+        float(end) if isinstance(end, float | np.floating) else float(rational(end, "an end of the interval"))
+        for end in (low, high)
+    )
+    if not first < last:
+        raise ParameterError(f"interval must have a low end below its high end, got interval={interval}.")
+    return first, last
 
 
 # --------------------------------------------------------------------- tables
@@ -204,27 +242,45 @@ def _table(law: Distribution, name: str, normalise: bool) -> dict[Hashable, Frac
 
 
 def _of_laws(p: Any, q: Any, shift: int) -> Loss:
-    """Both on a window that leaves out less than 2^-80 of each, or more beyond 65,536 outcomes; errors are proven."""
-    reach = min(max(_reach(p), _reach(q)) + abs(shift), _MOST_OUTCOMES // 2)
-    outcomes = range(-reach, reach + 1)
-    (first, p_radii, p_left), (second, q_radii, q_left) = _masses(p, outcomes, 0), _masses(q, outcomes, shift)
-    p_error, q_error = sum(p_radii, p_left), sum(q_radii, q_left)
-    return FiniteLoss(tuple(outcomes), first, second, p_error, q_error, p_radii=p_radii, q_radii=q_radii)
+    """Both on windows that leave out less than 2^-80 of each, or more beyond 65,536 outcomes; errors are proven."""
+    reaches = [min(_reach(law), MOST_OUTCOMES // 2) for law in (p, q)]
+    windows = [range(at - reach, at + reach + 1) for at, reach in zip((0, shift), reaches, strict=True)]
+    left = [_left_out(law, reach) for law, reach in zip((p, q), reaches, strict=True)]
+    if not max(left) <= MOST_LEFT_OUT:
+        raise ParameterError(
+            f"the laws reach farther than the {MOST_OUTCOMES} outcomes of each that are compared. "
+            "Ask the profile of their pair, as in dp.Laplace(...).guarantee."
+        )
+    outcomes = sorted({*windows[0], *windows[1]})
+    (first, p_radii), (second, q_radii) = _masses(p, outcomes, 0), _masses(q, outcomes, shift)
+    known = (_largest(p, q, shift), _largest(q, p, -shift))
+    errors = [sum(radii, rest) for radii, rest in zip((p_radii, q_radii), left, strict=True)]
+    return FiniteLoss(tuple(outcomes), first, second, errors[0], errors[1], True, p_radii, q_radii, known)
+
+
+def _largest(p: Any, q: Any, shift: int) -> float:
+    """What no loss exceeds, where a law knows it of its own shifts."""
+    known = getattr(p, "largest_loss", lambda _: None)(shift) if p == q else None
+    return math.inf if known is None else exactly_above(known)
 
 
 def _reach(law: Any) -> int:
     return max(1, int(law.quantile(1 - _LEFT_OUT)), -int(law.quantile(_LEFT_OUT)))
 
 
-def _masses(law: Any, outcomes: range, shift: int) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...], Fraction]:
-    """The middles of the balls, their radii, and what lies outside."""
+def _left_out(law: Any, reach: int) -> Fraction:
+    """At least the probability of |X| > reach."""
+    with precision(_BITS):
+        return _exact((law.cdf(-reach - 1) + law.tail(reach)).upper())
+
+
+def _masses(law: Any, outcomes: Sequence[int], shift: int) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """The middles of the balls, and their radii; what is smaller than 2^-32,768 is 0 but for that."""
     with precision(_BITS):
         balls = [law.pmf(y - shift) for y in outcomes]
-        outside = law.cdf(outcomes[0] - 1 - shift) + law.tail(outcomes[-1] - shift)
-    middles, radii = (
-        [_exact(number) for number in each] for each in zip(*((x.mid(), x.rad()) for x in balls), strict=True)
-    )
-    return tuple(max(Fraction(0), middle) for middle in middles), tuple(radii), _exact(outside.upper())
+        pairs = [(Ball(0), _SMALLEST) if x.upper() < _SMALLEST else (x.mid(), x.rad()) for x in balls]
+    middles, radii = ([_exact(number) for number in each] for each in zip(*pairs, strict=True))
+    return tuple(max(Fraction(0), middle) for middle in middles), tuple(radii)
 
 
 def _exact(number: Ball) -> Fraction:
@@ -233,43 +289,17 @@ def _exact(number: Ball) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-def _of_frozen(p: Any, q: Any) -> Loss:
-    """Discrete distributions in floats: what their probabilities lack to 1 is the error, and rounding."""
-    low, high = (f(ends) for f, ends in zip((min, max), zip(_window(p), _window(q), strict=True), strict=True))
-    if high - low >= _MOST_OUTCOMES:
-        raise ParameterError(f"at most {_MOST_OUTCOMES} outcomes are compared, got {high - low + 1}. Use densities.")
-    outcomes = np.arange(low, high + 1)
-    laws = [tuple(Fraction(float(x)) for x in np.asarray(law.pmf(outcomes), dtype=np.float64)) for law in (p, q)]
-    rounding = Fraction(len(outcomes), 1 << 44)
-    errors = [abs(1 - sum(law, Fraction(0))) + rounding for law in laws]
-    if not max(errors) < Fraction(1, 10**6):
-        raise ParameterError(f"the probabilities must sum to 1, and miss it by {float(max(errors)):.2g}.")
-    p_radii, q_radii = (tuple(x * _FROZEN_ACCURACY for x in law) for law in laws)
-    named = tuple(outcomes.tolist())
-    return FiniteLoss(named, laws[0], laws[1], errors[0], errors[1], False, p_radii, q_radii)
-
-
-def _window(law: Any) -> _Window:
-    low, high = law.support()
-    return (
-        int(low if math.isfinite(low) else law.ppf(_LEFT_OUT_FLOAT)),
-        int(high if math.isfinite(high) else law.ppf(1 - _LEFT_OUT_FLOAT)),
-    )
-
-
 # ------------------------------------------------------------------- densities
 
 
-def _of_densities(p: Any, q: Any, interval: tuple[Any, Any], normalise: bool) -> Loss:
-    low, high = (float(end) for end in interval)
-    if not low < high:
-        raise ParameterError(f"interval must have a low end below its high end, got interval={interval}.")
+def _of_densities(p: Any, q: Any, interval: tuple[float, float], normalise: bool) -> Loss:
+    low, high = interval
     known = [law for law in (p, q) if hasattr(law, "support")]
     if len(known) == 2:
-        ends = [tuple(map(float, law.support())) for law in known]
+        ends = [_support(law) for law in known]
         low, high = max(low, min(end[0] for end in ends)), min(high, max(end[1] for end in ends))
     line = MappedInterval(low, high, *_where(known))
-    first, second = (Density.of(name, _log(law), line, normalise=normalise) for name, law in (("p", p), ("q", q)))
+    first, second = (Density.of(name, _log(law, name), line, normalise=normalise) for name, law in (("p", p), ("q", q)))
     return DensityLoss(first, second, line)
 
 
@@ -283,11 +313,21 @@ def _where(known: Sequence[Any]) -> tuple[float, float]:
     return sum(middles) / len(middles), max(*widths, max(middles) - min(middles), *([0.0] * 2)) or 1.0
 
 
-def _log(law: Any) -> LogDensity:
+def _support(law: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in law.support())
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "a law must be one frozen distribution with its parameters, such as stats.norm(0, 1)."
+        ) from None
+    return low, high
+
+
+def _log(law: Any, name: str) -> LogDensity:
     """ln of the density, for arrays; −∞ where it is 0."""
-    if hasattr(law, "logpdf"):
+    if hasattr(law, "logpdf") and hasattr(law, "support"):
         return lambda y: np.asarray(law.logpdf(y), dtype=np.float64)
-    density: Callable[[FloatArray], FloatArray] = _for_arrays(law.pdf if hasattr(law, "pdf") else law)
+    density = _for_arrays(law.pdf if hasattr(law, "pdf") and hasattr(law, "support") else law, name)
 
     def logs(y: FloatArray) -> FloatArray:
         values = density(y)
@@ -299,8 +339,9 @@ def _log(law: Any) -> LogDensity:
     return logs
 
 
-def _for_arrays(function: Callable[..., Any]) -> Callable[[FloatArray], FloatArray]:
+def _for_arrays(function: Callable[..., Any], name: str) -> Callable[[FloatArray], FloatArray]:
     """The function for arrays: as it is if it takes them, else point by point."""
+    check.takes(1, **{name: function})
     probe = np.array([0.25, 0.5, 0.75])
     try:
         found = np.asarray(function(probe), dtype=np.float64)
@@ -308,5 +349,26 @@ def _for_arrays(function: Callable[..., Any]) -> Callable[[FloatArray], FloatArr
     except Exception:
         takes_arrays = False
     if takes_arrays:
-        return lambda y: np.asarray(function(y), dtype=np.float64)
-    return lambda y: np.array([float(function(float(each))) for each in y], dtype=np.float64)
+        return lambda y: _numbers(function(y), name)
+
+    def one_by_one(y: FloatArray) -> FloatArray:
+        try:
+            return np.array([float(_unmasked(function(float(each)), name)) for each in y], dtype=np.float64)
+        except (TypeError, ValueError) as problem:
+            if isinstance(problem, ParameterError):
+                raise
+            raise ParameterError(
+                f"{name} must be a density: a function of one number that gives one number."
+            ) from problem
+
+    return one_by_one
+
+
+def _numbers(values: Any, name: str) -> FloatArray:
+    return np.asarray(_unmasked(values, name), dtype=np.float64)
+
+
+def _unmasked(values: Any, name: str) -> Any:
+    if np.ma.is_masked(values):
+        raise ParameterError(f"{name} must have a density everywhere, and is masked at some points. Fill them.")
+    return values

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from dither.exact import Number, check, rational
 from dither.views import views
 
-__all__ = ["BadSet", "Loss", "level_of"]
+__all__ = ["BadSet", "Loss", "LossLaw", "level_of"]
 
 _HALVINGS = 60
 _LARGEST_LOSS = 700.0
@@ -81,6 +81,25 @@ class Loss(ABC):
         """
 
     @abstractmethod
+    def tail_beyond(self, level: Number) -> float:
+        """Compute Pr[L > ℓ] for any ℓ, negative ones too.
+
+        Parameters
+        ----------
+        level : Number
+            ℓ.
+
+        Returns
+        -------
+        float
+            The probability, rounded up as `tail` is.
+        """
+
+    @property
+    @abstractmethod
+    def law(self) -> Any:
+        """The law of the loss: `PrivacyLoss` where it is known exactly, else `LossLaw`, its tails."""
+
     def tail(self, epsilon: Number) -> float:
         """Compute Pr[L > ε].
 
@@ -95,6 +114,7 @@ class Loss(ABC):
             The probability, rounded up by the stated error: a loss that may be above ε and is not certainly at most
             ε counts. Of densities, parts between all points that are looked at are missed.
         """
+        return self.tail_beyond(level_of(epsilon))
 
     @abstractmethod
     def bad_set(self, epsilon: Number) -> BadSet:
@@ -183,7 +203,7 @@ class Loss(ABC):
         Returns
         -------
         float
-            ε(δ), rounded up; ∞ if δ is not reached, which an error above δ also hinders.
+            ε(δ), rounded up; ∞ if δ is not reached, which an error above δ also hinders where no largest loss is known.
         """
         bound = rational(delta, "delta")
         check.probability(delta=bound)
@@ -191,7 +211,7 @@ class Loss(ABC):
         if Fraction(self.delta(low)) <= bound:
             return low
         if not Fraction(self.delta(high)) <= bound:
-            return math.inf
+            return self.largest  # no loss exceeds it, so δ is 0 there, whatever the errors
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             low, high = (low, middle) if Fraction(self.delta(middle)) <= bound else (middle, high)
@@ -240,6 +260,75 @@ class Loss(ABC):
         if kind == "outcomes":
             return views.plots.outcomes(self, epsilon)
         return views.plots.draw(kind, self)
+
+
+@dataclass(frozen=True)
+class LossLaw:
+    """The law of a privacy loss that is known by its tails; `Loss.law` returns it.
+
+    Parameters
+    ----------
+    of : Loss
+        The loss.
+    """
+
+    of: Loss
+
+    def tail(self, level: Number) -> float:
+        """Compute Pr[L > ℓ].
+
+        Parameters
+        ----------
+        level : Number
+            ℓ, also a negative one.
+
+        Returns
+        -------
+        float
+            The probability, rounded up by the error that the loss states.
+        """
+        return self.of.tail_beyond(level)
+
+    def delta(self, epsilon: Number) -> float:
+        """Compute δ(ε) = E[(1 − e^{ε−L})₊].
+
+        Parameters
+        ----------
+        epsilon : Number
+            ε ≥ 0.
+
+        Returns
+        -------
+        float
+            δ(ε), rounded up by the error that the loss states.
+        """
+        return self.of.delta(epsilon)
+
+    def quantile(self, probability: Number) -> float:
+        """Find the smallest ℓ with Pr[L ≤ ℓ] ≥ `probability`, by halving.
+
+        Parameters
+        ----------
+        probability : Number
+            A number between 0 and 1.
+
+        Returns
+        -------
+        float
+            The quantile between −700 and 700, rounded up as the tail is; ∞ beyond.
+        """
+        share = rational(probability, "probability")
+        check.probability(probability=share)
+        low, high = -_LARGEST_LOSS, _LARGEST_LOSS
+        if not self._reaches(high, share):
+            return math.inf
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._reaches(middle, share) else (middle, high)
+        return high
+
+    def _reaches(self, level: float, share: Fraction) -> bool:
+        return 1 - Fraction(self.of.tail_beyond(level)) >= share
 
 
 def level_of(epsilon: Number) -> Fraction:

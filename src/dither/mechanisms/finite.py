@@ -140,6 +140,7 @@ class FiniteMechanism(Mechanism):
         """
         rows, columns = listed(inputs, "inputs"), listed(outputs, "outputs")
         check.distinct(inputs=rows, outputs=columns)
+        check.takes(2, pmf=pmf)
         laws = {value: _shares({y: _weight(pmf(value, y)) for y in columns}, f"pmf({value!r}, ·)") for value in rows}
         return cls(laws, neighbours=neighbours, adjacency=adjacency)
 
@@ -224,10 +225,12 @@ def _pairs(
     if neighbours is None:
         return tuple(combinations(range(len(place)), 2))
     found = []
-    for pair in neighbours:
-        if not (len(tuple(pair)) == len({*pair}) == 2 and all(value in place for value in pair)):
+    for pair in listed(neighbours, "neighbours"):
+        both = listed(pair, "each pair of neighbours")
+        check.distinct(neighbours=both)
+        if not (len(both) == 2 and all(value in place for value in both)):
             raise ParameterError(f"neighbours must be pairs of two different inputs, got {pair!r}.")
-        found.append((place[pair[0]], place[pair[1]]))
+        found.append((place[both[0]], place[both[1]]))
     if not found:
         raise ParameterError("neighbours must not be empty. Without neighbours nothing is promised.")
     return tuple(found)

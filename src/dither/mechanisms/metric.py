@@ -48,11 +48,13 @@ class MetricExponential(Mechanism):
         their difference. Up to 512 points, symmetry and the triangle inequality are checked; floats may be off by
         2^-40 of the largest distance or coordinate (by 8 roundings for a narrower type, such as float32), and where
         they miss both by that, such as ``abs(x - y)`` on decimals or `math.dist`, distances are widened until they
-        hold. A function on more points is checked on some of them, and trusted on the others.
+        hold. A function on more points is checked on up to 80 of them against all, and trusted on the others: see
+        `sensitivity`.
     sensitivity : Number
-        Δ, the largest distance between the true points of two neighbouring datasets. What floats may be off by, and
-        what distances were widened by, is added to it, and so paid for. Distances that are ints, Fractions, Decimals
-        or decimal texts are exact, and cost nothing.
+        Δ, the largest distance between the true points of two neighbouring datasets. If d is no metric, it has to be
+        the largest |d(y, x) − d(y, x′)| over all y and all such x and x′: the promise rests on that. What floats may
+        be off by, and what distances were widened by, is added to it, and so paid for. Distances that are ints,
+        Fractions, Decimals or decimal texts are exact, and cost nothing.
     epsilon : Number, optional
         The privacy budget ε > 0.
     scale : Number, optional
@@ -264,6 +266,7 @@ def _measured(
         return _matrix(points, distance)
     if not callable(distance):
         raise ParameterError("vectorised belongs to a distance that is a function of a point and all points.")
+    check.takes(2, distance=distance)
     rows = DistanceRows(points, distance if vectorised else _one_by_one(distance))
     rows.check()
     return rows, rows.rounding
@@ -281,7 +284,11 @@ def _matrix(
     Let the floats d̂ be within r of the metric d that is meant. Then w(x, x′) ≤ Δ + r + what d̂ was widened by, for all
     x and x′ with d(x, x′) ≤ Δ, and by its own triangle inequality w(y, ·) moves by no more than that, for every y.
     """
-    rows = [[distance(x, y) for y in points] for x in points] if callable(distance) else _table(distance)
+    if callable(distance):
+        check.takes(2, distance=distance)
+        rows = [[distance(x, y) for y in points] for x in points]
+    else:
+        rows = _table(distance)
     if len(rows) != len(points) or any(len(row) != len(points) for row in rows):
         raise ParameterError(f"distance must be a table of {len(points)} rows and columns, one for each point.")
     exact = tuple(tuple(rational(entry, "distance") for entry in row) for row in rows)

@@ -104,6 +104,11 @@ class Release:
         Release
             A release of f(value) with the same event, guarantee and certificate. It has no interval.
 
+        Raises
+        ------
+        ParameterError
+            If `f` is not a function of one value.
+
         Examples
         --------
         >>> import dither as dp
@@ -111,6 +116,7 @@ class Release:
         >>> rounded.value % 10, rounded.guarantee
         (0, PureDP(epsilon=1))
         """
+        check.takes(1, f=f)
         return MappedRelease(
             f(self.value), self.event, self.guarantee, self.mechanism, noise_removed=self.noise_removed
         )

@@ -89,9 +89,12 @@ class ScoredSelection:
         adjacency: Adjacency | None = None,
     ) -> None:
         known = listed(candidates, "candidates")
-        if not known or not callable(score):
-            raise ParameterError("there must be a candidate or more, and score must be a function of one and the data.")
+        if not known:
+            raise ParameterError("candidates must be one or more. Give the public set of possible outputs.")
+        check.takes(2, score=score)
         check.distinct(candidates=known)
+        if callable(weights):
+            check.takes(1, weights=weights)
         shares = (
             tuple(map(weights, known)) if callable(weights) else None if weights is None else listed(weights, "weights")
         )

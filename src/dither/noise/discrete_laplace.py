@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dither.exact import Ball, ball
 from dither.noise.geometric import ExponentialDecay
@@ -36,6 +37,21 @@ class DiscreteLaplace(ExponentialDecay, TwoSidedLaw):
     >>> DiscreteLaplace(10).quantile(0.975)
     30
     """
+
+    def largest_loss(self, shift: int) -> Fraction:
+        """Compute the largest privacy loss: (|x − shift| − |x|)/t ≤ |shift|/t, reached at all x on the far side of 0.
+
+        Parameters
+        ----------
+        shift : int
+            By how much the law is moved.
+
+        Returns
+        -------
+        Fraction
+            |shift|/t.
+        """
+        return abs(shift) / self.scale
 
     def _whole(self) -> Ball:
         """Σ e^{−|x|/t} = coth(1/(2t))."""

@@ -82,6 +82,21 @@ class Law(ABC):
         with precision(WORKING_BITS):
             return self._cdf(whole(x, "x"))
 
+    def largest_loss(self, shift: int) -> Fraction | None:
+        """Bound the privacy loss ln P[X = x]/P[X = x − shift] over all x, in either order.
+
+        Parameters
+        ----------
+        shift : int
+            By how much the law is moved.
+
+        Returns
+        -------
+        Fraction or None
+            What no loss exceeds; None where none is known, as where there is none.
+        """
+        return None if shift else Fraction(0)
+
     @abstractmethod
     def _pmf(self, x: int) -> Ball:
         """P[X = x], at the working precision."""

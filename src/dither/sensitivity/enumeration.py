@@ -283,8 +283,9 @@ class EnumeratedStatistic:
     norm: Norm = "l1"
 
     def __post_init__(self) -> None:
-        if not callable(self.f):
-            raise ParameterError(f"f must be a function of a dataset, got the type {type(self.f).__name__}.")
+        check.takes(1, f=self.f)
+        if callable(self.norm):
+            check.takes(2, norm=self.norm)
         if not callable(self.norm) and self.norm not in tuple(_NORMS):
             raise ParameterError(f"norm must be one of {', '.join(_NORMS)} or a function of two values.")
         _ = self._values
