@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 from dither.exact import Number, check, once, rational
-from dither.guarantees.loss import BadSet, Loss, LossLaw, level_of
+from dither.guarantees.loss import BadSet, Loss, LossTails, level_of
 
 __all__ = ["Density", "DensityLoss", "MappedInterval"]
 
@@ -208,9 +208,9 @@ class DensityLoss(Loss):
         return p - q
 
     @property
-    def law(self) -> LossLaw:
+    def law(self) -> LossTails:
         """The law of the loss, by its tails."""
-        return LossLaw(self)
+        return LossTails(self)
 
     @once
     def largest(self) -> float:

@@ -14,7 +14,7 @@ from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, once, rational
 from dither.exact.certified import above, exactly_above, exactly_below, refined
 from dither.guarantees.finite import PrivacyLoss, is_at_most, privacy_loss
-from dither.guarantees.loss import BadSet, Loss, LossLaw, level_of
+from dither.guarantees.loss import BadSet, Loss, LossTails, level_of
 
 __all__ = ["FiniteLoss"]
 
@@ -123,9 +123,9 @@ class FiniteLoss(Loss):
         return above(lambda: ball(ratio).log()) if ratio != 1 else 0.0
 
     @property
-    def law(self) -> PrivacyLoss | LossLaw:
+    def law(self) -> PrivacyLoss | LossTails:
         """The law of the loss: exactly, by odds e^L and their probabilities, or by its tails if errors are stated."""
-        return LossLaw(self) if self.p_error or self.q_error else privacy_loss(self.p, self.q)
+        return LossTails(self) if self.p_error or self.q_error else privacy_loss(self.p, self.q)
 
     @property
     def largest(self) -> float:

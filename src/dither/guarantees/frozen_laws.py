@@ -88,8 +88,9 @@ def _support(law: Any, name: str) -> tuple[float, float]:
 
 def _start(law: Any, low: float, high: float) -> float:
     """The mean, where there is one near most of the law; else an end of the support, or 0."""
-    spread = float(law.std() if hasattr(law, "std") else law.standard_deviation())
-    mean = float(law.mean())
+    with np.errstate(all="ignore"):  # moments that do not exist are NaN or infinite
+        spread = float(law.std() if hasattr(law, "std") else law.standard_deviation())
+        mean = float(law.mean())
     if math.isfinite(mean) and math.isfinite(spread):
         return float(round(mean))
     return low if math.isfinite(low) else high if math.isfinite(high) else 0.0

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from dither.exact import Number, check, rational
 from dither.views import views
 
-__all__ = ["BadSet", "Loss", "LossLaw", "level_of"]
+__all__ = ["BadSet", "Loss", "LossTails", "level_of"]
 
 _HALVINGS = 60
 _LARGEST_LOSS = 700.0
@@ -98,7 +98,7 @@ class Loss(ABC):
     @property
     @abstractmethod
     def law(self) -> Any:
-        """The law of the loss: `PrivacyLoss` where it is known exactly, else `LossLaw`, its tails."""
+        """The law of the loss: `PrivacyLoss` where it is known exactly, else `LossTails`, its tails."""
 
     def tail(self, epsilon: Number) -> float:
         """Compute Pr[L > ε].
@@ -263,7 +263,7 @@ class Loss(ABC):
 
 
 @dataclass(frozen=True)
-class LossLaw:
+class LossTails:
     """The law of a privacy loss that is known by its tails; `Loss.law` returns it.
 
     Parameters
