@@ -11,14 +11,18 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
-__all__ = ["PostgresServer", "missing", "postgres_server", "running_postgres", "spark_session"]
+__all__ = ["PostgresServer", "missing", "postgres_server", "running_postgres", "spare_port", "spark_session"]
+
+_ASKED = count()
+"""How many ports this process was given."""
 
 
 def missing(what: str) -> NoReturn:
@@ -67,7 +71,7 @@ def running_postgres() -> Iterator[PostgresServer]:
     folder = Path(tempfile.mkdtemp(prefix="dither-postgres-"))
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres")
-    server = PostgresServer(tools, folder, _spare_port())
+    server = PostgresServer(tools, folder, spare_port())
     try:
         server.run("initdb", "-A", "trust", "-U", "dither", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8")
         server.start()
@@ -95,11 +99,16 @@ def _postgres_tools() -> Path | None:
     return versions[-1].parent if versions else None
 
 
-def _spare_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def spare_port() -> int:
+    """A port that nobody has now, and that the system hands out to nobody before it is used: it takes those above.
+
+    Tests that run at once in several processes begin at different places.
+    """
+    while True:
+        port = 20_000 + (os.getpid() * 997 + next(_ASKED)) % 12_000
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @contextmanager

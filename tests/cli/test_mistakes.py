@@ -137,6 +137,6 @@ def test_explain_and_plan_state_the_same_error(price: dict[str, str], folder: Pa
 
 
 def test_a_mechanism_is_found_in_small_letters() -> None:
-    done = run("audit", "laplace", "--samples", "2000")
+    done = run("audit", "laplace", "--samples", "2000", "--alpha", "1e-11")
     assert done.code == 0
     assert "not refuted" in done.out

@@ -29,7 +29,7 @@ def test_an_example_runs(name: str, tmp_path: Path) -> None:
         check=True,
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
-        timeout=60,
+        timeout=600,
         env=os.environ | {"PYTHONIOENCODING": "utf-8"},
     )
     assert [text for text in SAYS[name] if text not in done.stdout] == []

@@ -59,7 +59,7 @@ def test_all_rows_have_shortcuts(visits: pa.Table, opened: Open) -> None:
     assert data.count_people(epsilon=MANY).value == 60
     assert data.count_distinct("city", epsilon=MANY).value == 3
     spend = visits["spend"].to_pylist()
-    assert data.sum("spend", BOUNDS, epsilon=MANY).value == pytest.approx(sum(spend), abs=1)
+    assert data.sum("spend", BOUNDS, epsilon=MANY).value == pytest.approx(sum(spend), abs=2)  # 33 scales
     assert data.mean("spend", BOUNDS, epsilon=MANY).value == pytest.approx(sum(spend) / 180, abs=0.1)
     variance = sum(x * x for x in spend) / 180 - (sum(spend) / 180) ** 2
     assert data.variance("spend", BOUNDS, epsilon=MANY).value == pytest.approx(variance, rel=0.01)

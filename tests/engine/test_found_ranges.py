@@ -15,6 +15,8 @@ import dither as dp
 from dither.engine.found_ranges import Ranged
 from dither.errors import ParameterError
 from dither.estimators.binned import HalfOctaves
+from dither.noise import entropy
+from dither.testing.exact_answers import exact_answers
 from tests.engine.exact import exact_numbers, looks_of
 
 BOUNDS = [(0, 100), (-10, 10**6), (18, 99), (-5, -1), (10**9, 10**9 + 1), (-1, "1e90"), (0, "1e-95"), None]
@@ -83,6 +85,19 @@ def test_a_neighbour_moves_one_count_by_one(kind: str, bounds: Any, opened: Any)
     assert max(moved) == (2 if kind == "replaced rows" else 1)
 
 
+@pytest.fixture
+def without_noise(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a look that shows all counts as they are leads to."""
+    monkeypatch.setattr(entropy, "DOOR_MAY_OPEN", True)
+    with exact_answers():
+        yield
+
+
+def in_memory(table: pa.Table) -> dp.Dataset:
+    """A dataset whose ledger may be charged for answers without noise."""
+    return dp.Dataset(table, unit=dp.Rows(), budget=dp.PureDP(10**6), ledger=":memory:", identity="data")
+
+
 def incomes(rows: int = 4000, seed: int = 3) -> pa.Table:
     random = np.random.default_rng(seed)
     return pa.table({"x": random.lognormal(3, 0.7, rows), "g": random.integers(2, size=rows)})
@@ -90,19 +105,22 @@ def incomes(rows: int = 4000, seed: int = 3) -> pa.Table:
 
 @pytest.mark.parametrize("verb", ["sum", "mean", "variance", "std"])
 def test_bounds_that_are_far_too_wide_cost_little(verb: str, opened: Any) -> None:
-    """With a thousand times the range, the error is a small part of that in the bounds; so it is without any."""
+    """With a thousand times the range, the error is a small part of that in the bounds; so it is without any.
+
+    One answer in a hundred is not (2 of 167 variances and roots; sums and means less often): noise was taken for
+    records farther out. 8 of 15 are with probability 6435·10⁻¹⁶, and 4·10⁻⁸ if it were one in 25.
+    """
     table = incomes()
     data, x = opened(table), table["x"].to_numpy()
     exact = {"sum": x.sum(), "mean": x.mean(), "variance": x.var(), "std": x.std()}[verb]
     ask = getattr(data, verb)
 
     def error(*bounds: Any, **said: Any) -> float:
-        return float(np.median([abs(ask("x", *bounds, **said, epsilon=1).value - exact) for _ in range(5)]))
+        return float(np.median([abs(ask("x", *bounds, **said, epsilon=4).value - exact) for _ in range(15)]))
 
-    in_bounds = error((0, 300_000))
-    assert error((0, 300_000), clip=True) < in_bounds / 10
+    in_bounds = data.agg(v=getattr(dp, verb)("x", (0, 300_000))).plan(epsilon=4, level="0.5").error("v", len(x))
+    assert error((0, 300_000), clip=True) < min(in_bounds / 10, exact / 4)
     assert verb != "mean" or error() < in_bounds / 10
-    assert error((0, 300_000), clip=True) < exact / 4
 
 
 def test_many_zeros_are_no_reason_to_collapse(opened: Any) -> None:
@@ -115,9 +133,13 @@ def test_many_zeros_are_no_reason_to_collapse(opened: Any) -> None:
         assert max(answers) < 1.2 * x.mean()
 
 
-def test_a_range_narrower_than_a_step_of_sums_is_not_taken(opened: Any) -> None:
-    """All at 10⁹ + 10 inside (10⁹, 4·10⁹): a range of 12 was found in every run, which no sum can tell apart."""
-    data = opened(pa.table({"x": np.full(20_000, 1e9 + 10)}))
+@pytest.mark.usefixtures("without_noise")
+def test_a_range_narrower_than_a_step_of_sums_is_not_taken() -> None:
+    """All at 10⁹ + 10 inside (10⁹, 4·10⁹): a range of 12 was found in every run, which no sum can tell apart.
+
+    Without noise, which is taken for a record farther out in one look of some hundred.
+    """
+    data = in_memory(pa.table({"x": np.full(20_000, 1e9 + 10)}))
     release = data.agg(s=dp.sum("x", (10**9, 4 * 10**9), clip=True)).release(epsilon=4)
     assert release.found["s"] == {"clip": (1e9, 4e9)}
     assert data.agg(m=dp.mean("x", (10**9, 4 * 10**9), clip=True)).release(epsilon=4).found["m"]["clip"][1] < 2e9
@@ -132,13 +154,20 @@ def test_what_was_found_is_said_and_kept(opened: Any) -> None:
     first, second = (question.release(epsilon=4, key="k") for _ in range(2))
     assert first.value == second.value
     assert first.found == second.found
-    low, high = first.found["m"]["clip"]
+    assert set(first.found) == {"m"}
+    assert "m: of values clamped to " in str(first)
+    assert dp.check_certificate(first.certificate()).guarantee == first.guarantee
+
+
+@pytest.mark.usefixtures("without_noise")
+def test_the_range_that_was_found_is_said_with_what_is_outside() -> None:
+    query = in_memory(incomes()).group_by("g", keys=[0, 1])
+    release = query.agg(n=dp.count(), m=dp.mean("x", (0, 300_000), clip=True)).release(epsilon=4)
+    low, high = release.found["m"]["clip"]
     assert low == 0
     assert 60 < high < 3000
-    assert first.found["m"]["outside"] < 40
-    assert "n" not in first.found
-    assert f"m: of values clamped to 0 to {high:,.0f}; about" in str(first)
-    assert dp.check_certificate(first.certificate()).guarantee == first.guarantee
+    assert release.found["m"]["outside"] < 40
+    assert f"m: of values clamped to 0 to {high:,.0f}; about" in str(release)
 
 
 def test_what_bounds_leave_out_is_told_beside_the_range(opened: Any) -> None:
@@ -150,8 +179,9 @@ def test_what_bounds_leave_out_is_told_beside_the_range(opened: Any) -> None:
     assert release.left_out[0].share > 0.5
 
 
-def test_too_few_rows_get_no_answer_without_bounds(opened: Any) -> None:
-    data = opened(incomes(20))
+@pytest.mark.usefixtures("without_noise")
+def test_too_few_rows_get_no_answer_without_bounds() -> None:
+    data = in_memory(incomes(20))
     release = data.group_by("g", keys=[0, 1]).agg(m=dp.mean("x"), n=dp.count()).release(epsilon=1)
     assert release.value["m"].to_pylist() == [None, None]
     assert release.found == {"m": {"clip": None}}

@@ -134,7 +134,7 @@ def test_texts_of_a_csv_file_are_read_and_those_of_parquet_are_texts(tmp_path: P
 
     with opened("csv") as data:
         assert data.where(dp.col("k") == 1).count(**price).value == 6
-        assert data.sum("k", (0, 9), **price).value == pytest.approx(6, abs=0.01)
+        assert data.sum("k", (0, 9), **price).value == pytest.approx(6, abs=0.03)  # 33 scales of the noise
         for keys, found in (([1], [6]), (["1", "01"], [1, 1]), ([date(2024, 1, 31)], [1])):
             answer = data.group_by("k", keys=keys).agg(n=dp.count()).release(**price)
             assert answer.value["n"].to_pylist() == found

@@ -58,7 +58,7 @@ def test_quantiles_and_days(data: dp.Dataset) -> None:
 
 def test_several_lists_stand_below_each_other(data: dp.Dataset) -> None:
     asked = data.agg(a=dp.histogram("x", [0, 2, 6]), b=dp.quantile("x", [0.1, 0.5, 0.9], bounds=(0, 9)), n=dp.count())
-    tidy = asked.release(epsilon=1).tidy()
+    tidy = asked.release(epsilon=10).tidy()  # at 1, a quantile is refused in one of 30,000 releases
     assert tidy.num_rows == 5
     assert tidy["a"].null_count == 3
     assert tidy["b"].null_count == 2
@@ -73,7 +73,7 @@ def test_found_values_and_no_groups(data: dp.Dataset) -> None:
         .tidy()
     )
     assert top.column_names == ["city", "t_place", "t"]
-    empty = data.group_by("city").agg(h=dp.histogram("x", [0, 2, 6])).release(epsilon="0.001", delta=1e-7).tidy()
+    empty = data.group_by("city").agg(h=dp.histogram("x", [0, 2, 6])).release(epsilon="0.001", delta=1e-12).tidy()
     assert (empty.num_rows, empty.column_names[:3]) == (0, ["city", "h_from", "h_to"])
 
 

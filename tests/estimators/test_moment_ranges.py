@@ -228,12 +228,13 @@ def test_shares_of_a_population_stay_between_0_and_1() -> None:
 def test_a_constant_is_found_where_its_cells_end_and_elsewhere(constant: float, bounds: Any) -> None:
     """10,000 equal records, ε = 1. A new anchor right on them shows nothing, and the first look stands.
 
-    Without that, half of the constants on an edge of the cells got no answer, and others were off by 400 times.
+    Without that, half of the constants on an edge of the cells got no answer, and others were off by 400 times. In one
+    run of a thousand (5 of 4,500 inside of bounds) noise is taken for records that are far away, and the mean is one of
+    a wider range: in 4 of 12 runs with probability 495·10⁻¹², which is below 10⁻⁸ for all eight tests.
     """
-    for _ in range(RUNS):
-        value = dp.stats.mean(np.full(10_000, constant), epsilon=1, bounds=bounds).value
-        assert not isinstance(value, dp.NoAnswer)
-        assert abs(value - constant) < constant / 10
+    found = [dp.stats.mean(np.full(10_000, constant), epsilon=1, bounds=bounds).value for _ in range(RUNS)]
+    close = [value for value in found if not isinstance(value, dp.NoAnswer) and abs(value - constant) < constant / 10]
+    assert len(close) >= RUNS - 3
 
 
 def test_counts_that_fit_no_level_warn_of_nothing() -> None:

@@ -243,10 +243,12 @@ def test_equal_whole_numbers_without_bounds_are_found(adjacency: Adjacency) -> N
 
 
 def test_whole_arrays_without_bounds_have_whole_answers() -> None:
-    """Whatever the noise is. ε = 20 and 2000 records: no refusal (n·ε is 400 times what is needed)."""
+    """Whatever the noise is. Of 2000 records at ε = 20, one extreme in 26,000 is refused; three of three once in 10¹³."""
     years = np.arange(2000) % 56 + 1950
     for ask in (dp.stats.median, dp.stats.min, dp.stats.max):
-        value = ask(years, epsilon=20).value
-        assert value == int(value)
+        values = [ask(years, epsilon=20).value for _ in range(3)]
+        answers = [value for value in values if not isinstance(value, dp.NoAnswer)]
+        assert answers
+        assert all(value == int(value) for value in answers)
     for value in dp.stats.quantile(years, [0.1, 0.5, 0.9], epsilon=20).value:
         assert value == int(value)

@@ -69,7 +69,7 @@ def test_threads_together_spend_the_cap_exactly() -> None:
     for each in threads:
         each.start()
     for each in threads:
-        each.join(60)
+        each.join(600)
     assert len(granted) == 10
     assert ledger.account("visits").remaining["epsilon"] == 0
     ledger.verify()

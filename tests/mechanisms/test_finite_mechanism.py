@@ -79,7 +79,7 @@ def test_from_a_table_to_the_ledger(tmp_path: Path) -> None:
         ledger.charge("data", mine.event, dp.ApproxDP("0.5", 0, adjacency=ADD_REMOVE), "too cheap")
     sampled = dp.compose([PoissonSampled(mine.event, "0.1")])
     assert sampled.epsilon(0) == pytest.approx(math.log(1.2), rel=1e-6)
-    assert not dp.audit.attack(mine, samples=20_000).violated
+    assert not dp.audit.attack(mine, samples=20_000, alpha="1e-11").violated
 
 
 def test_an_audit_finds_a_table_that_promises_too_much() -> None:

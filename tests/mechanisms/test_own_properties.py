@@ -71,7 +71,7 @@ PEOPLE = ([{"a"}] * 3, [{"a"}] * 3 + [{"b"}])
 
 @pytest.mark.parametrize("noise", ["exponential", "gumbel", "laplace"])
 def test_an_audit_finds_a_score_that_moves_more_than_it_states(noise: Any) -> None:
-    """Each person counts ten times, and the sensitivity is said to be 1. False alarms: 3e-7 by the audit's alpha."""
+    """Each person counts ten times, and the sensitivity is said to be 1. False alarms: 3e-11 by the audit's alpha."""
 
     def tenfold(condition: str, people: Any) -> int:
         return 10 * _common(condition, people)
@@ -85,7 +85,7 @@ def test_an_audit_finds_a_score_that_moves_more_than_it_states(noise: Any) -> No
         lambda people: wrong.release(people).value, pair, epsilon=2, samples=4000, alpha="1e-7"
     ).violated
     assert not dp.audit.attack(
-        lambda people: right.release(people).value, pair, epsilon=2, samples=4000, alpha="1e-7"
+        lambda people: right.release(people).value, pair, epsilon=2, samples=4000, alpha="1e-11"
     ).violated
 
 

@@ -174,8 +174,8 @@ def test_a_forked_process_cannot_go_on_with_it() -> None:
     out = fork.Queue()
     child = fork.Process(target=_ask_in_child, args=(session, out))
     child.start()
-    assert "process" in out.get(timeout=30)
-    child.join(30)
+    assert "process" in out.get(timeout=300)
+    child.join(300)
 
 
 def test_threads_share_the_count() -> None:

@@ -195,7 +195,7 @@ def _python(code: str, door: str | None) -> str:
     if door is not None:
         environment["DITHER_TEST_DOOR"] = door
     done = subprocess.run(
-        [sys.executable, "-c", _REPLAY + code], env=environment, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", _REPLAY + code], env=environment, capture_output=True, text=True, check=True, timeout=600
     )
     return done.stdout.strip()
 
@@ -265,15 +265,15 @@ def test_a_child_forked_while_a_table_is_laid_out_can_draw() -> None:
     class Slow(DiscreteLaplace):
         def _arms(self) -> Sequence[Arm]:
             inside.set()
-            done.wait(60)
+            done.wait(300)
             return super()._arms()
 
     thread = threading.Thread(target=Slow(3).sample)
     thread.start()
-    inside.wait(60)
+    inside.wait(300)
     child = os.fork()
     if child == 0:
-        signal.alarm(20)  # ends a child that waits for ever
+        signal.alarm(300)  # ends a child that waits for ever
         DiscreteLaplace(5).sample()
         os._exit(0)
     _, status = os.waitpid(child, 0)

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import httpx
 
-from tests.web.world import answers, spare_port
+from tests.servers import spare_port
+from tests.web.world import answers
 
 MOTHER = """
 import os, sys

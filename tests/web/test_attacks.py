@@ -14,7 +14,8 @@ from dither.cli.serving import opened, settings_of
 from dither.errors import LedgerConflict, LedgerError
 from dither.ledger import Ledger
 from tests.cli.world import SECRETS, run
-from tests.web.world import COUNT, SQL, Caller, World, describe, service, signed_in, spare_port
+from tests.servers import spare_port
+from tests.web.world import COUNT, SQL, Caller, World, describe, service, signed_in
 
 FORMULA, MARKUP = "=HYPERLINK(1)", "<svg onload=alert(1)>"
 

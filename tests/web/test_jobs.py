@@ -24,7 +24,7 @@ def held() -> Iterator[threading.Event]:
     go_on, real = threading.Event(), dither.release._drawn
 
     def slow(*given: Any) -> Any:
-        assert go_on.wait(60)
+        assert go_on.wait(300)
         return real(*given)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -42,7 +42,7 @@ def test_the_plans_of_one_key_leave_room_for_those_of_others(
     berta, go_on, real = world.caller(world.key("berta")), threading.Event(), world.service.plan
 
     def slow(key: Any, *given: Any) -> Any:
-        assert key.name == "berta" or go_on.wait(60)
+        assert key.name == "berta" or go_on.wait(300)
         return real(key, *given)
 
     monkeypatch.setattr(world.service, "plan", slow)
@@ -59,7 +59,7 @@ def test_the_plans_of_one_key_leave_room_for_those_of_others(
 
 def until(caller: Caller, id: str, *states: str) -> dict[str, Any]:
     """The question when it is in one of these states."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         found: dict[str, Any] = caller.get(f"/questions/{id}").json()
         if found["state"] in states:
@@ -129,9 +129,12 @@ def test_one_key_cannot_fill_the_queue(anna: Caller, world: World) -> None:
 
 def test_d52_a_client_that_goes_away_has_paid_and_finds_the_answer_later(anna: Caller, world: World) -> None:
     with held() as go_on:
-        with httpx.Client(base_url=world.http.base_url, timeout=0.3) as hasty, pytest.raises(httpx.ReadTimeout):
+        patience = httpx.Timeout(120, read=1)
+        with httpx.Client(base_url=world.http.base_url, timeout=patience) as hasty, pytest.raises(httpx.ReadTimeout):
             Caller(hasty, anna.key).ask(COUNT, "mine")
-        (asked,) = anna.get("/questions").json()
+        while not (found := anna.get("/questions").json()):  # on a busy machine it may be on its way still
+            time.sleep(0.01)
+        (asked,) = found
         until(anna, asked["id"], "running")
         go_on.set()
         until(anna, asked["id"], "answered")
@@ -161,7 +164,7 @@ def test_g83_nobody_sees_more_than_the_number_of_periods(tmp_path: Path) -> None
 
         def asked(wait: float) -> float:
             time.sleep(wait)
-            with httpx.Client(base_url=world.http.base_url, timeout=60) as http:
+            with httpx.Client(base_url=world.http.base_url, timeout=300) as http:
                 assert Caller(http, anna.key).ask(COUNT, "same").status_code == 200
             return time.monotonic() - began
 

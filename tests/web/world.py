@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ from dither.cli.serving import opened, settings_of
 from dither.web.app import configuration
 from dither.web.service import Service
 from tests.cli.world import write_visits
+from tests.servers import spare_port
 
 DESCRIPTION = """\
 [dataset]
@@ -130,7 +130,7 @@ def service(file: Path) -> Iterator[World]:
 @contextmanager
 def signed_in(world: World, key: str) -> Iterator[httpx.Client]:
     """A browser that is signed in."""
-    with httpx.Client(base_url=world.http.base_url, timeout=60, follow_redirects=True) as http:
+    with httpx.Client(base_url=world.http.base_url, timeout=300, follow_redirects=True) as http:
         assert http.post("/sign-in", data={"key": key}).status_code == 200
         yield http
 
@@ -155,14 +155,7 @@ class Server:
     def stop(self) -> int:
         """In good order."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=60)
-
-
-def spare_port() -> int:
-    """A port that nobody has now."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+        return self.process.wait(timeout=300)
 
 
 def start(file: Path, port: int | None = None) -> Server:
@@ -182,7 +175,7 @@ def start(file: Path, port: int | None = None) -> Server:
 
 def answers(url: str, is_alive: Callable[[], bool]) -> bool:
     """Wait until a server answers, or has ended."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     with httpx.Client(verify=False) as http:  # no TLS here; certificates would cost more than the start
         while time.monotonic() < deadline and is_alive():
             try:

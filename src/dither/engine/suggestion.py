@@ -76,7 +76,7 @@ class Suggestion:
     >>> unit = dp.Person("driver")
     >>> data = dp.Dataset(trips, unit=unit, budget=dp.PureDP(1), ledger="trips.ledger", identity="trips")
     >>> suggestion = data.suggest(data.agg(trips=dp.count()), epsilon=1)
-    >>> 12 <= suggestion.unit.max_rows_per_group <= 32
+    >>> suggestion.unit.max_rows_per_group >= 20  # mostly 21
     True
     >>> suggestion.epsilon, suggestion.question.release(epsilon=suggestion.epsilon).to_arrow().num_rows
     (Fraction(9, 10), 1)

@@ -94,7 +94,7 @@ def support(
     Examples
     --------
     >>> import dither as dp
-    >>> dp.audit.support(dp.Laplace(sensitivity=1, epsilon=1)).has_leak
+    >>> dp.audit.support(dp.Laplace(sensitivity=1, epsilon=1), alpha="1e-11").has_leak
     False
     """
     if not (isinstance(neighbours, tuple) and len(neighbours) == 2):

@@ -129,7 +129,7 @@ def attack(
     --------
     >>> import dither as dp
     >>> broken = dp.Laplace(sensitivity=1, scale="1/2")
-    >>> verdict = dp.audit.attack(broken, neighbours=(0, 1), epsilon=1)
+    >>> verdict = dp.audit.attack(broken, neighbours=(0, 1), epsilon=1, alpha="1e-9")
     >>> verdict.violated, 1 < verdict.lower_bound <= 2
     (True, True)
     """
