@@ -62,8 +62,8 @@ def test_only_the_limits_change(before: str) -> None:
 
 
 def test_what_is_left_out_stands_in_every_form(folder: Path) -> None:
-    """One of four rows of each person counts: 100 people at ε = 100 leave no doubt (noise of 1/2.5 people)."""
-    line = f"release visits.csv {ONE_ROW} --agg visits=count --epsilon 100 --left-out --budget-epsilon 900 --ledger l"
+    """One of four rows of each person counts: 100 people at ε = 200 leave no doubt (noise of 1/5 of a person)."""
+    line = f"release visits.csv {ONE_ROW} --agg visits=count --epsilon 200 --left-out --budget-epsilon 900 --ledger l"
     shown = run(*shlex.split(f"{line} --out a.csv --report a.html"))
     assert shown.code == 0, shown.err
     assert shown.out.startswith("More than 5% is left out: ")

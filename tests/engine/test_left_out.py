@@ -153,14 +153,17 @@ def test_intervals_of_too_little_noise_would_not_hold(opened: Open) -> None:
 
 
 def test_much_is_said_first_and_little_below(opened: Open) -> None:
-    """2,000 people of whom 5 of 20 rows count: ε = 9/20 for two parts is noise of some rows beside 30,000 lost ones."""
+    """2,000 people of whom 5 or all of 20 rows count: ε = 90/20 for two parts is noise of about a person.
+
+    100 of them are 5 %: more by noise with a probability below e^-100.
+    """
     trips = pa.table({"who": [each // 20 for each in range(40_000)]})
     careless = opened(trips, dp.Person("who", max_rows_per_group=5), dp.PureDP(100), name="careless")
-    answer = careless.count(epsilon=9, left_out=True)
+    answer = careless.count(epsilon=90, left_out=True)
     assert str(answer).startswith("More than 5% is left out: ")
     assert "Estimated with 5% of the price." in answer._repr_html_().splitlines()[0]
     careful = opened(trips, dp.Person("who", max_rows_per_group=20), dp.PureDP(100), name="careful")
-    answer = careful.count(epsilon=9, left_out=True)
+    answer = careful.count(epsilon=90, left_out=True)
     lines = str(answer).splitlines()
     assert not lines[0].startswith("More")
     assert any(line.startswith("Left out: ") for line in lines)

@@ -173,7 +173,7 @@ class TableRelease(Release):
         --------
         >>> import dither as dp
         >>> import pyarrow as pa
-        >>> trips = pa.table({"driver": [each // 20 for each in range(40_000)]})
+        >>> trips = pa.table({"driver": [each // 20 for each in range(400_000)]})
         >>> unit = dp.Person("driver", max_rows_per_group=5)
         >>> data = dp.Dataset(trips, unit=unit, budget=dp.PureDP(9), ledger="trips.ledger", identity="trips")
         >>> people, rows = data.count(epsilon=9, left_out=True).left_out

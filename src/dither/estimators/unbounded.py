@@ -109,7 +109,7 @@ def unbounded_median(
     --------
     >>> import dither as dp
     >>> import numpy as np
-    >>> heights = np.linspace(140.0, 210.0, 5001)
+    >>> heights = np.linspace(140.0, 210.0, 50_001)
     >>> estimate = dp.stats.unbounded_median(heights, epsilon=1, delta=1e-6)
     >>> estimate.guarantee, estimate.split["scale"]
     (ApproxDP(epsilon=1, delta=1e-06, adjacency='replace one record'), Fraction(1, 4))
