@@ -452,7 +452,9 @@ def test_a_failure_nobody_thought_of_shows_no_words(folder: Path, monkeypatch: p
 
 def test_a_real_process_ends_with_one_sentence(folder: Path) -> None:
     command = [sys.executable, "-m", "dither", "release", "visits.csv", *shlex.split(FLAGS), "--epsilon", "2"]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, timeout=600, env=dict(os.environ))
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", check=False, timeout=600, env=dict(os.environ)
+    )
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("Error: this release costs epsilon 2")
     assert done.stderr.count("\n") == 1
