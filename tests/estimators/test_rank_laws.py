@@ -243,7 +243,7 @@ def test_equal_whole_numbers_without_bounds_are_found(adjacency: Adjacency) -> N
 
 
 def test_whole_arrays_without_bounds_have_whole_answers() -> None:
-    """Whatever the noise is. At ε = 20 one extreme of 2000 records in 26,000 is refused: three of three once in 10¹³."""
+    """Whatever the noise is. One extreme of 26,000 is refused at ε = 20: three of three once in 10¹³."""
     years = np.arange(2000) % 56 + 1950
     for ask in (dp.stats.median, dp.stats.min, dp.stats.max):
         values = [ask(years, epsilon=20).value for _ in range(3)]
