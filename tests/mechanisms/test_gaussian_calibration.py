@@ -11,7 +11,7 @@ import pytest
 from dither.errors import ParameterError
 from dither.exact import ball
 from dither.guarantees import GaussianDP
-from dither.mechanisms import Gaussian
+from dither.mechanisms import Gaussian, lattice_gaussian
 from dither.mechanisms.calibration import TEXTBOOK, largest_mu_squared, line_profile, line_variance, textbook_variance
 from dither.mechanisms.lattice_gaussian import _holds, dominating_mu_squared, smallest_variance
 from tests.oracle.lattice_sums import Masses, gaussian_profile, masses, profile_of, shifted_profile
@@ -120,6 +120,34 @@ def test_the_conditions_of_the_theorem_are_decided_in_balls() -> None:
     assert not _holds(Fraction(1, 16), Fraction(1, 1024), 1, Fraction(1, 2))
     assert _holds(Fraction(1, 16), Fraction(1, 1024), 1, Fraction(3, 4))
     assert not _holds(Fraction(1, 16), Fraction(1, 1024), 1000, Fraction(3, 4))
+
+
+def test_a_width_that_proves_nothing_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where to start is a guess in floats; what is returned rests on the conditions alone."""
+    compute = dominating_mu_squared.__wrapped__
+    case = (Fraction(2) ** 90, Fraction(2) ** 86, 3)
+    assert compute(*case) is not None
+    monkeypatch.setattr(lattice_gaussian, "_first_width", lambda *_: Fraction(1, 64))
+    assert compute(*case) is None
+    monkeypatch.setattr(lattice_gaussian, "_first_width", lambda *_: Fraction(1 << 20))
+    wide = compute(*case)
+    assert wide is not None
+    assert wide > case[1] / (case[0] - 2**20)
+
+
+@pytest.mark.parametrize("exponent", [73, 80, 100, 160, 400])
+@pytest.mark.parametrize("coordinates", [1, 1000])
+def test_on_a_grid_the_tightest_choice_is_the_best(exponent: int, coordinates: int) -> None:
+    variance = Fraction(2) ** exponent
+    for square in (variance / 2**40, variance, 64 * variance):
+        tried = [
+            lattice_gaussian._dominating(variance, square, coordinates, Fraction(1, 1 << bits))
+            for bits in (55, 56, 57, 58)
+        ]
+        assert None not in tried
+        assert (
+            dominating_mu_squared(variance, square, coordinates) == min(x for x in tried if x is not None) == tried[-1]
+        )
 
 
 def test_noise_too_narrow_is_not_compared() -> None:

@@ -74,6 +74,9 @@ MUTATIONS = [
         "mechanisms/gaussian.py", "ball(variance - Fraction(1, 12))", "ball(variance - Fraction(1, 2))", _ADDITIVE
     ),
     Mutation("mechanisms/gaussian.py", "if moving > self.dimension:", "if False:", _ADDITIVE),
+    Mutation(
+        "mechanisms/lattice_gaussian.py", "if _holds(mu_squared, zeta, coordinates, width):", "if True:", _CALIBRATION
+    ),
     Mutation("mechanisms/lattice_gaussian.py", "-2 * Ball.pi() ** 2", "-20 * Ball.pi() ** 2", _CALIBRATION),
     Mutation(
         "mechanisms/lattice_gaussian.py",

@@ -297,7 +297,7 @@ class Gaussian(Additive):
             return _made_for(largest_mu_squared(*self._budget), Fraction(square), coordinates)
         return _LatticeGaussian(self.variance, Fraction(square), coordinates)
 
-    @property
+    @once
     def _grid(self) -> Grid:
         return Grid.for_scale(self.sigma)
 

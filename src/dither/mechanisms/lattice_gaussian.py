@@ -12,6 +12,7 @@ __all__ = ["dominating_mu_squared", "smallest_variance"]
 
 _LOOSEST, _TIGHTEST = 3, 58  # ζ from 2^-3 to 2^-58
 _WIDE = 64  # much more than any width: that of the tightest ζ is about 3
+_FAR = 20
 _BITS = 192
 
 
@@ -28,15 +29,14 @@ def dominating_mu_squared(variance: Fraction, distance_squared: Fraction, coordi
 
 def _dominating(variance: Fraction, distance_squared: Fraction, coordinates: int, zeta: Fraction) -> Fraction | None:
     """The μ′² of one ζ."""
-    width = Fraction(0)
+    width, mu_squared = Fraction(0), distance_squared / variance * (1 + zeta) ** 2
     for _ in range(4):  # the width that is needed depends, hardly, on the μ that it leads to
+        width = max(width, _first_width(mu_squared, zeta, coordinates)) * Fraction(17, 16)
         if not width < variance:
             break
         mu_squared = distance_squared / (variance - width) * (1 + zeta) ** 2
-        needed = _width(mu_squared, zeta, coordinates)
-        if needed <= width:
+        if _holds(mu_squared, zeta, coordinates, width):  # the proof; how the width was found does not matter
             return mu_squared
-        width = needed * Fraction(17, 16)
     return None
 
 
@@ -47,6 +47,8 @@ def _zetas(variance: Fraction) -> tuple[Fraction, ...]:
     at 2^b = 4π²V. Where the width itself counts against V, looser ones do better.
     """
     best = round(math.log2(variance.numerator) - math.log2(variance.denominator) + math.log2(4 * math.pi**2))
+    if best > _TIGHTEST + _FAR:  # on a grid: the width costs 2^-20 of what another halving of ζ would gain
+        return (Fraction(1, 1 << _TIGHTEST),)
     best = min(max(best, _LOOSEST + 1), _TIGHTEST - 1)
     first = best - 1 if variance > _WIDE else _LOOSEST
     return tuple(Fraction(1, 1 << bits) for bits in range(first, best + 2))
@@ -62,16 +64,18 @@ def smallest_variance(mu_squared: Fraction, distance_squared: Fraction, coordina
 
 
 def _width(larger_squared: Fraction, zeta: Fraction, coordinates: int) -> Fraction:
-    """The smallest s² (a multiple of 1/256) for which the conditions of the theorem hold, given μ′² and ζ.
-
-    h ≈ 2 e^{−2π²s²} and c ≈ 2kh tell where to start; the conditions themselves are decided in balls.
-    """
-    mu = math.sqrt(larger_squared) / (1 + float(zeta))
-    goal = math.log(64 * coordinates) - math.log(zeta) - math.log(mu) + float(larger_squared) / 8 + 1
-    width = Fraction(max(math.ceil(256 * goal / (2 * math.pi**2)), 64), 256)
+    """The smallest s² (a multiple of 1/256) for which the conditions of the theorem hold, given μ′² and ζ."""
+    width = _first_width(larger_squared, zeta, coordinates)
     while not _holds(larger_squared, zeta, coordinates, width):
         width += Fraction(1, 256)
     return width
+
+
+def _first_width(larger_squared: Fraction, zeta: Fraction, coordinates: int) -> Fraction:
+    """Where to start: h ≈ 2 e^{−2π²s²} and c ≈ 2kh tell about the s² that is needed; a multiple of 1/256."""
+    mu = math.sqrt(larger_squared) / (1 + float(zeta))
+    goal = math.log(64 * coordinates) - math.log(zeta) - math.log(mu) + float(larger_squared) / 8 + 1
+    return Fraction(max(math.ceil(256 * goal / (2 * math.pi**2)), 64), 256)
 
 
 def _holds(larger_squared: Fraction, zeta: Fraction, coordinates: int, width: Fraction) -> bool:
