@@ -104,3 +104,31 @@ def test_records_that_are_too_rare_to_be_drawn_are_in_the_interval_of_a_populati
     assert missed <= 300
     if expected == 300.0:  # and where all is drawn, the interval is not much wider than it must be
         assert missed >= 100
+
+
+@pytest.mark.parametrize("is_normal", [False, True], ids=["laplace", "normal"])
+def test_where_no_mean_passes_the_interval_is_not_everything(is_normal: bool) -> None:
+    """300 records at 0 in a wide range, whose sum has noise far below 0: what was the whole range for 1 of 40 is short.
+
+    So the mean half-width was many times the error. The truth is inside, and all who could pass keep their interval.
+    """
+    law = NoiseLaw(1.0, is_normal)
+    low, high = mean_between([-50.0, 300.0, 7.0], [300.0, -50.0, 290.0], law, 0.05, 0.0)
+    assert low[0] == 0
+    assert high[0] < 0.03
+    assert high[1] == 1
+    assert low[1] > 0.97
+    alone = mean_between([7.0], [290.0], law, 0.05, 0.0)
+    assert (low[2], high[2]) == pytest.approx((alone[0][0], alone[1][0]), abs=1e-9)
+
+
+def test_where_no_variance_passes_the_interval_is_not_everything() -> None:
+    """Places of 0 and a sum of squares far below it: the variance of that is below 0 by more than noise is."""
+    sums = ThreeSums(
+        (np.array([-60.0, 5.0]), np.array([0.0, 10.0]), np.array([1000.0, 900.0])), 1.0, NoiseLaw(1.0), 0.0
+    )
+    low, high = sums.variance_between(0.05, population=False)
+    assert (low[0], low[1] >= 0) == (0, True)
+    assert high[0] < 0.05
+    alone = ThreeSums((5.0, 10.0, 900.0), 1.0, NoiseLaw(1.0), 0.0).variance_between(0.05, population=False)
+    assert (low[1], high[1]) == pytest.approx((alone[0][0], alone[1][0]), abs=1e-9)

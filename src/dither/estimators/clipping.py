@@ -8,9 +8,9 @@ others.
 1. **Look** at the counts of joined cells with a twentieth of the budget or so: fewer cells have more records in each,
    so that less is hidden by the noise. From the ends of the bounds inwards the cells become longer, from half-octaves
    to two octaves: what is asked is whether the bounds are far too wide.
-2. **Keep the bounds** unless that look shows records, and a range with half the noise of the bounds or less. A range
-   that gains less is not worth the risk of records that the noise hides: there may be some 1/(share of the look·ε) of
-   them, and each costs as much as all of the noise. So tight bounds cost a twentieth and no more.
+2. **Keep the bounds** unless that look shows records, and a range with clearly less than half the noise of the bounds.
+   A range that gains less is not worth the risk of records that the noise hides: there may be some 1/(share of the
+   look·ε) of them, and each costs as much as all of the noise. So tight bounds cost a twentieth and no more.
 3. **Look again** at all half-octaves, with a larger share, and take the best range by that; again, if it has half the
    noise or less. No range is chosen if what is seen could be noise (evidence below 10⁶).
 4. Where all that is seen lies within an octave far from the anchor, and nothing at the anchor, **move the anchor**
@@ -76,6 +76,9 @@ _BARELY_A_DOUBT = 1e-3
 """Cells that have records but for less than this are no matter of doubt; how much more is to gain without others."""
 
 _WORTH_IT = 2.0
+_WORTH_A_LOOK = 2.4
+"""The same of a first look, which joins cells and so promises a fifth too much: from 2 on, half of the second looks at
+sums in tight bounds were in vain."""
 _WORTH_MOVING = 3.0
 """How many times less noise than that of the bounds a range must promise, and one around another anchor."""
 
@@ -446,7 +449,7 @@ def found_range(
     may_move = around is not None and (narrow or seen.narrow(_LITTLE_DOUBT)) is not None
     hoped = max(seen.gain, seen.hoped if seen.is_in_doubt else 0.0)
     enough = _LIKELY if goal.is_from_both_ends or hoped >= _MUCH else _VERY_LIKELY
-    is_worth_it = seen.gain >= _WORTH_IT or hoped >= _MUCH or may_move
+    is_worth_it = seen.gain >= _WORTH_A_LOOK or hoped >= _MUCH or may_move
     is_promising = is_worth_it and seen.evidence >= enough
     if not (is_promising if is_bounded else seen.is_sure):
         return unchanged

@@ -4,13 +4,16 @@ Records have places w between 0 and 1, and each brings `unit` to the sums U = Σ
 B = Σ2w(1 − w) and C = Σ(1 − w)². With noise of a known law on each sum:
 
 **Means** (Fieller 1954). At the true place t of the mean, U(1 − t) − V·t is nothing but noise, (1 − t)L₁ − t·L₂. The
-interval has every t at which it is as small as such noise is with the level asked for (`noise_tails`). Where no t
-passes, the interval is the whole range. From A, B and C, U is A + B/2 and V is C + B/2.
+interval has every t at which it is as small as such noise is with the level asked for (`noise_tails`). If no t passes,
+neither does the true one: that is a part of what may be missed, and whatever is said there costs no coverage. It is so
+where U or V is far below 0, which no exact sum is: the interval is that of 0 in its place. From A, B and C, U is
+A + B/2 and V is C + B/2.
 
 **Variances.** At the true mean t and variance v of the places, F(v, t) = A((1 − t)² − v) − B(t(1 − t) + v) + C(t² − v)
 is nothing but noise. As a function of t it is N(t − t̂)² above its smallest value N(v̂ − v), with t̂, v̂ and
 N = A + B + C from the noisy sums. So v lies between v̂ − z/N and v̂ + z/N + (t − t̂)², where z is the reach of that
-noise, and t − t̂ is bounded by the interval of the mean at an eighth of the probability to miss.
+noise, and t − t̂ is bounded by the interval of the mean at an eighth of the probability to miss. If no v does, v̂ is far
+below 0, and the interval is that of v̂ = 0.
 
 **Populations.** The records are taken as an independent sample, and what sampling adds to the sums as normal: with the
 variance of the places, as it was released, for a mean; for a variance with no more than places between 0 and 1 can
@@ -84,7 +87,7 @@ def mean_between(
     weights: Weights = of_two,
     sampling: Callable[[Floats], Any] | None = None,
 ) -> Ends:
-    """The smallest and the largest place that pass, for each entry of U and V; 0 and 1 if none does."""
+    """The smallest and the largest place that pass, for each entry of U and V."""
     up, down = np.atleast_1d(np.asarray(above, dtype=np.float64)), np.atleast_1d(np.asarray(below, dtype=np.float64))
     everything = np.zeros_like(up), np.ones_like(up)
     if miss < SMALLEST_MISS:
@@ -108,7 +111,12 @@ def mean_between(
             least = np.minimum(least, np.where(is_in, places, 2.0).min(axis=0))
             most = np.maximum(most, np.where(is_in, places, -1.0).max(axis=0))
     low, high = _last(passes, np.stack([least, most]), np.array([[-step], [step]]))
-    return np.where(least > 1, 0.0, low), np.where(least > 1, 1.0, high)
+    is_none = least > 1
+    if not is_none.any():
+        return low, high
+    # With no sum below 0 some place passes: 0 or 1 if one of them is 0, and else the quotient.
+    instead = mean_between(np.maximum(up, 0.0), np.maximum(down, 0.0), law, miss, rounded, weights, sampling)
+    return np.where(is_none, instead[0], low), np.where(is_none, instead[1], high)
 
 
 def _last(passes: Callable[[Floats], Any], inside: Floats, step: Floats) -> Floats:
@@ -181,19 +189,27 @@ class ThreeSums:
 
     def variance_between(self, miss: float, population: bool) -> Ends:
         """The interval of the variance."""
-        total, best = self.total, self._plain_variance
-        low, high = np.zeros_like(total), np.full_like(total, 0.25)
         if miss < SMALLEST_MISS:
-            return low, high
+            return np.zeros_like(self.total), np.full_like(self.total, 0.25)
         places = self.mean_between(miss / 8, population)
+        low, high = self._around(self._plain_variance, places, miss, population)
+        if (low > high).any():
+            instead = self._around(np.maximum(self._plain_variance, 0.0), places, miss, population)
+            low, high = np.where(low > high, instead[0], low), np.where(low > high, instead[1], high)
+        is_known = (self.total > self.unit) & (low <= high)
+        return np.where(is_known, low, 0.0), np.where(is_known, high, 0.25)
+
+    def _around(self, best: Floats, places: Ends, miss: float, population: bool) -> Ends:
+        """The variances that differ from the best one by no more than noise, for the means that are possible."""
+        total = self.total
+        low, high = np.zeros_like(total), np.full_like(total, 0.25)
         off = np.maximum(np.abs(places[1] - self._plain_mean), np.abs(self._plain_mean - places[0]))
         for _ in range(_ROUNDS):
             # Whatever is known of v bounds the noise, and that bounds v: each round holds if the one before does.
             sampling = np.sqrt(fourth(places, high) * total * self.unit) if population else 0.0
             far = (self.law.reach(_of_variance(places, (low, high)), miss * 7 / 8, sampling) + self.rounded) / total
             low, high = np.maximum(best - far, low), np.minimum(best + far + off**2, high)
-        is_known = (total > self.unit) & (low <= high)
-        return np.where(is_known, low, 0.0), np.where(is_known, high, 0.25)
+        return low, high
 
 
 def _of_variance(places: Ends, variance: Ends) -> Sequence[Any]:
