@@ -48,14 +48,18 @@ def test_mostly_zeros_are_not_clamped_to_zero(name: str, adjacency: Adjacency) -
 
 @pytest.mark.parametrize("name", ASKED)
 def test_incomes_without_bounds_are_close_or_refused(name: str) -> None:
-    """744 incomes at ε = 0.5. The old search gave 43 % of means beyond 10⁶, up to 10¹¹¹."""
+    """744 incomes at ε = 0.5. The old search gave 43 % of means beyond 10⁶, up to 10¹¹¹.
+
+    With noise of three times the scale 124 of 551 sums and means are wild, of twice the scale 2 of 315, of its own none
+    of 495: some 10⁻⁷ by these, and two of twelve once in 10¹².
+    """
     ask, truth = ASKED[name]
     found = [ask(INCOMES, epsilon=0.5).value for _ in range(RUNS)]
     answers = [value for value in found if not isinstance(value, dp.NoAnswer)]
     assert len(answers) >= RUNS - 4
     # The noise of a variance of so few may be as large as itself: its root is not wild, no more is promised.
     least, most = (0.0, 10 * INCOMES.max()) if name == "std" else (0.1 * truth(INCOMES), 10 * truth(INCOMES))
-    assert all(least <= value < most for value in answers)
+    assert sum(not least <= value < most for value in answers) <= 1
 
 
 def test_a_second_cluster_far_from_the_first_is_not_cut_off_without_bounds() -> None:

@@ -274,6 +274,15 @@ WHEN_ASKED = {
 }
 
 
+@pytest.fixture
+def _listening() -> Iterator[None]:
+    """Ctrl-C is heard: tests that a shell started in the background would ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_listening")
 @pytest.mark.parametrize("how", WHEN_ASKED)
 def test_d52_a_question_that_ends_in_the_middle_is_not_refunded(folder: Path, database: str, how: str) -> None:
     """While PostgreSQL computes: its connection is ended, its query is cancelled as by a timeout, Ctrl-C is pressed."""
