@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dither as dp
-from dither.errors import ParameterError
+from dither.errors import EngineError, ParameterError
 from dither.tables.joins import MOST_PARTNERS
 
 KIDS = pa.table({"pid": [1] * 10 + [2] * 5 + [3] * 4, "v": [1] * 19})
@@ -98,3 +100,52 @@ def test_a_column_that_engines_take_for_the_person_is_refused(column: str, key: 
             tables={"orders": orders, "lines": lines}, unit=dp.Person("user", 1, 1), foreign_keys={"lines.of": key},
             budget=dp.PureDP(1), ledger=":memory:", identity="shop",
         )  # fmt: skip
+
+
+def test_whose_rows_are_whose_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first question that needs it, and not by opening the tables or by a question about others."""
+    data, worked_out = clinic(1), list[str]()
+    engine = data.table("kids").origin._source.engine
+    compiled = engine._compiled
+
+    def seen(expression: Any) -> str:
+        text: str = compiled(expression)
+        worked_out.extend([text] if "DISTINCT" in text and "COUNT(" not in text else [])
+        return text
+
+    monkeypatch.setattr(engine, "_compiled", seen)
+    assert rows(data.table("parents")) == 4
+    assert not worked_out
+    assert [rows(data.table("kids")) for _ in range(3)] == [19, 19, 19]
+    assert len(worked_out) == 1
+
+
+def test_what_cannot_be_worked_out_is_refused_before_the_charge(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = clinic(1)
+    engine = data.table("kids").origin._source.engine
+
+    def full(self: Any, expression: Any) -> None:
+        raise OSError("row 17 of anna does not fit on the disk")
+
+    monkeypatch.setattr(type(engine), "fill", full)
+    with pytest.raises(EngineError, match="nothing was charged") as refusal:
+        data.table("kids").count(epsilon=1)
+    assert "anna" not in f"{refusal.value}{refusal.value.__cause__}{refusal.value.__context__}"
+    assert data.spent["epsilon"] == 0
+
+
+def test_a_file_that_was_written_to_is_refused_though_its_keys_were_kept(tmp_path: Path) -> None:
+    """What was worked out is of the file that was opened, and no question mixes it with another one."""
+    parents, kids = tmp_path / "parents.parquet", tmp_path / "kids.parquet"
+    pq.write_table(pa.table({"id": [1, 2], "who": ["a", "b"]}), parents)
+    pq.write_table(KIDS, kids)
+    data = dp.Dataset(
+        tables={"parents": parents, "kids": kids}, unit=dp.Person("who", 1, 20),
+        foreign_keys={"kids.pid": "parents.id"}, budget=dp.PureDP(100), ledger=":memory:",
+    )  # fmt: skip
+    data.table("kids").count(epsilon=1)
+    assert rows(data.table("kids")) == 15
+    pq.write_table(pa.table({"id": [1, 2, 3], "who": ["a", "b", "c"]}), parents)
+    with pytest.raises(ParameterError, match="was written to"):
+        data.table("kids").count(epsilon=1)
+    assert data.spent["epsilon"] == 1

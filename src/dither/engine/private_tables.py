@@ -18,6 +18,7 @@ from dither.tables import (
     filtered,
     kinds_of,
     owned,
+    persons_by_key,
 )
 from dither.unit import Person, TableUnit
 
@@ -144,9 +145,10 @@ class _Owners:
             return owned(source.table, key.column, person)
         self.sources[key.parent].check(key.key)
         owners = self.of(key.parent, (*below, name))
+        persons = source.engine.kept(persons_by_key(owners, key.key, person))
 
         def owned_rows(rows: Any) -> Any:
-            return attributed(rows, key.column, owners, key.key, person)
+            return attributed(rows, key.column, persons, key.key, person)
 
         self.unowned[name] = key, source.table, owned_rows
         return owned_rows(source.table)

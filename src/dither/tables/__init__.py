@@ -25,6 +25,7 @@ from dither.tables.joins import (
     few_of_each,
     joined_rows,
     owned,
+    persons_by_key,
     real_keys,
     with_owners,
 )
@@ -88,6 +89,7 @@ __all__ = [
     "open_source",
     "open_sources",
     "owned",
+    "persons_by_key",
     "real_keys",
     "refused_column",
     "shown",

@@ -32,7 +32,7 @@ from dither.tables.expression_compiler import kind_of, of_kind
 
 __all__ = [
     "MOST_PARTNERS", "attributed", "below_each_other", "check_same_people", "equi_joined", "few_of_each",
-    "joined_rows", "owned", "real_keys", "with_owners",
+    "joined_rows", "owned", "persons_by_key", "real_keys", "with_owners",
 ]  # fmt: skip
 
 MOST_PARTNERS: Final = 100
@@ -50,12 +50,21 @@ def owned(table: ir.Table, column: str, person: str) -> ir.Table:
     return table.mutate(**{person: table[column]}, **exact)
 
 
-def attributed(table: ir.Table, column: str, owners: ir.Table, key: str, person: str) -> ir.Table:
-    """The rows with the persons of those rows of `owners` whose `key` they have, once for each person; rows that find
-    none are left out."""
-    who = [name for name in (person, identity_name(person)) if name in owners.columns]
-    persons = owners.select(*dict.fromkeys((key, *who))).distinct()
-    return equi_joined(table, persons, {column: key}, {name: name for name in who}, how="inner")
+def persons_by_key(owners: ir.Table, key: str, person: str) -> ir.Table:
+    """Which persons have rows with which `key`, each pair once."""
+    return owners.select(*dict.fromkeys((key, *_who(owners, person)))).distinct()
+
+
+def attributed(table: ir.Table, column: str, persons: ir.Table, key: str, person: str) -> ir.Table:
+    """The rows with the `persons_by_key` whose `key` they have, once for each person; rows that find none are left
+    out."""
+    who = {name: name for name in _who(persons, person)}
+    return equi_joined(table, persons, {column: key}, who, how="inner")
+
+
+def _who(owners: ir.Table, person: str) -> list[str]:
+    """The columns that say whose a row is."""
+    return [name for name in (person, identity_name(person)) if name in owners.columns]
 
 
 def check_same_people(tables: Mapping[str, ir.Table], person: str) -> None:
@@ -92,7 +101,7 @@ def with_owners(
     table: ir.Table, owners: ir.Table, on: Mapping[str, str], person: str, names: Mapping[str, str]
 ) -> ir.Table:
     """Rows without persons, each with the rows of `owners` that its foreign key finds: these say whose it is."""
-    who = {name: name for name in (person, identity_name(person)) if name in owners.columns}
+    who = {name: name for name in _who(owners, person)}
     owners = real_keys(owners, list(on.values()), person)
     return equi_joined(table, owners, on, {**names, **who}, how="inner")
 

@@ -52,6 +52,10 @@ QUESTIONS = [
     "AND country = 'DE'",
     "SELECT COUNT(*) AS n FROM visits, places WHERE (visits.city = places.city AND river = 'Seine' AND spend < 40) OR "
     "(visits.city = places.city AND river = 'Marne')",
+    "SELECT COUNT(*) AS n FROM visits v, people p, nations WHERE v.pid = p.pid AND country = code AND ((nation = "
+    "'France' AND v.city = 'Nice' AND age > 30) OR (nation = 'Germany' AND (v.city = 'Paris' OR spend < 20)))",
+    "SELECT COUNT(*) AS n FROM visits v JOIN people p ON v.pid = p.pid WHERE (v.city = 'Nice' AND age > 50) OR "
+    "spend > 80 OR (country = 'FR' AND NOT spend > 10)",
     "SELECT n, COUNT(*) AS people FROM (SELECT people.pid, COUNT(oid) FROM people LEFT JOIN orders ON "
     "buyer = people.pid AND status = 'F' GROUP BY people.pid) AS t (who, n) WHERE n < 3 GROUP BY n ORDER BY n",
 ]

@@ -28,6 +28,8 @@ __all__ = ["Joined", "JoinedRows", "PublicTable", "SqlTable", "conjuncts"]
 
 _MARK: Final = "\0"
 _NO_PEOPLE: Final = "public tables alone have no people. Ask them as they are, or put a private table into this FROM."
+_MOST_BRANCHES: Final = 16
+"""Of an OR, so that a text with a long one is read no slower."""
 _HOW: Final = "JOIN ... ON, LEFT JOIN ... ON and tables behind commas are answered."
 
 
@@ -159,6 +161,7 @@ class JoinedRows:
         if start is None:
             raise refused(self.members[0].node, _NO_PEOPLE)
         self.conditions += [each for member in inner for each in member.on]
+        self.conditions += self._implied([member.alias for member in inner])
         inner = [self._only_wanted(member) for member in inner]
         start = next(each for each in inner if isinstance(each.relation, SqlTable))
         self._begin(start)
@@ -198,6 +201,24 @@ class JoinedRows:
         if not self._may_join(member, pairs):
             raise refused(member.node, MIXED if isinstance(member.relation, SqlTable) else _HOW, member.alias)
         self._join(self._only_matching(member, used), pairs, "left")
+
+    def _implied(self, aliases: Sequence[str]) -> list[exp.Expr]:
+        """What an OR over several tables says of each alone: (a.x AND b.y) OR (a.z AND b.w) holds only if a.x OR a.z.
+
+        The OR itself stays a condition, so no row is kept for it; fewer rows are joined.
+        """
+        everything = self._visible({each.alias: _marked(each.alias, each.relation.columns) for each in self.members})
+        found: list[exp.Expr] = []
+        for condition in self.conditions:
+            branches = list(_branches(condition))
+            if not 1 < len(branches) <= _MOST_BRANCHES or len(_tables(condition, everything)) < 2:
+                continue
+            about = [[(_tables(each, everything), each) for each in conjuncts(branch)] for branch in branches]
+            for alias in aliases:
+                own = [[each for tables, each in branch if tables == {alias}] for branch in about]
+                if all(own):
+                    found.append(exp.or_(*(exp.and_(*(each.copy() for each in branch)) for branch in own)))
+        return found
 
     def _only_wanted(self, member: Joined) -> Joined:
         """A private table with those of its rows alone for which the conditions hold that are about it: joins are

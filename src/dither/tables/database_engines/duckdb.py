@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar, Final
+from weakref import WeakKeyDictionary, WeakSet
 
 import ibis
 import ibis.expr.types as ir
@@ -38,6 +39,8 @@ __all__ = ["SEPARATED", "DuckDB"]
 SEPARATED: Final = frozenset({".csv", ".tsv", ".txt"})
 """The endings of files of separated values, whose columns have no types."""
 
+_KEPT = "dither_kept"
+"""Part of the names of tables that were worked out once."""
 _LONGEST_HEADER = 1 << 20
 _LONGEST_LINE = 2_000_000
 _ALL_COLUMNS = "unused_columns"
@@ -158,6 +161,8 @@ class DuckDB(Engine):
         self._files: tuple[Fingerprint, ...] = ()
         self._read: tuple[Any, ...] = ()
         self._defined: Definitions = frozenset()
+        self._kept: WeakKeyDictionary[Any, ir.Table] = WeakKeyDictionary()
+        self._filled: WeakSet[Any] = WeakSet()
         super().__init__(is_ours=backend is None)
 
     def files(self, paths: Sequence[Path]) -> ir.Table:
@@ -201,6 +206,35 @@ class DuckDB(Engine):
     def take_files_as_they_are(self) -> None:
         """For the audit, which writes one made-up table after the other into the file that it opened."""
         self._files = tuple(Fingerprint.of(Path(file.path)) for file in self._files)
+        self._filled.clear()
+
+    def kept(self, table: ir.Table) -> ir.Table:
+        """On a connection of our own, a table in its memory, filled before the first question that reads it.
+
+        What is below are files, which are refused once they were written to (`ready`), and frames, which nobody writes
+        to. So the table stays what the expression would give, and whoever asks gets the same rows sooner.
+        """
+        if not self._is_ours:
+            return table
+        with self.lock:
+            made = self.backend.create_table(ibis.util.gen_name(_KEPT), schema=table.schema(), temp=True)
+            leaf = self._brought.keep(made.op())
+            self._kept[leaf] = table
+            return leaf.to_expr()
+
+    def fill(self, expression: ir.Table) -> None:
+        """Those that a kept table is made of are filled before it."""
+        with self.lock:
+            if all(leaf in self._filled for leaf in list(self._kept)):
+                return
+            for leaf in leaves_of(expression):
+                if leaf not in self._kept or leaf in self._filled:
+                    continue
+                self.fill(self._kept[leaf])
+                rows = self._compiled(self._kept[leaf])
+                self.backend.con.execute(f'DELETE FROM temp."{leaf.name}"')
+                self.backend.con.execute(f'INSERT INTO temp."{leaf.name}" {rows}')
+                self._filled.add(leaf)
 
     def ready(self) -> None:
         """Refuse to go on if a file or a table is not the one that was opened: what is known holds for that one."""

@@ -139,6 +139,13 @@ class Engine(ABC):
         """What must not be used by two threads at once."""
         return self.backend.con
 
+    def kept(self, table: ir.Table) -> ir.Table:
+        """A table that questions use again and again: worked out once, where the rows below it cannot change."""
+        return table
+
+    def fill(self, expression: ir.Table) -> None:  # noqa: B027  # most engines keep nothing
+        """Work out the tables that are `kept` for an expression, if they were not yet."""
+
     def ready(self) -> None:  # noqa: B027  # most engines have nothing to do
         """See to it, before a charge, that the engine can be asked at all. No row is looked at."""
 
@@ -218,6 +225,7 @@ class Engine(ABC):
         schema = leaving(expression)
         query = self._compiled(expression)
         with self.lock:
+            self.fill(expression)
             for batch in self._batches(query, schema):
                 yield batch.cast(schema)
 
@@ -231,6 +239,7 @@ class Engine(ABC):
         with self.lock:
             self._drop(self._brought.left_behind())
             self._brought.check_there(found)
+        self._fill_before_charge(expression)
         if form in self._rehearsed:
             return
         failed = ""
@@ -249,6 +258,18 @@ class Engine(ABC):
             )
         if form is not None:
             self._rehearsed.add(form)
+
+    def _fill_before_charge(self, expression: ir.Table) -> None:
+        failed = ""
+        try:
+            self.fill(expression)
+        except Exception as error:  # whose words may be data
+            failed = type(error).__name__
+        if failed:
+            raise EngineError(
+                f"{self.name} could not work out whose rows are whose ({failed}), so nothing was charged. Check that "
+                "it has memory and disk."
+            )
 
     def _twin(self, leaf: Any) -> Any:
         """A relation of the same columns and types without rows, made once."""
