@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from dither.web.chart import chart
+from dither.web.chart import chart, spending_chart
 
 _INF = float("inf")
 
@@ -50,3 +51,19 @@ def test_whole_intervals_have_no_arrows_and_refused_answers_are_left_out() -> No
     assert "arrow" not in drawn
     assert drawn.count("<circle") == 1
     assert _drawn([None], [None], [None]) == ""
+
+
+@pytest.mark.parametrize(
+    "spent", [["0.5"] * 5, ["0.5", "0.49", "0.001", "0.001", "0.001"], ["1", "0.5"], ["0.2", "0.2", "0.2", "0.19", "0"]]
+)
+def test_labels_of_equal_spending_stand_apart(spent: list[str]) -> None:
+    charges = [
+        {"at": f"2026-11-18T21:2{at}:00+00:00", "by": f"anna{at}", "cost": {"epsilon": cost}}
+        for at, cost in enumerate(spent)
+    ]
+    drawn = spending_chart(charges)
+    places = _places(drawn, r'<text class="s\d" x="[^"]+" y="([^"]+)"')
+    assert len(places) == len(spent)
+    assert all(after - before >= 20.9 for before, after in pairwise(places))
+    assert places[0] >= 15
+    assert places[-1] <= 195

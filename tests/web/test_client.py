@@ -1,6 +1,7 @@
 """`dp.connect`: questions that look like those of a Dataset, and mean the same on the other side."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -225,3 +226,15 @@ def test_a_waiting_question_says_so(tmp_path: Path) -> None:
         assert job.state == "waiting"
         world.service.questions.decide(job.id, is_accepted=True)
         assert len(job.result().rows) == 1
+
+
+def test_an_answer_prints_its_rows_and_its_cost(visits: Any) -> None:
+    """And no name acts on a terminal, whatever the service sends."""
+    question = visits.group_by("city", keys=["Paris", "Lyon"]).agg(n=dp.count())
+    found = question.release(epsilon="0.1")
+    printed = str(found).splitlines()
+    assert [each.partition(", n ")[0] for each in printed[:2]] == ["city 'Paris'", "city 'Lyon'"]
+    assert printed[-1] == "costs epsilon = 0.1, delta = 0"
+    bad = str(replace(found, rows=[{"ci\x1bty": "\x1b[2J"}] * 30))
+    assert "\x1b" not in bad
+    assert "and 10 more rows" in bad

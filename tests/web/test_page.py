@@ -39,6 +39,17 @@ def test_the_plan_says_that_a_share_is_too_small(world: World) -> None:
         assert "It would be refused" not in planned(http, _fields()).text
 
 
+def test_each_cell_of_a_card_has_the_name_of_its_column(world: World) -> None:
+    """By which a small screen shows one below the other; texts of others stay texts there."""
+    with signed_in(world, world.key("anna")) as http:
+        plan = planned(http, _fields()).text
+        assert re.findall(r'<td data-name="([^"]+)"><span>n</span>', plan) == ["column"]
+        assert plan.count('data-name="error"') == 2
+        named = planned(http, {"sql": 'SELECT COUNT(*) AS "<b>n" FROM visits', "epsilon": "0.1"}).text
+        assert "<span>&lt;b&gt;n</span>" in named
+        assert "<b>n" not in named
+
+
 def test_the_button_says_who_is_asked(tmp_path: Path) -> None:
     with service(describe(tmp_path, server="approval = true\npractice = false")) as world:
         for key, button in (

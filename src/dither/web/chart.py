@@ -17,6 +17,8 @@ __all__ = ["chart", "spending_chart"]
 
 _MOST_ROWS = 40
 _MOST_LINES = 5
+_LABEL = 21
+"""The height of a line of text on a small screen."""
 _WIDTH, _LEFT, _RIGHT, _ROW = 720, 190, 20, 26
 
 
@@ -106,11 +108,11 @@ def spending_chart(charges: Sequence[Mapping[str, Any]]) -> str:
         return f"{across:.1f},{foot - spent / top * (foot - 15):.1f}"
 
     drawn = ""
-    for number, name in enumerate(names):
+    labels = _apart([foot - totals[name] / top * (foot - 15) + 5 for name in names], foot + 5)
+    for number, (name, y) in enumerate(zip(names, labels, strict=True)):
         steps = [place(*lines[name][0])]
         for (_, before), (at, after) in pairwise([*lines[name], (last, totals[name])]):
             steps += [place(at, before), place(at, after)]
-        y = float(steps[-1].partition(",")[2]) + 5
         drawn += f'<polyline class="series s{number}" points="{" ".join(steps)}"/>'
         said = f"{escape(name[:22])} {totals[name]:.4g}"
         drawn += f'<text class="s{number}" x="{right + 8}" y="{y:.1f}">{said}</text>'
@@ -124,3 +126,13 @@ def spending_chart(charges: Sequence[Mapping[str, Any]]) -> str:
         f'<figure><svg class="chart" viewBox="0 0 {_WIDTH} {height}" role="img"><title>{title}</title>{axis}{drawn}'
         f"</svg><figcaption>{title}</figcaption></figure>\n"
     )
+
+
+def _apart(wanted: Sequence[float], most: float) -> list[float]:
+    """The heights of labels, from the top down, so that none stands on another and none below `most`."""
+    found: list[float] = []
+    for height in wanted:
+        found.append(max(height, found[-1] + _LABEL) if found else height)
+    for at in reversed(range(len(found))):
+        found[at] = min(found[at], most - _LABEL * (len(found) - 1 - at))
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from pathlib import Path
@@ -152,14 +152,14 @@ def _known(column: Mapping[str, Any]) -> str:
 def plan(frame: Frame, about: Mapping[str, Any], body: str, key: str, question: Question, found: Plan) -> str:
     """What would be done, before anything is paid."""
     name, button = about["name"], "Ask the owner" if about["approval"] else "Pay and answer"
-    lines = table((("column", "noise", "share of the price", "error")), found.lines(), numbers=[2])
+    lines = _cards(("column", "noise", "share of the price", "error"), [map(escape, line) for line in found.lines()])
     shortage = f'<p class="note">{escape(found.shortage)}</p>\n' if found.shortage else ""
     hidden = f'<input type="hidden" name="asked" value="{escape(body)}"><input type="hidden" name="key" value="{key}">'
     return frame.page(
         "The plan",
         f'<p class="question">{escape(asked_in_words(body))}</p>\n'
         + paragraph("Nothing was spent yet.")
-        + f'<div class="wide">{lines}</div>\n'
+        + lines
         + paragraph(f"It would cost {price(found.cost)}.", found.risk)
         + (paragraph(found.left_out) if found.left_out else "")
         + shortage
@@ -207,15 +207,29 @@ def unanswered(frame: Frame, inquiry: AskedQuestion, key: Key, ahead: int | None
 
 def history(frame: Frame, found: Sequence[AskedQuestion], key: Key) -> str:
     """One's questions, or all for the owner."""
-    rows = "".join(
-        f"<tr><td>{escape(each.at[:16].replace('T', ' '))}</td><td>{escape(each.dataset)}</td>"
-        f"<td>{escape(each.analyst)}</td><td>{_state(frame, each, key)}</td>"
-        f"<td>{escape(asked_in_words(each.asked)[:300])}</td></tr>\n"
+    rows = [
+        (
+            *map(escape, (each.at[:16].replace("T", " "), each.dataset, each.analyst)),
+            _state(frame, each, key),
+            escape(asked_in_words(each.asked)[:300]),
+        )
         for each in found
-    )
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("when (UTC)", "dataset", "who", "state", "asked"))
-    whole = f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>\n'
+    ]
+    whole = _cards(("when (UTC)", "dataset", "who", "state", "asked"), rows)
     return frame.page("History", whole if found else paragraph("Nothing was asked yet."))
+
+
+def _cards(head: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table of cells in HTML. On a small screen each row is a card, and each cell has the name of its column."""
+    names = "".join(f'<th scope="col">{name}</th>' for name in head)
+    lines = (
+        "".join(f'<td data-name="{name}"><span>{cell}</span></td>' for name, cell in zip(head, row, strict=True))
+        for row in rows
+    )
+    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
+    return (
+        f'<div class="wide cards"><table>\n<thead><tr>{names}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>\n'
+    )
 
 
 def _state(frame: Frame, inquiry: AskedQuestion, key: Key) -> str:
@@ -266,7 +280,9 @@ def owner(
         (key.name, "owner" if key.is_owner else _rights(key), state[key.is_sound], (key.expires or "never")[:16])
         for key in keys
     ]
-    parts.append(f'<h2>Keys</h2>\n<div class="wide">{table(("name", "may ask of", "state", "expires"), rows)}</div>\n')
+    parts.append(
+        "<h2>Keys</h2>\n" + _cards(("name", "may ask of", "state", "expires"), [map(escape, row) for row in rows])
+    )
     return frame.page("Owner", "".join(parts))
 
 

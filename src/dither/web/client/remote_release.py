@@ -18,12 +18,16 @@ from dither.engine.table_release import to_pandas_frame
 from dither.errors import CertificateError, ParameterError
 from dither.exact import rational
 from dither.guarantees import Guarantee
+from dither.plots.shown import plain
 from dither.web.client.http import Http
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Job", "RemotePlan", "RemoteRelease"]
+
+_SHOWN = 20
+"""Rows that are printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,14 @@ class RemoteRelease:
     rows: list[dict[str, Any]] = field(repr=False)
     told: Mapping[str, Any] = field(repr=False)
     _http: Http = field(repr=False)
+
+    def __str__(self) -> str:
+        """The first rows, and the cost. Texts are quoted, so that no name of a group acts on a terminal."""
+        rows = [", ".join(f"{plain(name)} {value!r}" for name, value in row.items()) for row in self.rows[:_SHOWN]]
+        more = [f"and {len(self.rows) - _SHOWN:,} more rows"] if len(self.rows) > _SHOWN else []
+        notes = [plain(self.left_out)] if self.left_out else []
+        costs = ", ".join(f"{name} = {amount}" for name, amount in self.told["cost"].items())
+        return "\n".join([*rows, *more, *notes, f"costs {costs}"])
 
     @property
     def value(self) -> Any:
