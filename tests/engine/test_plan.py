@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dither as dp
+from dither.engine import plan as plan_mod
 from dither.engine.aggregate import PEOPLE
 from dither.engine.group_sensitivity import Added, selection_epsilon
 from dither.engine.most_common import BestNoise, LargestNoise
@@ -162,6 +163,22 @@ def test_many_columns_make_gaussian_noise_the_better_one() -> None:
     assert isinstance(many.cost, dp.ApproxDP)
     one = plan_of(["n"], dp.Rows(), Price.of(1, "1e-6", None))
     assert one.cost == dp.PureDP(1, adjacency=dp.Rows().adjacency)  # Laplace noise, and no δ is charged
+
+
+def test_laplace_noise_that_is_smaller_anyway_is_chosen_without_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a small epsilon the search for the Gaussian noise that a price pays takes seconds."""
+    few = ["n"], dp.Person("u", 3, 1), Price.of("0.0002", "1e-9", None)
+    found = plan_of(*few)
+    sizes = [plan_mod._size(plan_of(*few, noise=noise).parts) for noise in ("laplace", "gaussian")]
+    assert sizes[0] < sizes[1]
+
+    def searched(self: Any) -> Any:
+        raise AssertionError("nothing is to be searched for")
+
+    monkeypatch.setattr(plan_mod._Split, "_calibrated", searched)
+    assert plan_of(*few).lines() == found.lines() == plan_of(*few, noise="laplace").lines()
+    with pytest.raises(AssertionError):  # the control
+        plan_of(["n", "people", "s", "m", "v"], dp.Person("u", 50, 1), Price.of(1, "1e-6", None))
 
 
 def test_what_is_drawn_is_what_the_event_says() -> None:

@@ -532,6 +532,9 @@ class _Split:
             return self._calibrated(), None, "gaussian"
         laplace, _ = self._pure()
         try:
+            # Gaussian noise is no smaller than that of too large a ρ; to find its own is the long part of a plan.
+            if _size(laplace) <= _size(self._concentrated(self._too_much)):
+                return laplace, None, "laplace"
             gaussian = self._calibrated()
         except ParameterError:  # a price so large that no Gaussian noise is made for it
             return laplace, None, "laplace"
@@ -572,11 +575,7 @@ class _Split:
 
     def _calibrated(self) -> dict[str, Part]:
         """ρ of the one Gaussian that spends (ε, δ), less what the lattice and selections cost beyond it."""
-        epsilon, delta = self.price.epsilon, self.price.delta
-        assert epsilon is not None
-        assert delta is not None
-        one = Gaussian(sensitivity=1, epsilon=epsilon, delta=delta)
-        too_much = Fraction(1 / (2 * one.sigma**2)) * Fraction(1001, 1000)
+        too_much = self._too_much
         for attempt in range(_TRIES):
             enough = too_much * (1 - Fraction(1 << attempt, 1 << _TRIES))
             if self._keeps(enough):
@@ -584,6 +583,15 @@ class _Split:
         else:
             raise ParameterError("no Gaussian noise on whole numbers keeps this price. Use noise='laplace'.")
         return self._concentrated(farthest(self._keeps, enough, too_much, _STEPS))
+
+    @property
+    def _too_much(self) -> Fraction:
+        """A ρ that (ε, δ) do not pay: a little more than that of the Gaussian mechanism of real numbers."""
+        epsilon, delta = self.price.epsilon, self.price.delta
+        assert epsilon is not None
+        assert delta is not None
+        one = Gaussian(sensitivity=1, epsilon=epsilon, delta=delta)
+        return Fraction(1 / (2 * one.sigma**2)) * Fraction(1001, 1000)
 
     def _keeps(self, rho: Fraction) -> bool:
         """Whether everything together, composed exactly, keeps (ε, δ)."""
