@@ -39,6 +39,8 @@ _CHUNK = 1 << 20  # of squares of 16 bits, whose sum a double still holds exactl
 _SAME = 1 - 2.0**-16
 """An edge so close to the end of the bounds is left out."""
 
+_NOTHING = Fraction(0)
+
 Range = tuple[int, int]
 """How many cells below the anchor, and above, the range reaches over."""
 
@@ -70,6 +72,11 @@ class BinSide:
         """2^e is the step of each cell."""
         return np.asarray(np.frexp(np.array(self.edges[1:]))[1] - _BITS, dtype=np.int64)
 
+    @cached_property
+    def units(self) -> tuple[Fraction, ...]:
+        """The step of each cell."""
+        return tuple(Fraction(2) ** int(exponent) for exponent in self.exponents)
+
     def relative(self, unit: float) -> Floats:
         """The edges in another unit."""
         return np.asarray(np.array(self.edges) / unit)
@@ -91,8 +98,10 @@ class BinSide:
 
     def tally(self, distances: Floats) -> BinTally:
         """The distances, none of them negative, added up by cell."""
-        total = BinTally(self, (0,) * self.cells, (Fraction(0),) * self.cells, (Fraction(0),) * self.cells)
-        for at in range(0, len(distances), _CHUNK):
+        if not len(distances):
+            return BinTally(self, (0,) * self.cells, (_NOTHING,) * self.cells, (_NOTHING,) * self.cells)
+        total = self._tally(distances[:_CHUNK])
+        for at in range(_CHUNK, len(distances), _CHUNK):
             total = total.plus(self._tally(distances[at : at + _CHUNK]))
         return total
 
@@ -108,7 +117,6 @@ class BinSide:
         def added(weights: NDArray[np.int64]) -> list[int]:
             return [int(each) for each in np.bincount(cell, weights=weights, minlength=self.cells)]
 
-        units = [Fraction(2) ** int(exponent) for exponent in exponents]
         sums = [(a << _HALF_BITS) + b for a, b in zip(added(high), added(low), strict=True)]
         squares = [
             (a << 2 * _HALF_BITS) + (b << _HALF_BITS + 1) + c
@@ -117,9 +125,14 @@ class BinSide:
         return BinTally(
             self,
             tuple(np.bincount(cell, minlength=self.cells).tolist()),
-            tuple(total * unit for total, unit in zip(sums, units, strict=True)),
-            tuple(total * unit**2 for total, unit in zip(squares, units, strict=True)),
+            tuple(total * unit if total else _NOTHING for total, unit in zip(sums, self.units, strict=True)),
+            tuple(total * unit**2 if total else _NOTHING for total, unit in zip(squares, self.units, strict=True)),
         )
+
+
+def _added(total: Fraction, more: Fraction) -> Fraction:
+    """Their sum; most cells are empty."""
+    return total + more if more else total
 
 
 @dataclass(frozen=True)
@@ -151,17 +164,17 @@ class BinTally:
         return BinTally(
             self.side.coarse,
             tuple(sum(self.counts[first:last]) for first, last in spans),
-            tuple(sum(self.sums[first:last], Fraction(0)) for first, last in spans),
-            tuple(sum(self.squares[first:last], Fraction(0)) for first, last in spans),
+            tuple(sum(filter(None, self.sums[first:last]), _NOTHING) for first, last in spans),
+            tuple(sum(filter(None, self.squares[first:last]), _NOTHING) for first, last in spans),
         )
 
     @cached_property
     def _sums(self) -> list[Fraction]:
-        return list(accumulate(self.sums, initial=Fraction(0)))
+        return list(accumulate(self.sums, _added, initial=_NOTHING))
 
     @cached_property
     def _squares(self) -> list[Fraction]:
-        return list(accumulate(self.squares, initial=Fraction(0)))
+        return list(accumulate(self.squares, _added, initial=_NOTHING))
 
     @cached_property
     def _beyond(self) -> list[int]:
