@@ -2,7 +2,7 @@
 
 Requests with different faults are sent in a random order. If the fault made no difference, every assignment of times to
 faults would be as likely as any other, whatever else the machine does; so the exact rank test has the false-alarm rate
-that it says: 10⁻⁶ in all. A keyring that refuses a missing key without any work must be noticed. Times are those of the
+that it says: 10⁻⁹ in all. A keyring that refuses a missing key without any work must be noticed. Times are those of the
 processor, of client and service together: what else the machine does would only hide differences.
 """
 
@@ -20,7 +20,7 @@ from dither.web.keys import Key, Keyring, Refused
 from tests.web.test_keys import ENDPOINTS, PAST
 from tests.web.world import COUNT, World, describe, service
 
-FALSE_ALARMS, EACH = 1e-6, 40
+FALSE_ALARMS, EACH = 1e-9, 40
 LISTS = (("GET", "/datasets"), ("GET", "/questions"))
 """Of these a key of another tenant sees its own."""
 
