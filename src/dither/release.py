@@ -77,6 +77,7 @@ class ReleasePath:
         *,
         alike: Sequence[ExactAggregate] = (),
         key: str | None = None,
+        digest: Callable[[pa.Table, Entry], str] | None = None,
     ) -> tuple[pa.Table, Entry]:
         """Charge `cost` for `event`, durably; then ask for the `exact` numbers and let `draw` add the noise.
 
@@ -86,7 +87,8 @@ class ReleasePath:
         it is given, and the same question under the same key gives the same bytes at no further cost.
 
         `draw` may have more to ask (`Then`), in the same way; `alike` are questions that differ from these in public
-        numbers alone, to be rehearsed in their place.
+        numbers alone, to be rehearsed in their place. The `digest` of what is shown is recorded with the outcome: it is
+        a function of the noisy numbers alone, and says no more than they do.
         """
         for each in (*exact, *alike):
             each._rehearse()
@@ -104,7 +106,7 @@ class ReleasePath:
                 answer = _drawn(answer.exact, answer.draw)
             # A test that takes the noise away meanwhile, in another thread, must not get an answer that looks private.
             if answer is not None and noise_is_removed() == charge.entry.noise_removed:
-                shown = self._answered(charge, answer, key)
+                shown = self._answered(charge, answer, key, _digest_of(digest, answer, charge.entry))
                 _log.info("released the answer of entry %d", charge.entry.number)
                 return shown, charge.entry
         except BaseException:  # cancelled, or the answer cannot be kept: seen by who asked, as any failure is
@@ -153,7 +155,7 @@ class ReleasePath:
             "and that the engine has memory and disk, then step again."
         )
 
-    def _answered(self, charge: Charge, answer: pa.Table, key: str | None) -> pa.Table:
+    def _answered(self, charge: Charge, answer: pa.Table, key: str | None, digest: str | None) -> pa.Table:
         """What may be said, after the ledger knows that there is an answer.
 
         Without a key it is given even if that cannot be written, as on a full disk: it is paid for, and its attempt
@@ -161,9 +163,9 @@ class ReleasePath:
         be had again, so there an answer that cannot be kept is not given.
         """
         if key is not None:
-            return _read(self.ledger.keep(charge, _written(answer)))
+            return _read(self.ledger.keep(charge, _written(answer), digest))
         with suppress(LedgerError):
-            self.ledger.answered(charge)
+            self.ledger.answered(charge, digest)
         return answer
 
     def _failed(self, charge: Charge) -> None:
@@ -185,6 +187,15 @@ def _drawn(
         # A connection is given back by the thread that holds it.
         answer = draw([opened.enter_context(closing(each._open())) for each in exact])
     return answer
+
+
+def _digest_of(
+    digest: Callable[[pa.Table, Entry], str] | None, answer: pa.Table, entry: Entry
+) -> str | None:
+    """What the outcome records; without a digest the answer is given all the same, as it is paid for."""
+    with suppress(Exception):
+        return None if digest is None else digest(answer, entry)
+    return None
 
 
 def _written(table: pa.Table) -> bytes:

@@ -386,3 +386,26 @@ def test_a_certificate_belongs_to_one_answer(visits: pa.Table, opened: Open, tmp
             assert "a.csv is the answer that this certificate was made with, unchanged." in done.output
             assert "Who is protected: add or remove one person" in done.output
     assert codes == {"a.csv": 0, "a.parquet": 0, "b.csv": 1, "c.json": 2, "none.csv": 2}
+
+
+def test_the_ledger_knows_the_answer_that_was_drawn(visits: pa.Table, opened: Open) -> None:
+    """Who changes the answer and makes a certificate that fits is refused by the ledger; in SQL and under a key too."""
+    data = opened(visits)
+    question = data.group_by("city", keys=["Lyon", "Paris"]).agg(n=dp.count())
+    in_sql = data.sql("SELECT COUNT(*) * 2 AS twice FROM data")
+    ledger = data.origin.release_path.ledger
+    for release in (
+        question.release(epsilon="0.1"),
+        question.release(epsilon="0.1", key="k"),
+        question.release(epsilon="0.1", key="k"),
+        data.count(epsilon="0.1"),
+        in_sql.release(epsilon="0.1"),
+    ):
+        certificate = release.certificate()
+        assert dp.check_certificate(certificate, ledger).answer_recorded
+        assert not dp.check_certificate(certificate).answer_recorded, "nobody was asked"
+        forged = resealed({**certificate, "answer": "sha256:" + 64 * "0"})
+        dp.check_certificate(forged)
+        with pytest.raises(CertificateError, match="answer: the ledger recorded another answer for entry"):
+            dp.check_certificate(forged, ledger)
+    assert ledger.verify() == len(list(ledger.entries()))

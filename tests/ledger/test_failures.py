@@ -341,7 +341,7 @@ def test_an_answer_whose_outcome_cannot_be_written_is_given_and_counts(
 ) -> None:
     """It is paid for. What cannot be written, as on a full disk, leaves the attempt among those without an outcome."""
 
-    def full(self: Ledger, charge: Charge) -> None:
+    def full(self: Ledger, charge: Charge, digest: str | None = None) -> None:
         raise LedgerError("its disk is full")
 
     monkeypatch.setattr(Ledger, "answered", full)

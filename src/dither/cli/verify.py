@@ -104,6 +104,7 @@ def _as_json(checked: Checked) -> dict[str, Any]:
     said["computed"] = [{"delta": _words(delta), "epsilon": found} for delta, found in checked.epsilons.items()]
     if checked.entry is not None:
         said |= {"ledger_entry": checked.entry.number, "ledger_entries": checked.entries}
+        said |= {"answer_recorded": checked.answer_recorded}
     return said
 
 
@@ -137,6 +138,7 @@ def _cost(checked: Checked) -> str:
         f"What was done {cost}\n"
         f"Entry {checked.entry.number} of the ledger says the same, and the ledger holds together "
         f"({checked.entries} entries)."
+        + (" It recorded this answer when it was drawn." if checked.answer_recorded else "")
     )
 
 

@@ -21,7 +21,7 @@ of them may be known by bounds only.
 | `question`, `account` | text | those of the entry |
 | `ledger_entry` | text | number and hash of a charge, in a chain that verifies |
 | `ledger` | absent, or "in memory": then no ledger outlives the process | as in the entry |
-| `answer` | a digest; if the file of the answer is given, that of the file | the same: no entry holds it |
+| `answer` | a digest; if the file of the answer is given, that of the file | that of the outcome, if it has one |
 | `digest` | of all other fields | the same |
 """
 
@@ -88,12 +88,15 @@ class Checked:
         The charge in the ledger, if a ledger was given.
     entries : int, default 0
         How many entries of the ledger were verified.
+    answer_recorded : bool, default False
+        Whether the ledger recorded the digest of this answer when it was drawn.
     """
 
     event: Event
     guarantee: Promise | None
     entry: Entry | None = None
     entries: int = 0
+    answer_recorded: bool = False
 
     @property
     def cost(self) -> Composition:
@@ -380,7 +383,25 @@ def _confirmed(content: dict[str, Any], checked: Checked, ledger: Ledger) -> Che
         if not is_same:
             raise CertificateError(part, f"entry {entry.number} of the ledger holds something else.")
     _check_period(content.get("period"), entry, ledger)
-    return replace(checked, entry=entry, entries=entries)
+    recorded = _recorded(entry, ledger)
+    if recorded and "answer" in content and content["answer"] not in recorded:
+        raise CertificateError(
+            "answer",
+            f"the ledger recorded another answer for entry {entry.number}: these numbers are not those that were drawn. "
+            "They were changed since, as by non_negative(), by another level or by hand. Ask for them as they were.",
+        )
+    return replace(checked, entry=entry, entries=entries, answer_recorded=content.get("answer") in recorded)
+
+
+def _recorded(charge: Entry, ledger: Ledger) -> set[str]:
+    """The digests of answers that outcomes of this charge hold: of none, where a power cut took the outcome back."""
+    attempts, found = set(), set()
+    for each in ledger.entries():
+        if each.kind == "attempt" and each.content["charge"] == charge.number:
+            attempts.add(each.number)
+        elif each.kind == "outcome" and each.content["attempt"] in attempts and "answer" in each.content:
+            found.add(each.content["answer"])
+    return found
 
 
 def _check_period(period: Any, charge: Entry, ledger: Ledger) -> None:

@@ -17,6 +17,7 @@ from dither.engine.wanted_error import smallest_epsilon, wishes
 from dither.engine.written_question import aggregates_text, calls, charged_text
 from dither.errors import LedgerError, ParameterError
 from dither.exact import Number, once
+from dither.ledger import Entry
 from dither.ledger.budget import shortage
 from dither.ledger.ledger import LONGEST_ANSWER
 from dither.release import fresh_salt
@@ -24,6 +25,8 @@ from dither.tables import BoundedTable, ColumnTypes, Levels, People
 from dither.unit import Neighbour, Rows, TableUnit
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from dither.engine.query import Query  # it is built on this module
 
 __all__ = ["Question"]
@@ -263,10 +266,21 @@ class Question:
             draw, alike = drawing.draw, []
             drawing.rehearse(exact)
         release_path = query.origin.release_path
+
+        made: list[TableRelease] = []
+
+        def digest(parts: pa.Table, entry: Entry) -> str:
+            made.append(self._answer_of(parts, plan, entry))
+            return made[0].answer_digest
+
         with query.origin._source.engine.asking():
             parts, entry = release_path.release(
-                plan.event, plan.cost, self.words, exact, draw, alike=alike, key=terms.key
+                plan.event, plan.cost, self.words, exact, draw, alike=alike, key=terms.key, digest=digest
             )
+        return made[0] if made and terms.key is None else self._answer_of(parts, plan, entry)
+
+    def _answer_of(self, parts: pa.Table, plan: Plan, entry: Entry) -> TableRelease:
+        """The answer that noisy numbers make: a function of these and of public facts."""
         return TableRelease.of(parts, plan, entry)
 
     def _check_storable(self) -> None:

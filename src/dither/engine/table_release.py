@@ -355,6 +355,22 @@ class TableRelease(Release):
         """Which public groups seem to have no rows, from the released counts."""
         return about_empty_groups(self.value, list(self.plan.keys), self.plan)
 
+    @property
+    def answer_digest(self) -> str:
+        """The digest of the answer as `dither release --out` writes it: certificate and ledger hold it.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> import pyarrow as pa
+        >>> visits = pa.table({"city": ["Paris", "Lyon"] * 500})
+        >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
+        >>> release = data.count(epsilon=0.5)
+        >>> release.answer_digest == release.certificate()["answer"]
+        True
+        """
+        return answer_digest(written_answer(self.tidy()))
+
     def _terms(self) -> dict[str, Any]:
         """What anyone needs to recompute the cost, to find it in the ledger and to know the answer again by its digest.
 

@@ -517,7 +517,7 @@ class Ledger:
             failures = _failures(self._store.heads(connection, account))
             return Standing(failures, self._store.youngest_pending(connection, account, failures.since))
 
-    def keep(self, charge: Charge, answer: bytes) -> bytes:
+    def keep(self, charge: Charge, answer: bytes, digest: str | None = None) -> bytes:
         """Store the answer under the idempotency key of its charge, and return the answer to give.
 
         If two processes draw under one key, one stores its answer and both must give that one. Without a key nothing is
@@ -529,6 +529,8 @@ class Ledger:
             What `charge` returned.
         answer : bytes
             The answer that was drawn.
+        digest : str, optional
+            The digest of the answer as it is shown, which certificates state; the outcome of the attempt records it.
 
         Returns
         -------
@@ -543,7 +545,7 @@ class Ledger:
         entry = charge.entry
         key = entry.content.get("key")
         if key is None:
-            self.answered(charge)
+            self.answered(charge, digest)
             return answer
         if len(answer) > LONGEST_ANSWER:
             raise LedgerError(
@@ -558,10 +560,10 @@ class Ledger:
                 body = {"charge": entry.number, "answer": answer.hex(), "key": key}
                 last = self._store.last(connection)
                 self._store.append(connection, last, "answer", entry.account, canonical(body), key)
-            self._ended(connection, charge, ANSWERED)
+            self._ended(connection, charge, ANSWERED, digest if before is None else None)
         return answer if before is None else _answer(before)
 
-    def answered(self, charge: Charge) -> None:
+    def answered(self, charge: Charge, digest: str | None = None) -> None:
         """Record that an attempt has an answer, so that it no longer counts as unanswered.
 
         It is not synced to disk: if a power cut takes it back, the attempt counts as a failure, which is the safe side.
@@ -570,9 +572,11 @@ class Ledger:
         ----------
         charge : Charge
             What `charge` returned.
+        digest : str, optional
+            The digest of the answer as it is shown, which certificates state.
         """
         with self._store.writing(synced=False) as connection:
-            self._ended(connection, charge, ANSWERED)
+            self._ended(connection, charge, ANSWERED, digest)
 
     def failed(self, charge: Charge) -> None:
         """Record that an attempt failed; it counts until the owner resumes the account.
@@ -585,7 +589,7 @@ class Ledger:
         with self._store.writing() as connection:
             self._ended(connection, charge, FAILED)
 
-    def _ended(self, connection: Connection, charge: Charge, outcome: str) -> None:
+    def _ended(self, connection: Connection, charge: Charge, outcome: str, digest: str | None = None) -> None:
         """Write the outcome of an attempt, once: the first one stays."""
         attempt = charge.attempt
         if attempt is None:
@@ -596,7 +600,8 @@ class Ledger:
             return
         heads = self._store.heads(connection, attempt.account)
         counts = _failures(heads).after_outcome(attempt.number, outcome).written()
-        body = canonical({"attempt": attempt.number, "outcome": outcome, "failures": counts, "at": _now()})
+        said = {} if digest is None else {"answer": digest}
+        body = canonical({"attempt": attempt.number, "outcome": outcome, "failures": counts, "at": _now(), **said})
         self._store.append(connection, heads.last, "outcome", attempt.account, body, str(attempt.number))
 
     def resume(self, account: str, *, by: str = "") -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from dither.errors import LedgerError
@@ -28,7 +29,9 @@ _OPTIONAL: Final = {
     "source": {"parts", "state", "names", "by"},
     "charge": {"key", "durable", "noise", "periods"},
     "answer": {"key"},
+    "outcome": {"answer"},
 }
+_DIGEST: Final = re.compile("sha256:[0-9a-f]{64}")
 
 
 class Verification:
@@ -140,6 +143,7 @@ class Verification:
         elif entry.kind == "outcome":
             number, outcome = content["attempt"], content["outcome"]
             is_in_place, after = self._ends(entry, number, outcome), before.after_outcome(number, outcome)
+            is_in_place = is_in_place and ("answer" not in content or _is_of_an_answer(outcome, content["answer"]))
         else:
             lifted = content["lifted"]
             is_in_place = type(lifted) is int and lifted == before.unanswered > 0
@@ -172,6 +176,11 @@ def _key(kind: str, content: dict[str, Any]) -> Any:
     if kind == "outcome":
         return str(content["attempt"])
     return period_key(content["charge"], content["period"]) if kind == "period" else content.get("key")
+
+
+def _is_of_an_answer(outcome: str, digest: Any) -> bool:
+    """Whether a digest may stand beside this outcome: a failure has no answer."""
+    return outcome == ANSWERED and isinstance(digest, str) and _DIGEST.fullmatch(digest) is not None
 
 
 def _are_whole(counts: dict[str, Any]) -> bool:

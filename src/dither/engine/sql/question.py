@@ -18,8 +18,11 @@ from dither.exact import rational
 from dither.unit import Person
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from dither.engine.plan import Plan
     from dither.engine.query import Query
+    from dither.ledger import Entry
 
 __all__ = ["SqlQuestion", "question_of"]
 
@@ -55,7 +58,12 @@ class SqlQuestion(Question):
         return super()._plan(self._priced(terms))
 
     def _release(self, terms: Terms) -> SqlRelease:
-        return SqlRelease.presented(super()._release(self._priced(terms)), self.presentation)
+        answer = super()._release(self._priced(terms))
+        assert isinstance(answer, SqlRelease)
+        return answer
+
+    def _answer_of(self, parts: pa.Table, plan: Plan, entry: Entry) -> SqlRelease:
+        return SqlRelease.presented(super()._answer_of(parts, plan, entry), self.presentation)
 
     def _priced(self, terms: Terms) -> Terms:
         """The terms of the caller, with the price of the text where the caller gives none."""
