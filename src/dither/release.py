@@ -189,9 +189,7 @@ def _drawn(
     return answer
 
 
-def _digest_of(
-    digest: Callable[[pa.Table, Entry], str] | None, answer: pa.Table, entry: Entry
-) -> str | None:
+def _digest_of(digest: Callable[[pa.Table, Entry], str] | None, answer: pa.Table, entry: Entry) -> str | None:
     """What the outcome records; without a digest the answer is given all the same, as it is paid for."""
     with suppress(Exception):
         return None if digest is None else digest(answer, entry)

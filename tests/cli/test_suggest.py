@@ -12,7 +12,7 @@ import pytest
 from dither.cli.toml_file import described
 from dither.cli.toml_limits import with_keys
 from dither.unit import Person
-from tests.cli.world import BUDGET, DESCRIPTION, ONE_ROW, charges, run
+from tests.cli.world import BUDGET, DESCRIPTION, ONE_ROW, SECRETS, charges, run
 
 OPEN = DESCRIPTION.replace("max_groups = 2\nmax_rows_per_group = 1\n", "# max_groups = 5\n# max_rows_per_group = 5\n")
 
@@ -75,3 +75,31 @@ def test_what_is_left_out_stands_in_every_form(folder: Path) -> None:
     (rows,) = [each for each in found["left_out_shares"] if each["of"] == "rows"]
     assert 0.6 < rows["low"] <= rows["share"] <= rows["high"] < 0.9
     assert "(left out)" in run(*shlex.split(f"plan {line.removeprefix('release ').partition(' --budget')[0]}")).out
+
+
+def test_a_first_look_at_a_file(folder: Path) -> None:
+    """Nothing is said of rows but what was released; the report is one page."""
+    done = run(*shlex.split(f"suggest visits.csv --person user_id --epsilon 0.5 --report look.html {BUDGET}"))
+    assert done.code == 0, done.err
+    for name in ("people", "rows", "city", "age", "cost", "day", "Left of the budget: epsilon 0.5."):
+        assert name in done.out
+    assert (folder / "look.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    told = json.loads(run(*shlex.split(f"suggest visits.csv --person user_id --epsilon 0.5 --json {BUDGET}")).out)
+    assert [row["holds"] for row in told["columns"]] == ["text", "number", "number", "day"]
+    assert set(told["people"]) == {"value", "low", "high"}
+    for text in (done.out, json.dumps(told)):
+        assert not any(secret in text for secret in SECRETS)
+    refused = run(*shlex.split(f"suggest visits.csv --person user_id --epsilon 0.5 {BUDGET}"))
+    assert refused.code == 3
+    assert "nothing was charged" in refused.err
+
+
+def test_a_first_look_asks_no_question(folder: Path) -> None:
+    line = f"suggest visits.csv --person user_id --epsilon 0.5 {BUDGET}"
+    assert "--where is about a question" in run(*shlex.split(line), "--where", "age >= 18").err
+    assert "say what the first look may cost" in run("suggest", "visits.csv", "--person", "user_id").err
+    assert "--report is about a first look" in run("suggest", "dither.toml", "by_city", "--report", "r.html").err
+    assert "--report must end in .html" in run(*shlex.split(line), "--report", "r.pdf").err
+    looked = run("suggest", "dither.toml", "--look", "--epsilon", "0.5")
+    assert looked.code == 0, looked.err
+    assert "a tenth below" in looked.out

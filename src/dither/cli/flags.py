@@ -42,17 +42,17 @@ _NOT_OF_THE_QUESTION = (
 _Value = TypeVar("_Value")
 
 
-def described(flags: Mapping[str, Any]) -> Description:
-    """The description in the file that is named, or in the flags."""
+def described(flags: Mapping[str, Any], *, asks: bool = True) -> Description:
+    """The description in the file that is named, or in the flags; without a question where none is asked."""
     given = {name: value for name, value in flags.items() if not (value is None or value is False or value in ((), []))}
     in_sql = {"sql": _in_sql(given)} if "text" in given else None
     if Path(flags["source"]).suffix.lower() == ".toml":
         found = read(Path(flags["source"]))
-        return _with_price(found if in_sql is None else replace(found, questions=in_sql), given)
+        return _with_price(found if in_sql is None else replace(found, questions=in_sql), given) if asks else found
     return Description(
         source=flags["source"],
         unit=_unit(given),
-        questions=in_sql or {"question": _asked(given)},
+        questions=in_sql or ({"question": _asked(given)} if asks else {}),
         budget=budget_of(*(given.get(f"budget_{name}") for name in _COST)),
         failures_allowed=given.get("failures_allowed"),
         ledger=given.get("ledger"),

@@ -387,8 +387,9 @@ def _confirmed(content: dict[str, Any], checked: Checked, ledger: Ledger) -> Che
     if recorded and "answer" in content and content["answer"] not in recorded:
         raise CertificateError(
             "answer",
-            f"the ledger recorded another answer for entry {entry.number}: these numbers are not those that were drawn. "
-            "They were changed since, as by non_negative(), by another level or by hand. Ask for them as they were.",
+            f"the ledger recorded another answer for entry {entry.number}: these numbers are not those that were "
+            "drawn. They were changed since, as by non_negative(), by another level or by hand. Ask for them as they "
+            "were.",
         )
     return replace(checked, entry=entry, entries=entries, answer_recorded=content.get("answer") in recorded)
 

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
+from dither.engine.first_look import FirstLook, first_look
 from dither.engine.private_tables import PrivateTable, foreign_keys_of, private_tables
 from dither.engine.query import Origin, Query
 from dither.engine.question import Question
@@ -177,23 +178,43 @@ class Dataset(Query):
             said += [f"budget={account.budget._under(None)}", f"remaining: {left}"]
         return f"Dataset({', '.join(said)})"
 
-    def suggest(self, question: Question, *, epsilon: Number, share: Number = "0.1") -> Suggestion:
-        """Choose limits and bounds for a question, from private histograms that a part of its price pays for.
+    @overload
+    def suggest(self, question: Question, *, epsilon: Number, share: Number = ...) -> Suggestion: ...
+
+    @overload
+    def suggest(self, question: None = ..., *, epsilon: Number, delta: Number | None = ...) -> FirstLook: ...
+
+    def suggest(
+        self,
+        question: Question | None = None,
+        *,
+        epsilon: Number,
+        share: Number | None = None,
+        delta: Number | None = None,
+    ) -> Suggestion | FirstLook:
+        """Choose limits and bounds for a question, privately; without a question, take a first look at the table.
+
+        For a question, a part of its price pays for private histograms. A first look tells for one ε how many rows and
+        people there are, and of each column what it holds, the share of missing values, how many different texts there
+        are, and where numbers lie.
 
         Parameters
         ----------
-        question : Question
+        question : Question, optional
             The question, with public groups or without groups. Limits of the privacy unit may be missing; bounds may be
             wide, and narrower ones are chosen within them.
         epsilon : Number
-            What may be spent on the suggestion and the question together.
-        share : Number, default 0.1
-            The part of it that the suggestion costs. It is charged now.
+            What may be spent on the suggestion and the question together; or all that the first look costs.
+        share : Number, optional
+            The part of it that the suggestion costs, 0.1 by default. It is charged now.
+        delta : Number, optional
+            Of a first look: what it may cost besides, so that the most common texts are found.
 
         Returns
         -------
-        Suggestion
-            `.question`, to be released with `.epsilon`; `print` shows what was considered.
+        Suggestion or FirstLook
+            `.question`, to be released with `.epsilon`; `print` shows what was considered. Or what was seen: `print`
+            shows it, and `.report("look.html")` writes a page.
 
         Raises
         ------
@@ -216,7 +237,13 @@ class Dataset(Query):
         >>> suggestion.question.release(epsilon=suggestion.epsilon).to_arrow().column_names
         ['fare', 'fare_low', 'fare_high']
         """
-        return suggested(question, epsilon, share)
+        if question is None:
+            if share is not None:
+                raise ParameterError("share is about a question: a first look costs all of epsilon. Leave it out.")
+            return first_look(self, epsilon, delta)
+        if delta is not None:
+            raise ParameterError("delta is for a first look: private histograms need none. Leave it out.")
+        return suggested(question, epsilon, "0.1" if share is None else share)
 
     @property
     def budget(self) -> Budget:

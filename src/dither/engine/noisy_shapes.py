@@ -122,9 +122,13 @@ class ValueSpread:
         return float(self.values[np.searchsorted(running, running[-1] / 2)])
 
 
-def row_edges(groups: int) -> list[int]:
-    """The ends of the bins of numbers of rows in one group, of so many."""
-    return _edges(_MOST_ROWS, _FINE if groups == 1 else 2)
+def row_edges(groups: int, wider: int = 1) -> list[int]:
+    """The ends of the bins of numbers of rows in one group, of so many; of bins that are so many times as wide."""
+    return _edges(_MOST_ROWS, _per_octave(groups) // wider)
+
+
+def _per_octave(groups: int) -> int:
+    return _FINE if groups == 1 else 2
 
 
 def group_edges(groups: int) -> list[int]:
@@ -175,12 +179,28 @@ def _sized_edges(low: float, high: float, octaves: int, per_octave: int) -> list
 def shapes_of(noisy: Floats, groups: int, scale: float) -> Shapes:
     """Numbers of people by rows and groups, from the noisy counts of the bins: one after the other, rows first."""
     edges = [row_edges(groups), *([group_edges(groups)] if groups > 1 else [])]
+    counts, edges[0], scale = _wide_enough(noisy.reshape([len(each) - 1 for each in edges]), groups, scale)
     sizes = [_middles(of) for of in edges]
     ends = np.array([*edges[0][:-1], 2 * edges[0][-2]], dtype=np.float64)
-    people = np.apply_along_axis(with_tail, 0, noisy.reshape([len(each) for each in sizes]), ends, scale, noisy.size)
+    people = np.apply_along_axis(with_tail, 0, counts, ends, scale, counts.size)
     known = people > 0
     grid = [each[known] for each in np.meshgrid(*sizes, indexing="ij")]
     return Shapes(people[known], grid[1] if groups > 1 else np.ones_like(grid[0]), grid[0], _MOST_ROWS)
+
+
+def _wide_enough(noisy: Floats, groups: int, scale: float) -> tuple[Floats, list[int], float]:
+    """Counts, ends and noise of bins of rows that show half of the people above the noise.
+
+    Neighbours are added up where few people are seen: the noise of k counts together is √k times that of one.
+    """
+    narrow, wider = np.array(row_edges(groups)[:-1]), 1
+    while True:
+        edges, noise = row_edges(groups, wider), scale * math.sqrt(wider)
+        counts: Floats = np.add.reduceat(noisy, np.searchsorted(narrow, edges[:-1]), axis=0)
+        seen = counts[counts > noise * math.log(_SURELY * counts.size)].sum()
+        if 2 * wider > _per_octave(groups) or 2 * seen >= noisy.sum():
+            return counts, edges, noise
+        wider *= 2
 
 
 def spread_of(noisy: Floats, edges: Sequence[float], scale: float, bounds: tuple[float, float]) -> ValueSpread:
