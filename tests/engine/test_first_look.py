@@ -37,7 +37,8 @@ def test_everything_is_seen_with_hardly_any_noise(opened: Open) -> None:
     assert data.spent == {"epsilon": Fraction(1000), "delta": Fraction(1, 10**6)}, "all of it, and no more"
     assert look.sizes["people"][0] == PEOPLE
     assert look.sizes["rows"][0] == ROWS
-    assert look.unit.max_rows_per_group >= EACH
+    assert isinstance(look.unit, dp.Person)
+    assert look.unit.stated("max_rows_per_group") >= EACH
     zone, fare, shared, day = look.to_arrow().to_pylist()
     assert (zone["holds"], zone["different"], sorted(zone["common"])) == ("text", 3, ["east", "north", "south"])
     assert 10 <= fare["tenth"] <= fare["median"] <= fare["nine_tenths"] < 17

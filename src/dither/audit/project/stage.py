@@ -65,12 +65,13 @@ class _Keeping(ReleasePath):
         *,
         alike: Sequence[ExactAggregate] = (),
         key: str | None = None,
+        digest: Callable[[pa.Table, Entry], str] | None = None,
     ) -> tuple[pa.Table, Entry]:
         def keeping(answers: Sequence[Batches]) -> pa.Table | Then:
             self.kept.extend(list(each) for each in answers)
             return draw([iter(each) for each in self.kept])
 
-        return super().release(event, cost, question, exact, keeping, alike=alike, key=key)
+        return super().release(event, cost, question, exact, keeping, alike=alike, key=key, digest=digest)
 
 
 @contextmanager
