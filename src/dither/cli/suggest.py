@@ -53,11 +53,11 @@ def command(
 
     \b
     Example:
-      dither suggest visits.csv --person user_id --epsilon 1 \\
-        --budget-epsilon 4 --ledger visits.ledger --report look.html
       dither suggest dither.toml by_city --epsilon 0.2
       dither suggest visits.csv --person user_id --agg visits=count \\
         --epsilon 0.2 --ledger visits.ledger
+      dither suggest visits.csv --person user_id --epsilon 0.2 \\
+        --ledger visits.ledger --report look.html
     """
     from dither.cli.flags import described
 

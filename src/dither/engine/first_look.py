@@ -130,7 +130,7 @@ class FirstLook:
 
     def _of(self, name: str) -> dict[str, Any]:
         (answers,) = self.columns.value.to_pylist()
-        found = {"column": name, "holds": self.kinds[name]}
+        found: dict[str, Any] = {"column": name, "holds": self.kinds[name]}
         for part in ("missing", "different", "true"):
             found |= {f"{part}{end}": answers.get(f"{name} {part}{end}") for end in ("", "_low", "_high")}
         found |= {part: answers.get(f"{name} {part}") if self._is_sure(name, part) else None for part in _LEVELS}
