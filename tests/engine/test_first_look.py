@@ -36,9 +36,10 @@ def test_everything_is_seen_with_hardly_any_noise(opened: Open) -> None:
     look = data.suggest(epsilon=1000, delta="1e-6")
     assert data.spent == {"epsilon": Fraction(1000), "delta": Fraction(1, 10**6)}, "all of it, and no more"
     assert look.sizes["people"][0] == PEOPLE
-    assert look.sizes["rows"][0] == ROWS
     assert isinstance(look.unit, dp.Person)
-    assert look.unit.stated("max_rows_per_group") >= EACH
+    limit = look.unit.stated("max_rows_per_group")
+    assert limit >= EACH
+    assert abs(look.sizes["rows"][0] - ROWS) <= limit, "200 scales of the noise; one limit in 8,000 is large"
     zone, fare, shared, day = look.to_arrow().to_pylist()
     assert (zone["holds"], zone["different"], sorted(zone["common"])) == ("text", 3, ["east", "north", "south"])
     assert 10 <= fare["tenth"] <= fare["median"] <= fare["nine_tenths"] < 17
