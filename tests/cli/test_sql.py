@@ -30,6 +30,11 @@ def test_a_plan_shows_protection_noise_cost_and_the_question_in_python(folder: P
     assert "protected: add or remove one person (by user_id)" in done.out
     assert "would cost epsilon 0.5" in done.out
     assert ".group_by('city', keys=['Paris', 'Lyon'])" in done.out
+    narrow = run("sql", "--plan", "visits.csv", TEXT, *shlex.split(FLAGS), "--epsilon", "0.5", columns=60).out
+    protected = done.out.partition("\n")[0]
+    assert len(protected) > 60
+    assert " ".join(narrow.split()).startswith(protected)
+    assert max(map(len, narrow.split("\n")[:2])) <= 60
     assert ".agg(n=dp.count(), spend=dp.mean('cost', bounds=(0, 200)))" in done.out
     assert not (folder / "visits.ledger").exists()
     assert not any(secret in done.out for secret in SECRETS)

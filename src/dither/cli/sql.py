@@ -10,6 +10,7 @@ from dither.cli import options
 from dither.cli.plan import plan_as_dict, print_account, print_plan
 from dither.cli.release import answer, check_form
 from dither.cli.screen import print_json, printable
+from dither.cli.table import print_sentence
 
 if TYPE_CHECKING:
     from dither.cli.description import Description
@@ -72,7 +73,7 @@ def _show(description: Description, *, is_json: bool) -> None:
         said = {"protected": str(question.neighbour), "python": question.code}
         print_json({**plan_as_dict("sql", plan, account), **said})
         return
-    typer.echo(f"protected: {printable(str(question.neighbour))}")
+    print_sentence(f"protected: {question.neighbour}")
     print_plan("sql", plan)
     typer.echo("The same question in Python:\n")
     for line in question.code.split("\n"):

@@ -12,7 +12,7 @@ import typer
 
 from dither.cli import options
 from dither.cli.screen import print_json, working
-from dither.cli.table import print_table
+from dither.cli.table import print_sentence, print_table
 from dither.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _start(name: str, description: Description, stream: AskedStream, json: bool)
              "ledger_entry": {"number": entry.number, "hash": entry.hash}}
         )  # fmt: skip
         return
-    typer.echo(f"Spent {figures(cost)} for {running.periods} periods; left {figures(account.remaining)}.")
+    print_sentence(f"Spent {figures(cost)} for {running.periods} periods; left {figures(account.remaining)}.")
     typer.echo(f"Recorded as entry {entry.number} of the ledger. The state is {stream.state}.")
     if is_new:
         typer.echo(f"The key of the owner is {stream.key_file}: keep it apart from the state, and do not lose it.")
@@ -189,11 +189,16 @@ def _step(running: RunningStream, day: date | None, out: Path | None, certificat
     if json:
         print_json(_as_dict(release))
         return
-    typer.echo(f"Period {release.period + 1} of {running.periods}, from {release.first_day} to before {release.end}")
+    print_sentence(
+        f"Period {release.period + 1} of {running.periods}, from {release.first_day} to before {release.end}"
+    )
     _print(release.tidy(), running)
     if running.shown_from is not None and not release.value.num_rows:
-        typer.echo(f"No group is shown yet: none had {running.shown_from:,} people or more in a period, with noise.")
-    typer.echo(f"\nNothing was spent now: entry {release.entry.number} of the ledger paid for all periods.")
+        print_sentence(
+            f"No group is shown yet: none had {running.shown_from:,} people or more in a period, with noise."
+        )
+    typer.echo()
+    print_sentence(f"Nothing was spent now: entry {release.entry.number} of the ledger paid for all periods.")
 
 
 def _as_dict(release: PeriodRelease) -> dict[str, Any]:
