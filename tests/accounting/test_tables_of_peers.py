@@ -105,7 +105,7 @@ def test_trees_over_1600_steps(multiplier: str, published: float) -> None:
 
 def test_what_a_renyi_curve_makes_of_gaussian_noise_is_larger() -> None:
     """Its Rényi accountant says that this noise is (1, 1e-6)-DP; the exact ε is 7 % smaller."""
-    exact = compose([events.GaussianNoise.of("4.530877117")]).bracket("1e-6")
+    exact = compose([events.GaussianNoise.of(Fraction("4.530877117"))]).bracket("1e-6")
     assert exact.upper < 1
     assert exact.lower > 0.92
 

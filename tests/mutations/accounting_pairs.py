@@ -6,6 +6,12 @@ from tests.mutations.mutation import several
 
 _TAILS = ("tests/pairs/test_tails.py",)
 _PAIRS = ("tests/pairs/test_every_pair.py",)
+
+
+def _derived(test: str) -> tuple[str, ...]:
+    return (f"tests/accounting/test_derived_events.py::test_{test}",)
+
+
 _SOUND = ("tests/accounting/test_soundness.py",)
 _ANSWERS = ("tests/accounting/test_safe_sides.py", "tests/accounting/test_answers.py")
 _GUARANTEES = ("tests/guarantees/test_guarantees.py",)
@@ -20,7 +26,7 @@ MUTATIONS = [
         ("counts[pair.second] += count - high", "counts[pair.second] += 0"),
         ("counts[pair] += high - low", "counts[pair.second] += high - low"),
         ("middle + 1, high", "middle + 2, high"),
-        ("lower = max((found.lower for found in alike))", "lower = max(found.upper for found in alike) * 1.01"),
+        ("known(tuple(((n, n) for n in counts))).lower", "known(tuple((n, n) for n in counts)).upper * 1.01"),
     ),
     # Tails of single pairs
     *several(
@@ -113,6 +119,67 @@ MUTATIONS = [
         ("return ends[0].union(ends[1])", "return ends[1]"),
         ("np.exp(np.minimum(losses[~inside], 0.0))", "1.0"),
         ("loss = -epsilon if self.is_swapped else epsilon", "loss = epsilon"),
+    ),
+    # Samples of other kinds, shuffled reports, selection, groups
+    *several(
+        "pairs/replaced.py",
+        _PAIRS,
+        ("2 * ERFCX_ERROR + POSITION_ERROR * rounding", "POSITION_ERROR * 2.0**-8"),
+        ("place if epsilon >= 0 else -place", "place"),
+    ),
+    *several(
+        "pairs/replaced.py",
+        _derived("poisson_samples_where_one_is_replaced"),
+        ("(here + np.exp(first + slack) * there) * _UP", "here"),
+        ("(1 - share) * one + share * np.maximum(two, one)", "share * one"),
+        ("ReplacedGaussianPair(base.squared_mu, rate)", "ReplacedGaussianPair(base.squared_mu / 2, rate)"),
+    ),
+    *several(
+        "pairs/shuffled.py",
+        _derived("shuffled_answers"),
+        ("float(self.blanket / (1 - self.blanket))", "float(2 * self.blanket / (1 - self.blanket))"),
+        ("(e * before + here) / (e + 1)", "here"),
+        ("shares * (1 + error)", "shares * 0.9"),
+        ("(before + e * here) / (e + 1)", "before"),
+    ),
+    *several(
+        "pairs/selected.py",
+        _derived("the_best_of_many_runs"),
+        ("places = sizes[order] - float(self.shift)", "places = sizes[order]"),
+        ("float(self.factor) * _UP * whole", "whole"),
+        ("odds * _whole(base, ball(place))", "0"),
+        ("+ float(self.base.infinity) * _UP", ""),
+        ("ball(mean) * _whole(base, Ball(0))", "ball(mean) * 0"),
+    ),
+    *several(
+        "pairs/groups.py",
+        _derived("groups_of_anything_are_between_one_step_and_the_sum_of_largest_losses"),
+        ("(self.base.dots(each) + infinity)", "self.base.dots(each)"),
+    ),
+    *several(
+        "pairs/groups.py",
+        _derived("groups_of_a_table_by_a_chain_of_laws"),
+        ("np.exp(np.minimum(before, _LARGEST)) *", "0.5 *"),
+        ("range(1, k + 1)", "range(1, k)"),
+    ),
+    *several(
+        "pairs/truncated.py",
+        _derived("poisson_samples_that_are_cut"),
+        ("GaussianPair(4 * squared_mu)", "GaussianPair(squared_mu)"),
+        ("at_least(population, rate, batch + 1)", "at_least(population, rate, batch + 2)"),
+        ("at_least(population - 1, rate, batch)", "at_least(population - 1, rate, batch + 1)"),
+    ),
+    *several(
+        "pairs/with_replacement.py",
+        _derived("draws_with_replacement"),
+        ("_copies(each, copies)) for copies", "each) for copies"),
+        ("return FixedSizePair(mixed, share)", "return FixedSizePair(mixed, share / 2)"),
+    ),
+    *several(
+        "pairs/moments.py",
+        _derived("xi_only_moves_what_zcdp_says"),
+        ("xi + rho * orders", "rho * orders"),
+        ("high + exactly_above(self.xi)", "high"),
     ),
     # Samples and other mixtures
     *several(

@@ -8,14 +8,21 @@ a^j b^{k−j}, and its cost is the largest of theirs. Their worst pair e dominat
 That bounds a whole block of mixes at once. Blocks are halved, the dearest first, until none of them can cost more than
 a mix that was looked at: a throughout, b throughout, or a block of one. So the upper end holds for every mix, and the
 lower end is the cost of a use that the releases allow.
+
+By how much e exceeds both is told by ∫ δ(ε) dε over ε > 0, roughly: a block is cut where that, times the releases that
+are left open, is largest. It decides how soon the search ends, not what holds.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TypeAlias
+
+import numpy as np
 
 from dither.accounting.search import Bracket, Group, Groups
 from dither.pairs.choice import ChoicePair
@@ -25,6 +32,8 @@ __all__ = ["are_mixed", "worst_mix"]
 
 _MOST_STEPS = 16
 """How many blocks are halved: a few hundredths of a second each. What is left open widens the bracket."""
+
+_FARTHEST, _NEAREST, _POINTS = 50.0, 1e-7, 64  # of the losses at which costs are compared
 
 _Block: TypeAlias = tuple[tuple[int, int], ...]
 """For each choice, how many of its releases are the first of the two: from, to."""
@@ -40,16 +49,22 @@ def worst_mix(
     merged: Callable[[Counter[Pair]], Iterable[Group]],
     exact: Callable[[Groups], Bracket],
     bound: Callable[[Groups], float],
+    least: Callable[[Groups], float],
     relative: float,
 ) -> Bracket:
-    """The cost of the dearest mix: `exact` brackets that of a product, `bound` only from above, and faster."""
-    times = [count for pair, count in groups if isinstance(pair, ChoicePair)]
+    """The cost of the dearest mix: `exact` brackets that of a product; in one pass `bound` is above, `least` below."""
+    choices = [(pair, count) for pair, count in groups if isinstance(pair, ChoicePair)]
+    excesses = [_excess(pair) for pair, _ in choices]
+    times = [count for _, count in choices]
 
     def product(block: _Block) -> Groups:
         return tuple(merged(_product(groups, block)))
 
-    alike = [exact(product(tuple((n, n) for n in counts))) for counts in (times, [0] * len(times))]
-    lower = max(found.lower for found in alike)
+    def known(block: _Block) -> Bracket:
+        mix = product(block)
+        return Bracket(least(mix), math.inf) if any(_is_slow(pair) for pair, _ in mix) else exact(mix)
+
+    lower = max(known(tuple((n, n) for n in counts)).lower for counts in (times, [0] * len(times)))
     first: _Block = tuple((0, count) for count in times)
     heap = [(-bound(product(first)), first)]
     settled: set[_Block] = set()
@@ -59,14 +74,34 @@ def worst_mix(
             break
         heapq.heappop(heap)
         if all(low == high for low, high in block):
-            found = exact(product(block))
+            found = known(block)
             lower = max(lower, found.lower)
             settled.add(block)
             heapq.heappush(heap, (-min(found.upper, cost), block))
             continue
-        for half in _halves(block):
+        for half in _halves(block, excesses):
             heapq.heappush(heap, (-min(bound(product(half)), cost), half))
     return Bracket(lower, -heap[0][0])
+
+
+def _is_slow(pair: Pair) -> bool:
+    """Whether it is noise on a lattice on a sample: its losses meet no lattice, and from below they need a fine one."""
+    base = getattr(pair, "base", None)
+    return isinstance(base, Pair) and base.atoms is not None and pair.atoms is None
+
+
+@lru_cache(maxsize=256)
+def _excess(pair: ChoicePair) -> float:
+    """How much more the worst pair of one choice seems to cost than either."""
+    top = min(max(pair.support[1], pair.swapped().support[1]), _FARTHEST)
+    losses = top * np.concatenate([[0.0], np.geomspace(_NEAREST, 1.0, _POINTS)])
+
+    def cost(one: Pair) -> float:
+        deltas = np.maximum(one.dots(losses), one.swapped().dots(losses)) + float(one.infinity)
+        return float(np.trapezoid(deltas, losses))
+
+    first, second = cost(pair.first), cost(pair.second)
+    return max(cost(pair) - max(first, second), 0.0)
 
 
 def _product(groups: Groups, block: _Block) -> Counter[Pair]:
@@ -84,9 +119,14 @@ def _product(groups: Groups, block: _Block) -> Counter[Pair]:
     return +counts
 
 
-def _halves(block: _Block) -> tuple[_Block, _Block]:
-    """The block cut where it is widest."""
-    at = max(range(len(block)), key=lambda index: block[index][1] - block[index][0])
+def _halves(block: _Block, excesses: Sequence[float]) -> tuple[_Block, _Block]:
+    """The block cut where what is left open seems to cost most; where nothing seems to, where most is left open."""
+
+    def open_cost(index: int) -> tuple[float, int]:
+        low, high = block[index]
+        return excesses[index] * (high - low), high - low
+
+    at = max((index for index in range(len(block)) if block[index][0] < block[index][1]), key=open_cost)
     low, high = block[at]
     middle = (low + high) // 2
     lower, upper = (low, middle), (middle + 1, high)

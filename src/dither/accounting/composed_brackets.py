@@ -143,6 +143,22 @@ def epsilon_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> flo
         return basic
 
 
+def _least_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> float:
+    """A lower bound on ε(δ), from one pass in the direction that seems dearer where it is not known without."""
+    if is_closed(groups, delta):
+        return composed_epsilon(groups, delta, relative).lower
+    if any(pair.infinity > delta for pair, _ in groups):
+        return 0.0
+    with precision(64):
+        low, high = lower(ball(delta)), upper(ball(delta))
+    try:
+        plan = _dearest_first(groups, low)[0]
+        step = plan.step_for(relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
+        return max(plan.read(step, above=False).epsilon(high), 0.0)
+    except _TOO_EXTREME:
+        return 0.0
+
+
 def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
     """Upper bounds of both directions; the cheaper direction only as finely as needed to show that it is."""
     if any(pair.infinity > delta for each in directions(groups) for pair, _ in each):
@@ -188,6 +204,7 @@ def _found_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
             merged,
             lambda product: composed_epsilon(product, delta, relative),
             lambda block: epsilon_in_one_pass(block, delta, relative),
+            lambda product: _least_in_one_pass(product, delta, relative),
             relative,
         )
     found = _worst_direction(groups, delta, relative)
@@ -259,6 +276,7 @@ def _found_delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
             merged,
             lambda product: composed_delta(product, epsilon, relative),
             lambda block: delta_in_one_pass(block, epsilon, relative),
+            lambda product: composed_delta(product, epsilon, relative).lower,
             relative,
         )
     if is_single(groups):
