@@ -13,6 +13,7 @@ _FILES, _RELATIONS, _SQLITE = (
     f"tests/{name}.py" for name in ("tables/test_files", "tables/test_postgres_sources", "ledger/test_one_ledger")
 )
 _CAPS = "tests/engine/test_size_caps.py"
+_NAMES = "tests/engine/test_names.py"
 
 MUTATIONS = [
     # A type that compares in its own way
@@ -139,6 +140,46 @@ MUTATIONS = [
         "made.presentation.rehearse(_example(plain))",
         "pass",
         ("tests/engine/sql/test_after_noise.py",),
+    ),
+    # Names that an engine or a library takes for others
+    Mutation(
+        "engine/private_tables.py",
+        "different([*source.columns, *source.refused], [person])",
+        "pass",
+        ("tests/engine/test_foreign_keys.py",),
+    ),
+    *several(
+        "tables/expression_compiler.py",
+        (_NAMES,),
+        ("name.replace('İ', 'i').replace('ı', 'i').casefold()", "name.casefold()"),
+        ("if not name or '\\x00' in name:", "if False:"),
+        ("if folded(name).startswith(_RESERVED):", "if name.startswith(_RESERVED):"),
+    ),
+    Mutation(
+        "engine/noisy_groups.py",
+        "in_order(pa.concat_tables(shown), list(self.keys))",
+        "pa.concat_tables(shown).sort_by([(key, 'ascending') for key in self.keys])",
+        (_NAMES,),
+    ),
+    Mutation("engine/groups.py", "plain = with_plain_names(table)", "plain = table", (_NAMES,)),
+    Mutation(
+        "tables/row_operations.py",
+        "keys = with_plain_names(public.select(list(on)))",
+        "keys = public.select(list(on))",
+        (_NAMES,),
+    ),
+    Mutation(
+        "tables/database_engines/sealed_entry.py",
+        "table.select(*called(entered))",
+        "table.select(**entered)",
+        (_NAMES,),
+    ),
+    Mutation("tables/several_sources.py", "different((), tables)", "pass", (_NAMES,)),
+    Mutation(
+        "engine/join_rules.py",
+        "list(found.values()).count(name) > 1 or (prefix is not None and name in taken)",
+        "False",
+        (_NAMES,),
     ),
     # Events that no mechanism gives
     Mutation(

@@ -21,7 +21,7 @@ from dither.ledger import Account, Failures, Ledger
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.ledger.ledger import NoLedger, check_account
 from dither.release import ReleasePath
-from dither.tables import Source, arrow_table, open_source, open_sources
+from dither.tables import Source, arrow_table, different, folded, open_source, open_sources
 from dither.unit import Person, Rows, TableUnit
 
 __all__ = ["Dataset", "for_analyst", "for_plans"]
@@ -352,6 +352,10 @@ def _origin(
     for each in brought:
         if each in known:
             raise ParameterError(f"the table {each!r} is private and public at once. Choose another name.")
+    different(known, brought)  # SQL does not tell them apart, and would take one of both
+    for each in (*known, *brought):
+        if each != name and folded(each) == "data":
+            raise ParameterError(f"SQL calls the first table 'data', and {each!r} is another one. Choose another name.")
     return Origin(known[name].source, unit, release_path, name, known, keys, brought)
 
 

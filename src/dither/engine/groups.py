@@ -18,7 +18,7 @@ from dither.errors import ParameterError
 from dither.exact import once
 from dither.tables import arrow_table, content_digest, is_frame
 from dither.tables.expression import LONGEST_TEXT
-from dither.tables.plain_columns import column_of, column_of_numbers, numbers_of
+from dither.tables.plain_columns import column_of, column_of_numbers, numbers_of, with_plain_names
 
 __all__ = [
     "MOST_BYTES",
@@ -256,7 +256,8 @@ def _checked(given: Mapping[str, Any], kinds: Mapping[str, str]) -> pa.Table:
     if table.num_columns == 1:  # grouping gives the same, and loads pandas
         different = len(table.column(0).unique())
     else:
-        different = table.group_by(table.column_names).aggregate([]).num_rows
+        plain = with_plain_names(table)
+        different = plain.group_by(plain.column_names).aggregate([]).num_rows
     if different != table.num_rows:
         raise ParameterError("keys must be different from each other.")
     return with_plain_texts(table).combine_chunks()

@@ -67,6 +67,8 @@ def _names(columns: Sequence[str], taken: Sequence[str], prefix: str | None) -> 
     """The columns of the other table with their names in the result; one that is taken stands behind the prefix."""
     found = {name: name if name not in taken or prefix is None else f"{prefix}.{name}" for name in columns}
     for name in found.values():
+        if list(found.values()).count(name) > 1 or (prefix is not None and name in taken):
+            raise ParameterError(f"two columns of the joined rows would be called {name!r}. Rename one in the source.")
         if len(name.encode(errors="replace")) > _LONGEST_NAME and name not in columns:
             raise ParameterError(f"the column {name[:40]!r}… would have too long a name. Give its table a shorter one.")
     different(taken, found.values())

@@ -19,7 +19,7 @@ from dither.errors import ParameterError
 from dither.events import Event
 from dither.noise.tape import answered, at_once
 from dither.tables import BoundedTable, ExactAggregate, People
-from dither.tables.plain_columns import column_of_numbers, numbers_of
+from dither.tables.plain_columns import column_of_numbers, in_order, numbers_of
 from dither.unit import Neighbour
 
 __all__ = ["FOUND", "KeyNoise", "KeysOverTime", "with_found"]
@@ -112,4 +112,4 @@ def _shown(schema: pa.Schema, noise: KeyNoise, people: str, unknown: Sequence[pa
     noisy = noise.draw(counted(table.column(people).combine_chunks()))
     table = table.set_column(len(schema), types.field(people), noisy)
     enough = table.take(column_of_numbers(np.flatnonzero(numbers_of(noisy) >= noise.selection.threshold)))
-    return enough.sort_by([(name, "ascending") for name in schema.names])
+    return in_order(enough, schema.names)

@@ -27,7 +27,7 @@ from dither.exact import once
 from dither.noise.tape import answered, at_once
 from dither.release import Then
 from dither.tables import BoundedTable, ExactAggregate, Measure
-from dither.tables.plain_columns import column_of_numbers, numbers_of
+from dither.tables.plain_columns import column_of_numbers, in_order, numbers_of
 
 __all__ = ["Drawing", "Looking", "exact_numbers", "questions", "sums_left_out"]
 
@@ -150,7 +150,7 @@ class Drawing:
             histogram=self.plan.discovery,
         )
         # In the order of the keys: that of the engine may depend on groups that are not shown.
-        return with_plain_texts(pa.concat_tables(shown).sort_by([(key, "ascending") for key in self.keys]))
+        return with_plain_texts(in_order(pa.concat_tables(shown), list(self.keys)))
 
     def _shown(self, batch: pa.RecordBatch) -> pa.Table:
         assert self.plan.discovery is not None

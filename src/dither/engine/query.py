@@ -195,7 +195,7 @@ class Query(Shortcuts[Single]):
         words = (f"where {each}" for each in conditions)
         return self._with(*words, call=call, _table=lineage.rows(otherwise=table), lineage=lineage)
 
-    def with_columns(self, **columns: Expression) -> Query:
+    def with_columns(self, /, **columns: Expression) -> Query:
         """Add columns, each computed from its own row.
 
         Parameters
@@ -368,7 +368,7 @@ class Query(Shortcuts[Single]):
                 "that its rows are those of the person; leave the column out if the rest is public."
             )
 
-    def per_person(self, **columns: Aggregate) -> Query:
+    def per_person(self, /, **columns: Aggregate) -> Query:
         """Make one row of each person, with aggregates within the person.
 
         No noise is added and nothing is released. From then on a person is one row in one group; their other columns
@@ -600,7 +600,7 @@ class Query(Shortcuts[Single]):
 
         return stream_of(self, column, start, periods, every, max_periods, min_separation)
 
-    def agg(self, **aggregates: Aggregate) -> Question:
+    def agg(self, /, **aggregates: Aggregate) -> Question:
         """State what to ask of each group, or of all rows if there are no groups.
 
         Parameters

@@ -33,7 +33,7 @@ from dither.engine.suggested_limits import Weighed, weighed
 from dither.errors import ParameterError
 from dither.exact import Number, check, in_words, rational, rounded
 from dither.ledger import Entry
-from dither.tables import Column, Expression, Sum, if_else
+from dither.tables import Column, Expression, Sum, different, if_else
 from dither.unit import Person, TableUnit
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ def suggested(question: Question, epsilon: Number, share: Number) -> Suggestion:
         raise ParameterError("suggest looks at one set of groups. Ask it of the finest: group_by(..., keys=[...]).")
     if query.keys and query.public_keys is None:
         raise ParameterError("suggest needs to know the groups. Make them public: group_by(..., keys=[...]).")
+    different((_GROUPS, _ROWS, _VALUE, _TOTAL), query.columns)  # before the first look is paid for
     of_values = {name: each for name, each in question.aggregates.items() if isinstance(each, Total | Mean)}
     for name, aggregate in of_values.items():
         _check_sizes(name, aggregate)

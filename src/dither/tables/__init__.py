@@ -9,6 +9,7 @@ from dither.tables.expression import Column, Expression, col, columns_of, if_els
 from dither.tables.expression_compiler import (
     different,
     few_steps,
+    folded,
     kinds_of,
     missing_column,
     not_reserved,
@@ -76,6 +77,7 @@ __all__ = [
     "few_of_each",
     "few_steps",
     "filtered",
+    "folded",
     "if_else",
     "is_frame",
     "joined",

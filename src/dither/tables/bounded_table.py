@@ -31,7 +31,7 @@ from dither.errors import ParameterError
 from dither.tables.cuts import Cut, steps_of_persons, steps_of_rows, wanted_by
 from dither.tables.database_engines import Engine
 from dither.tables.database_engines.engine import leaving
-from dither.tables.database_engines.sealed_entry import identity_of
+from dither.tables.database_engines.sealed_entry import called, identity_of
 from dither.tables.exact_totals import Measure, Reduced, Sum, Values
 from dither.tables.expression import Expression
 from dither.tables.expression_compiler import day, kind_of, missing_column, number, of_kind, shown, with_values
@@ -201,7 +201,7 @@ class BoundedTable:
         own = ibis.window(group_by=each[PERSON])
         each = each.mutate(**{groups: each.count().over(own).cast("int64")})
         one = self._first(each, [PERSON], list(self.keys), 1, 0) if self.keys else each
-        return one.select(**{self.unit.column: one[PERSON], **{name: one[name] for name in (groups, *brought)}})
+        return one.select(one[PERSON].name(self.unit.column), *(groups, *brought))
 
     def cuts(self, cuts: Sequence[Cut]) -> ExactAggregate:
         """One row for all groups: the sums that tell how much of all people limits and bounds cut (cuts.py)."""
@@ -230,7 +230,7 @@ class BoundedTable:
         table = with_values(self.rows, {**_prefixed(self.keys), **wanted})
         who = {PERSON: identity_of(table, self.unit.column)} if isinstance(self.unit, Person) else {}
         values = {**who, **{key: self._key(table, key) for key in self.keys}, **{name: table[name] for name in wanted}}
-        table = table.select(**values or {_ROWS: ibis.literal(1)})  # rows that are only counted, and by nothing
+        table = table.select(*called(values or {_ROWS: ibis.literal(1)}))  # rows that are only counted, and by nothing
         if who:
             table = table.filter(table[PERSON].notnull())
         if self.public_keys is not None:

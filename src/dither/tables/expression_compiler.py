@@ -20,7 +20,7 @@ import ibis.expr.types as ir
 from dither.errors import ParameterError
 from dither.exact import is_unicode
 from dither.tables.database_engines.engine import builtin
-from dither.tables.database_engines.sealed_entry import SMALLEST, as_type, tame
+from dither.tables.database_engines.sealed_entry import SMALLEST, as_type, called, tame
 from dither.tables.expression import (
     ARITHMETIC,
     COMPARISONS,
@@ -42,6 +42,7 @@ __all__ = [
     "day",
     "different",
     "few_steps",
+    "folded",
     "kind_of",
     "kinds_of",
     "missing_column",
@@ -82,7 +83,7 @@ def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Ta
         staged = staged.mutate(**{named[id(each)]: _computed(each, staged, names) for each in new})
         names |= named
     values = {name: _value(expression, staged, names) for name, expression in expressions.items()}
-    return staged.select(**{name: staged[name] for name in table.columns} | values)
+    return staged.select(*called({name: staged[name] for name in table.columns} | values))
 
 
 def few_steps(table: ir.Table) -> None:
@@ -232,18 +233,31 @@ def between(value: Any, low: Any, high: Any) -> Any:
 
 def different(existing: Iterable[str], new: Iterable[str]) -> None:
     """Refuse new names that an engine could take for existing ones, or for each other."""
-    folded = {name.casefold(): name for name in existing}
+    known = {folded(name): name for name in existing}
     for name in new:
-        if folded.setdefault(name.casefold(), name) != name:
+        if known.setdefault(folded(name), name) != name:
             raise ParameterError(
-                f"{name!r} and {folded[name.casefold()]!r} differ in upper and lower case only, and engines take them "
+                f"{name!r} and {known[folded(name)]!r} differ in upper and lower case only, and engines take them "
                 "for one name. Choose another."
             )
 
 
+def folded(name: str) -> str:
+    """What names have in common that an engine may take for one: without regard to case, in no language's manner.
+
+    Java, and Spark with it, takes i and ı for one letter, and i and İ, as both have the same upper or lower case; the
+    case folding of Unicode keeps them apart.
+    """
+    return name.replace("İ", "i").replace("ı", "i").casefold()
+
+
 def not_reserved(name: str) -> None:
     """Refuse a column name that could be one of ours, or that is no Unicode: an answer could not be written with it."""
-    if name.casefold().startswith(_RESERVED):
+    if not name or "\0" in name:
+        raise ParameterError(
+            f"names of columns are not empty and hold no NUL, at which some engines end them: {name!r}."
+        )
+    if folded(name).startswith(_RESERVED):
         raise ParameterError("no column may have a name that starts with 'dither ' or 'dither_'. Rename it.")
     if not is_unicode(name):
         raise ParameterError(f"names of columns must be Unicode: {name!r} holds half of a surrogate pair. Rename it.")

@@ -27,7 +27,7 @@ import ibis
 import ibis.expr.types as ir
 
 from dither.errors import ParameterError
-from dither.tables.database_engines.sealed_entry import identity_name, identity_of
+from dither.tables.database_engines.sealed_entry import called, identity_name, identity_of
 from dither.tables.expression_compiler import kind_of, of_kind
 
 __all__ = [
@@ -47,7 +47,7 @@ def owned(table: ir.Table, column: str, person: str) -> ir.Table:
     if column == person:
         return table
     exact = {identity_name(person): table[identity_name(column)]} if identity_name(column) in table.columns else {}
-    return table.mutate(**{person: table[column]}, **exact)
+    return table.mutate(*called({person: table[column], **exact}))
 
 
 def persons_by_key(owners: ir.Table, key: str, person: str) -> ir.Table:
@@ -141,7 +141,7 @@ def equi_joined(
     joins = {"inner": rows.inner_join, "left": rows.left_join, "semi": rows.semi_join, "anti": rows.anti_join}
     both: Any = joins[how](others, same)
     kept = {name: both[name] for name in left.columns}
-    return both.select(**kept, **{to: both[brought[name]] for name, to in names.items()})
+    return both.select(*called(kept), *called({to: both[brought[name]] for name, to in names.items()}))
 
 
 def below_each_other(first: ir.Table, second: ir.Table, person: str) -> ir.Table:
@@ -166,7 +166,7 @@ def below_each_other(first: ir.Table, second: ir.Table, person: str) -> ir.Table
             pair = [each.cast(_COMMON[kind_of(each)]) for each in pair]
         for columns, value in zip(found, pair, strict=True):
             columns[name] = value
-    return first.select(**found[0]).union(second.select(**found[1]), distinct=False)
+    return first.select(*called(found[0])).union(second.select(*called(found[1])), distinct=False)
 
 
 _COMMON: Final = {

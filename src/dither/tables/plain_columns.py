@@ -12,9 +12,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["batch_without_rows", "column_of", "column_of_numbers", "is_frame", "library_of", "numbers_of"]
+__all__ = [
+    "batch_without_rows", "column_of", "column_of_numbers", "in_order", "is_frame", "library_of", "numbers_of",
+    "with_plain_names",
+]  # fmt: skip
 
 _MOST_BYTES = (1 << 31) - 1
 """Texts of Arrow have offsets of 32 bits."""
@@ -74,6 +78,25 @@ def batch_without_rows(schema: pa.Schema) -> pa.RecordBatch:
     0
     """
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def with_plain_names(table: pa.Table) -> pa.Table:
+    """The columns under their numbers: Arrow reads names such as ".x" and "[1]" as paths to other columns.
+
+    >>> with_plain_names(pa.table({".x": [1], "[1]": [2]})).column_names
+    ['0', '1']
+    """
+    return table.rename_columns([str(at) for at in range(table.num_columns)])
+
+
+def in_order(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The rows in the order of some columns, the first of them first, whatever these are called.
+
+    >>> in_order(pa.table({".x": [3, 1], "[0]": [5, 6]}), [".x"]).column("[0]").to_pylist()
+    [6, 5]
+    """
+    keys = with_plain_names(table.select(list(names)))
+    return table.take(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]))
 
 
 def is_frame(source: Any) -> bool:

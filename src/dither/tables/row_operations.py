@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from dither.errors import ParameterError
 from dither.tables.database_engines import Engine
-from dither.tables.database_engines.sealed_entry import LONGEST_BYTES, identity_of, tame
+from dither.tables.database_engines.sealed_entry import LONGEST_BYTES, called, identity_of, tame
 from dither.tables.expression import LONGEST_TEXT, Expression
 from dither.tables.expression_compiler import (
     different,
@@ -24,6 +24,7 @@ from dither.tables.expression_compiler import (
 )
 from dither.tables.joins import equi_joined
 from dither.tables.lattice import Lattice
+from dither.tables.plain_columns import with_plain_names
 
 __all__ = ["at_each_level", "filtered", "joined", "most_partners", "one_row_each"]
 
@@ -50,6 +51,7 @@ def joined(
         if mine not in table.columns:
             raise missing_column(mine, shown(table))
     for name in public.column_names:
+        not_reserved(name)
         _check_lengths(name, public.column(name))
     for name in names.values():
         not_reserved(name)
@@ -61,7 +63,8 @@ def joined(
 
 def most_partners(public: pa.Table, on: Sequence[str]) -> int:
     """How many rows of a public table have the same values of these columns, at most."""
-    counted = public.select(list(on)).group_by(list(on)).aggregate([([], "count_all")])
+    keys = with_plain_names(public.select(list(on)))
+    counted = keys.group_by(keys.column_names).aggregate([([], "count_all")])
     return pc.max(counted.column("count_all")).as_py() or 0
 
 
@@ -127,8 +130,8 @@ def one_row_each(
         for name, (verb, _, lattice) in asked.items()
     }
     # A person's entered column is a function of what tells persons apart, so both together group as that does alone.
-    found = rows.group_by(list({person: None, who.get_name(): None})).aggregate(**totals)
-    return found.mutate(**{name: tame(found[name]) for name in totals if found[name].type().is_floating()})
+    found = rows.group_by(list({person: None, who.get_name(): None})).aggregate(*called(totals))
+    return found.mutate(*called({name: tame(found[name]) for name in totals if found[name].type().is_floating()}))
 
 
 def _reduced(verb: str, rows: Any, name: str, lattice: Lattice | None, *, is_whole: bool) -> Any:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from dither.errors import ParameterError
 from dither.tables.database_engines.duckdb import SEPARATED, DuckDB
+from dither.tables.expression_compiler import different
 from dither.tables.plain_columns import is_frame, library_of
 from dither.tables.source import (
     Source,
@@ -45,6 +46,7 @@ def open_sources(source: Any, tables: Mapping[str, Any], identity: str | None) -
     """
     if not tables or not all(tables):
         raise ParameterError("tables takes a dictionary such as {'visits': 'visits.csv', 'people': 'people.csv'}.")
+    different((), tables)
     found = _found(source, tables, identity)
     parts = frozenset().union(*(each.parts for each in found.values()))
     return {name: replace(each, parts=parts) for name, each in found.items()}

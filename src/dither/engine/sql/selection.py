@@ -29,7 +29,7 @@ from dither.engine.sql.grouping import sets_of
 from dither.engine.sql.refusal import INSTEAD, refused
 from dither.engine.sql.relations import Named, SelectedRows, from_clause, output_name
 from dither.engine.sql.row_values import of_rows, said, value_of
-from dither.tables import Column, Expression
+from dither.tables import Column, Expression, folded
 from dither.unit import Person
 
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ class _Select:
         return name
 
     def _free(self, name: str) -> str:
-        taken = {each.casefold() for each in (*self.rows.query.columns, *self.keys)}
+        taken = {folded(each) for each in (*self.rows.query.columns, *self.keys)}
         number = 2
-        while name.casefold() in taken:
+        while folded(name) in taken:
             name, number = f"{name}_{number}", number + 1
         return name
 

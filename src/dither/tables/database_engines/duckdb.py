@@ -24,6 +24,7 @@ from dither.tables.database_engines.parquet_files import AS_STORED, check_values
 from dither.tables.database_engines.sealed_entry import (
     ColumnType,
     as_type,
+    called,
     day,
     none_left,
     short,
@@ -339,7 +340,7 @@ class DuckDB(Engine):
             self._read = (*self._read, *leaves_of(table))
             self._defined = definitions(self.backend.con, self._read)
         texts = [name for name, of in table.schema().items() if of.is_string()]
-        return table.mutate(**{name: _bare(table[name]) for name in texts}) if texts else table
+        return table.mutate(*called({name: _bare(table[name]) for name in texts})) if texts else table
 
     def _check_collation(self) -> None:
         ((collation,),) = self.backend.con.execute("SELECT current_setting('default_collation')").fetchall()

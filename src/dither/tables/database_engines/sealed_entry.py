@@ -38,6 +38,7 @@ __all__ = [
     "ColumnType",
     "Sealed",
     "as_type",
+    "called",
     "day",
     "has_word",
     "identity_name",
@@ -101,7 +102,13 @@ def seal(table: ir.Table, catalogue: Mapping[str, str], known: Mapping[str, Colu
         if of.identify is not None:
             entered[identity_name(name)] = of.identify(table[name])
     none_left(table.columns, refused)
-    return Sealed(table.select(**entered), refused)
+    return Sealed(table.select(*called(entered)), refused)
+
+
+def called(columns: Mapping[str, ir.Value]) -> list[Any]:
+    """Values by their names, for a step of Ibis. As keywords, a column called `self` or `by` would be taken for one of
+    the step's own parameters."""
+    return [value.name(name) for name, value in columns.items()]
 
 
 def none_left(columns: Sequence[str], refused: Mapping[str, str]) -> None:
