@@ -88,9 +88,11 @@ class World:
         unit, budget = dp.Person(person, **_UNIT), dp.ApproxDP(10**18, "0.9")
         return dp.Dataset(**own, **said, unit=unit, budget=budget, ledger=self.book)
 
-    def visits(self, *, said: Mapping[str, Any] | None = None, **names: str) -> tuple[dp.Dataset, dict[str, str]]:
+    def visits(
+        self, names: Mapping[str, str] | None = None, said: Mapping[str, Any] | None = None
+    ) -> tuple[dp.Dataset, dict[str, str]]:
         """The usual table with some of its columns under other names, and what all are called."""
-        called = {name: names.get(name, name) for name in ("beside", "who", "city", "amount", "number")}
+        called = {name: (names or {}).get(name, name) for name in ("beside", "who", "city", "amount", "number")}
         who, city, amount, number = (list(each) for each in zip(*self.rows, strict=True))
         values = {"beside": ["same"] * len(who), "who": who, "city": city, "amount": amount, "number": number}
         made = self.table({called[role]: values[role] for role in called})
@@ -204,7 +206,7 @@ def _role(role: str) -> Callable[[World, str], tuple[dp.Dataset, Any]]:
     """A column of the table."""
 
     def asked(world: World, name: str) -> tuple[dp.Dataset, Any]:
-        data, called = world.visits(**{role: name})
+        data, called = world.visits({role: name})
         kinds = _all_kinds(called["amount"]) if role == "beside" else _few(called["amount"])
         kinds["t"] = dp.top(called["city"], 1, CITIES)
         return data, data.group_by(called["city"], keys=CITIES).agg(**kinds)
@@ -213,12 +215,12 @@ def _role(role: str) -> Callable[[World, str], tuple[dp.Dataset, Any]]:
 
 
 def _found(world: World, name: str) -> tuple[dp.Dataset, Any]:
-    data, called = world.visits(city=name)
+    data, called = world.visits({"city": name})
     return data, data.where(dp.col(name) != "z").group_by(name, "number").agg(**_few(called["amount"]))
 
 
 def _filtered(world: World, name: str) -> tuple[dp.Dataset, Any]:
-    data, _ = world.visits(amount=name)
+    data, _ = world.visits({"amount": name})
     return data, data.where(dp.col(name) > 1, dp.col("city").is_in(["a", "b"])).agg(**_few(name))
 
 
@@ -273,7 +275,7 @@ def _levelled(world: World, name: str) -> tuple[dp.Dataset, Any]:
 
 
 def _beside_levels(world: World, name: str) -> tuple[dp.Dataset, Any]:
-    data, _ = world.visits(beside=name)
+    data, _ = world.visits({"beside": name})
     return data, data.grouping_sets(["city"], ["number"], []).agg(**_few("amount"))
 
 
@@ -284,7 +286,7 @@ def _brought(world: World, name: str) -> tuple[dp.Dataset, Any]:
 
 
 def _joined_on(world: World, name: str) -> tuple[dp.Dataset, Any]:
-    data, _ = world.visits(city=name)
+    data, _ = world.visits({"city": name})
     public = _frame({name: CITIES, "extra": [1, 2, 3, 4]})
     return data, data.join(public, on=name, how="inner").agg(v=dp.sum("extra", (0, 5)), n=dp.count())
 
@@ -365,7 +367,7 @@ def _sql(text: str, role: str) -> Callable[[World, str], tuple[dp.Dataset, Any]]
     def asked(world: World, name: str) -> tuple[dp.Dataset, Any]:
         domains = {name if role == "city" else "city": CITIES, name if role == "amount" else "amount": (0, 10)}
         said = {"columns": domains | {"number": [1, 2, 3, 4, 5, 6]}}
-        data, _ = world.visits(said=said, **({role: name} if role else {}))
+        data, _ = world.visits({role: name} if role else {}, said)
         return data, data.sql(text.replace("NAME", _quoted(name)))
 
     return asked

@@ -85,9 +85,9 @@ epsilon delta rho noise weights interval population left_out""".split()  # noqa:
 )
 """Words of SQL, columns that engines have of themselves, aliases of tables, and parameters of Python."""
 _SIGNS = [
-    "", " ", "  ", ".", ".x", "[0]", "[1]", "a.b", "a..b", '"', '""', "'", "''", "`", "``", "[x]", "{x}", "{}", "{0}", "%", "%s",
-    "%(x)s", "%%", ":x", "::text", "?", "$1", "$$", "@x", "#x", "--", "-- x", "/*", "*/", "*", "a*", ";", "x;y",
-    "\\", "\\x", "\\n", "a\nb", "a\rb", "a\tb", "\x00", "\x01", "\x7f", "\x85", "\xa0", "\u2028", "\ufeff",
+    "", " ", "  ", ".", ".x", "[0]", "[1]", "a.b", "a..b", '"', '""', "'", "''", "`", "``", "[x]", "{x}", "{}", "{0}",
+    "%", "%s", "%(x)s", "%%", ":x", "::text", "?", "$1", "$$", "@x", "#x", "--", "-- x", "/*", "*/", "*", "a*",
+    ";", "x;y", "\\", "\\x", "\\n", "a\nb", "a\rb", "a\tb", "\x00", "\x01", "\x7f", "\x85", "\xa0", "\u2028", "\ufeff",
     "\ufeffwho", "é", "e\u0301", "ß", "SS", "ﬀ", "שלום", "\u202eohw", "😀", "\U00010400", "\ud800",
     "0", "1", "-1", "1e3", "NaN", "NULL", "None", "true", "(", ")", "()", "count(*)", "sum(x)", "a,b", "a=b",
     "a b", "__class__",

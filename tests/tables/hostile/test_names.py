@@ -162,7 +162,7 @@ _OFTEN = ("upper case", "a dotless i", "an i with its dot")
 
 def cases(engine: str) -> list[tuple[str, Place]]:
     """The places of an engine: all on DuckDB; PostgreSQL and Spark at each commit have a part of them."""
-    return list((PLACES | ({} if engine == "postgres" else STRUCTS)).items())
+    return [*PLACES.items(), *([] if engine == "postgres" else STRUCTS.items())]
 
 
 def findings(asked: Asked, names: Sequence[str]) -> tuple[list[str], int]:
