@@ -8,7 +8,7 @@ mentions holds one value for all: if an engine took it for that of the persons, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -60,6 +60,12 @@ class World:
     container: Any
     book: Ledger
     is_hostile: bool
+    _opened: list[dp.Dataset] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Close the datasets that were opened, also those of questions that were refused."""
+        while self._opened:
+            self._opened.pop().close()
 
     @property
     def rows(self) -> list[tuple[str, str, float, int]]:
@@ -86,7 +92,8 @@ class World:
         else:
             own |= {"tables": dict(tables), "identity": self.container.fresh()}
         unit, budget = dp.Person(person, **_UNIT), dp.ApproxDP(10**18, "0.9")
-        return dp.Dataset(**own, **said, unit=unit, budget=budget, ledger=self.book)
+        self._opened.append(dp.Dataset(**own, **said, unit=unit, budget=budget, ledger=self.book))
+        return self._opened[-1]
 
     def visits(
         self, names: Mapping[str, str] | None = None, said: Mapping[str, Any] | None = None

@@ -45,8 +45,8 @@ _ON_SERVER = [pytest.mark.xdist_group("postgres")]
 _IN_SPARK = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 _COMMITS: list[tuple[str, type[Container], int, list[Any]]] = [
     ("duckdb", ArrowFrame, 1, []),
-    ("postgres", PostgresTable, 3, _ON_SERVER),
-    ("spark", SparkTable, 12, _IN_SPARK),
+    ("postgres", PostgresTable, 6, _ON_SERVER),
+    ("spark", SparkTable, 18, _IN_SPARK),
 ]
 """The containers of each commit, and of how many places one is asked there."""
 _NIGHTS = [*_COMMITS, *(("duckdb", kind, 1, list[Any]()) for kind in (DuckDBTable, ParquetFile, CsvFile))]
@@ -72,9 +72,8 @@ def outcome(place: Place, world: World, name: str, folder: Path) -> Outcome | No
     try:
         with warned(heard):
             data, question = place.asked(world, name)
-            with data:
-                answer = _over_time(question, folder) if isinstance(question, StreamQuestion) else _exact(question)
-                kind = "answered" if data.spent["epsilon"] else "answered free of charge"
+            answer = _over_time(question, folder) if isinstance(question, StreamQuestion) else _exact(question)
+            kind = "answered" if data.spent["epsilon"] else "answered free of charge"
             return Outcome(kind, answer, heard=frozenset(heard))
     except NotStored:
         return None
@@ -83,6 +82,8 @@ def outcome(place: Place, world: World, name: str, folder: Path) -> Outcome | No
         return Outcome("fails after its charge" if is_charged else "refused", words=f"{type(error).__name__}: {error}")
     except Exception as error:
         return Outcome("fails in words of a library", words=repr(error))
+    finally:
+        world.close()
 
 
 def _exact(question: Any) -> Any:
