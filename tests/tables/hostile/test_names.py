@@ -46,10 +46,13 @@ _IN_SPARK = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 _COMMITS: list[tuple[str, type[Container], int, list[Any]]] = [
     ("duckdb", ArrowFrame, 1, []),
     ("postgres", PostgresTable, 6, _ON_SERVER),
-    ("spark", SparkTable, 18, _IN_SPARK),
 ]
-"""The containers of each commit, and of how many places one is asked there."""
-_NIGHTS = [*_COMMITS, *(("duckdb", kind, 1, list[Any]()) for kind in (DuckDBTable, ParquetFile, CsvFile))]
+"""The containers of each commit, and of how many places one is asked there; Spark is asked at night."""
+_NIGHTS = [
+    *_COMMITS,
+    ("spark", SparkTable, 1, _IN_SPARK),
+    *(("duckdb", kind, 1, list[Any]()) for kind in (DuckDBTable, ParquetFile, CsvFile)),
+]
 _AT_NIGHT = {"duckdb": 20, "postgres": 20, "spark": 3}
 """How many names are tried in each place in a night; which ones, chance decides."""
 
@@ -162,7 +165,7 @@ _OFTEN = ("upper case", "a dotless i", "an i with its dot")
 
 
 def cases(engine: str) -> list[tuple[str, Place]]:
-    """The places of an engine: all on DuckDB; PostgreSQL and Spark at each commit have a part of them."""
+    """The places of an engine."""
     return [*PLACES.items(), *([] if engine == "postgres" else STRUCTS.items())]
 
 
