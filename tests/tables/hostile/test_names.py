@@ -48,7 +48,7 @@ _COMMITS: list[tuple[str, type[Container], int, list[Any]]] = [
     ("postgres", PostgresTable, 6, _ON_SERVER),
 ]
 """The containers of each commit, and of how many places one is asked there; Spark is asked at night."""
-_NIGHTS = [
+_NIGHTS: list[tuple[str, type[Container], int, list[Any]]] = [
     *_COMMITS,
     ("spark", SparkTable, 1, _IN_SPARK),
     *(("duckdb", kind, 1, list[Any]()) for kind in (DuckDBTable, ParquetFile, CsvFile)),
