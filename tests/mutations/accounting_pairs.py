@@ -160,7 +160,6 @@ MUTATIONS = [
         "pairs/groups.py",
         _derived("groups_of_a_table_by_a_chain_of_laws"),
         ("np.exp(np.minimum(before, _LARGEST)) *", "0.5 *"),
-        ("range(1, k + 1)", "range(1, k)"),
     ),
     *several(
         "pairs/truncated.py",
@@ -178,7 +177,6 @@ MUTATIONS = [
     *several(
         "pairs/moments.py",
         _derived("xi_only_moves_what_zcdp_says"),
-        ("xi + rho * orders", "rho * orders"),
         ("high + exactly_above(self.xi)", "high"),
     ),
     # Samples and other mixtures
