@@ -68,10 +68,25 @@ def test_what_is_no_group(size: Any) -> None:
         dp.PureDP(1).group(size)
 
 
-@pytest.mark.parametrize("guarantee", [dp.RenyiDP({2: 1}), ProfileOf(GaussianPair(Fraction(1)))])
-def test_what_has_no_rule_says_so(guarantee: Any) -> None:
+def test_what_has_no_rule_says_so() -> None:
     with pytest.raises(ParameterError, match="no rule for groups"):
-        guarantee.group(2)
+        dp.RenyiDP({2: 1}).group(2)
+
+
+def test_a_profile_of_added_noise_is_that_of_a_longer_move() -> None:
+    pair, far = dp.Gaussian(sensitivity=1, sigma=2).guarantee.group(3), dp.GaussianDP("1.5")
+    assert pair.delta(1) == pytest.approx(far.delta(1), rel=1e-9)
+    assert pair.delta(1) >= far.delta(1) * (1 - 1e-12)
+    whole = dp.Gaussian(sensitivity=1, sigma=2).release(1).guarantee.group(3)
+    assert whole.delta(1) == dp.Gaussian(sensitivity=3, sigma=2).release(1).guarantee.delta(1)
+
+
+def test_a_profile_of_ones_own_mechanism_is_chained() -> None:
+    """Two steps between laws of losses ±ln 2 and ±ln 3/2: never below the worst chain, never above 2 ln 2."""
+    table = {"a": {"x": "1/2", "y": "1/2"}, "b": {"x": "1/4", "y": "3/4"}}
+    pair = dp.FiniteMechanism(table).guarantee.group(2)
+    assert pair.epsilon(0) == pytest.approx(2 * math.log(2), rel=1e-9)
+    assert pair.delta("0.1") >= 0.5 - 0.25 * math.exp(0.1)
 
 
 def test_post_processing_costs_nothing_and_has_no_interval() -> None:

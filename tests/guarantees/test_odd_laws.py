@@ -72,13 +72,23 @@ def test_laws_far_from_each_other_and_from_zero_have_windows_of_their_own() -> N
 
 def test_all_outcomes_of_a_finite_support_tell_the_largest_loss() -> None:
     loss = loss_of(stats.binom(10, 0.5), stats.binom(10, 0.6))
-    assert loss.epsilon(0) == pytest.approx(10 * math.log(0.5 / 0.4), rel=1e-11)
+    assert loss.epsilon(0) == pytest.approx(10 * math.log(0.5 / 0.4), rel=1e-6)
     assert loss.epsilon(0) >= 10 * math.log(0.5 / 0.4)
-    assert loss.swapped().epsilon(0) == pytest.approx(10 * math.log(0.6 / 0.5), rel=1e-11)
+    assert loss.swapped().epsilon(0) == pytest.approx(10 * math.log(0.6 / 0.5), rel=1e-6)
     assert loss.delta(loss.largest) == 0
     assert loss_of(stats.randint(0, 10), stats.randint(1, 11)).largest == math.inf
     newer = loss_of(stats.Binomial(n=10, p=0.5), stats.Binomial(n=10, p=0.6))
     assert newer.epsilon(0) == pytest.approx(loss.epsilon(0))
+
+
+@pytest.mark.parametrize(("p", "q", "truth"), [
+    (stats.binom(64, 1e-7), stats.binom(64, 0.99e-7), 64 * -math.log(0.99)),
+    (stats.binom(60, 1e-6), stats.binom(60, 0.9999e-6), 60 * -math.log(0.9999)),
+    (stats.hypergeom(10**7, 3 * 10**6, 50), stats.hypergeom(10**7, 3 * 10**6 + 1000, 50), 0.00714327),
+])  # fmt: skip
+def test_probabilities_too_small_for_a_float_are_not_passed_over(p: Any, q: Any, truth: float) -> None:
+    """The largest loss is where `pmf` is 0 under both laws, or is off by the rounding of large logarithms."""
+    assert loss_of(p, q).largest >= truth
 
 
 class _Short(stats.rv_discrete):  # type: ignore[misc]
@@ -144,9 +154,34 @@ def _bell(at: float) -> Any:
     (stats.beta(0.5, 0.5), stats.uniform(0, 1)),  # grows at the ends of the support
     (stats.uniform(0, 1), stats.uniform(0.25, 1)),
     (stats.laplace(0, 2), stats.laplace(0, 1)),
+    (stats.dgamma(0.5, loc=0.3), stats.laplace()),  # P is infinite at one point
+    (stats.dgamma(0.9, loc=-1.7), stats.laplace()),
+    (stats.norm(0, 1), stats.dweibull(2, loc=0.3)),  # Q is 0 at one
 ])  # fmt: skip
 def test_a_loss_without_a_largest_one_has_none(p: Any, q: Any) -> None:
     assert loss_of(p, q).epsilon(0) == math.inf
+
+
+@pytest.mark.parametrize(("q", "interval"), [
+    (lambda y: 12 * (y - 0.5) ** 2, (0, 1)),
+    (lambda y: 2 * np.abs(y - 1 / 3) / (5 / 9), (0, 1)),
+    (lambda y: (1 + np.cos(y - 1)) / (2 * math.pi), (0, 2 * math.pi)),  # cut off by rounding
+])  # fmt: skip
+def test_a_loss_that_grows_inside_has_no_largest(q: Any, interval: tuple[float, float]) -> None:
+    flat = 1 / (interval[1] - interval[0])
+    assert loss_of(lambda y: np.full_like(y, flat), q, interval=interval).epsilon(0) == math.inf
+
+
+def test_corners_are_no_poles() -> None:
+    for at, width in ((0.1, 3.7), (-2.9, 0.02), (1 / 3, 40)):
+        loss = loss_of(stats.laplace(at, width), stats.laplace(at + width / 4, width))
+        assert 0.25 - 1e-15 <= loss.largest <= 0.25 + 1e-10
+
+
+def test_the_bad_set_of_two_laplace_laws_at_their_largest_loss_is_empty() -> None:
+    loss = loss_of(stats.laplace(0, 1), stats.laplace(1, 1))
+    assert (loss.bad_set(1).outcomes, loss.bad_set(1).p) == ((), 0)
+    assert len(loss.bad_set("0.99").outcomes) == 1
 
 
 def test_gaussian_and_wider_laws_on_the_integers_have_no_largest_loss() -> None:

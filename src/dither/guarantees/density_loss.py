@@ -47,6 +47,8 @@ _NARROWINGS = 40
 _FAR, _FARTHER = 500.0, 100.0  # ln of a density
 _APPROACHES, _LATE = 50, 30
 _FLAT = 1e-8
+_DISTANCES = (2.0**-6, 2.0**-20, 2.0**-34)
+_POLE, _STILL = 1e-5, 0.05
 _MOST_PANELS = 1024
 _LEVELS = [float(level) for level in range(-30, 31, 2)]
 _STEPS = 28
@@ -214,7 +216,7 @@ class DensityLoss(Loss):
 
     @once
     def largest(self) -> float:
-        """What no loss exceeds, as far as is seen; ∞ if it still grows where P ends or is far out.
+        """What no loss exceeds, as far as is seen; ∞ if it still grows at a peak, where P ends or far out.
 
         It is looked for at the points of all panels, at the peaks between them, and ever nearer to where P ends. Far
         out is where the logarithm of its density is −500: from there to −600 a bounded loss is taken to move no more.
@@ -226,7 +228,8 @@ class DensityLoss(Loss):
         if not len(inner):
             return math.inf
         top, still = float(seen.max()), float(inner.max())
-        if not top < math.inf or top - still > _FLAT * (1 + abs(top)) or self._grows(ends, _FLAT * (1 + abs(top))):
+        flat = _FLAT * (1 + abs(top))
+        if not top < math.inf or top - still > flat or self._grows(ends, flat) or self._has_poles():
             return math.inf
         return max(0.0, top) * (1 + _SAME_LOSS) + _SAME_LOSS
 
@@ -255,6 +258,21 @@ class DensityLoss(Loss):
         losses = self._loss_at(ends.ravel()).reshape(ends.shape)
         near = logs[:, _LATE:].min(axis=1) > -_FAR - _FARTHER
         return bool((losses[near, _LATE:].max(axis=1) - losses[near, _LATE] > flat).any())
+
+    def _has_poles(self) -> bool:
+        """Whether the loss grows without end towards a peak inside, as where Q is 0 at one point, or P infinite.
+
+        It is looked at on the higher side of each peak, 2^-6, 2^-20 and 2^-34 of t from it. Where a bounded loss turns
+        or has a corner it gains next to nothing in the second half of that way; towards a pole as much as in the
+        first, or, where the rounding of a density cuts it off, a good part of that.
+        """
+        peaks = self._turns(self._points, 1.0)
+        peaks = peaks[self.first.log(self.line.place(peaks)[0]) > -_FAR]
+        places = peaks + np.array(_DISTANCES)[:, None, None] * np.array([-1.0, 1.0])[:, None]
+        inside = np.clip(places, -1 + 2.0**-_APPROACHES, 1 - 2.0**-_APPROACHES)
+        losses = self._loss_at(inside.ravel()).reshape(inside.shape).max(axis=1)
+        far, middle, near = np.clip(losses, -1e300, 1e300)
+        return bool((near - middle > np.maximum(_POLE, _STILL * (middle - far))).any())
 
     def _mass(self, law: Density, places: list[tuple[float, float]]) -> Integral:
         """The probability of intervals of t, in rising order and apart."""
@@ -320,7 +338,7 @@ class DensityLoss(Loss):
 
     def bad_set(self, epsilon: Number) -> BadSet:
         level = float(level_of(epsilon))
-        places, (p, _), (q, _) = self._event(level)
+        places, (p, _), (q, _) = self._event(level + _SAME_LOSS)  # a loss that may be ε does not count
         intervals = tuple((self._y(low), self._y(high)) for low, high in places)
         return BadSet(level, intervals, p, q, self.delta(epsilon))
 

@@ -28,7 +28,10 @@ MOST_LEFT_OUT = Fraction(1, 1000)
 
 _FIRST_REACH = 64
 _NEARLY_NOTHING = 1e-14
-_ACCURACY = Fraction(1, 1 << 40)  # of each probability that SciPy gives, relative
+_ACCURACY = Fraction(1, 1 << 24)
+"""Of each probability that SciPy gives, relative: differences of large logarithms cost it digits."""
+_SMALLEST = 1e-290
+"""Smaller probabilities have fewer digits, or are 0 where they should not be."""
 _FARTHEST = 2**53
 """Whole numbers beyond are not told apart by the doubles in which SciPy computes."""
 
@@ -50,7 +53,7 @@ def loss_of_frozen(p: Any, q: Any) -> FiniteLoss:
             )
     radii = [tuple(x * _ACCURACY for x in law) for law in laws]
     known = (math.inf, math.inf)
-    if all(_is_whole(law, outcomes) for law in (p, q)):
+    if all(_is_whole(law, outcomes) for law in (p, q)) and all(min(masses) >= _SMALLEST for masses in laws):
         known = (_largest(laws[0], laws[1]), _largest(laws[1], laws[0]))
     named = tuple(outcomes.tolist())
     return FiniteLoss(named, laws[0], laws[1], errors[0], errors[1], False, radii[0], radii[1], known)

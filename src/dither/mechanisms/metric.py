@@ -198,6 +198,8 @@ class MetricExponential(Mechanism):
         return dict(zip(self.points, self._law(self._position(value)), strict=True))
 
     def _position(self, value: Any) -> int:
+        if isinstance(value, np.ndarray | list):  # a row of an array of points, which are kept as tuples
+            value = tuple(np.asarray(value).tolist())
         try:
             return self.points.index(value)
         except ValueError:

@@ -14,8 +14,8 @@ from dither.adjacency import Adjacency, checked
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, set_fields
 from dither.exact.certified import below
-from dither.guarantees.approximate import PureDP
 from dither.guarantees.guarantee import Guarantee
+from dither.pairs.groups import grouped
 from dither.pairs.pair import Pair
 
 __all__ = ["ProfileOf"]
@@ -101,11 +101,8 @@ class ProfileOf(Guarantee):
         return isinstance(other, ProfileOf) and other.pair == self.pair
 
     def _group(self, size: int) -> Guarantee:
-        """By the largest loss, if there is one: pure DP of a group."""
-        largest = [pair.largest_loss for pair in self._directions() if not pair.infinity]
-        if len(largest) < len(self._directions()) or None in largest:
-            return Guarantee._group(self, size)
-        return PureDP(max(loss for loss in largest if loss is not None)).group(size)
+        """What follows from the pair of one step; tight for noise that is added."""
+        return type(self)(grouped(self.pair, size))
 
     def _under(self, adjacency: Adjacency | None) -> Self:
         return type(self)(self.pair, adjacency=adjacency)

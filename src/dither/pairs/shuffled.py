@@ -84,7 +84,8 @@ class ShuffledPair(BoundedPair):
             first, weights = law(self.reports - 1, odds, _LEAST)
         edges = np.unique(np.linspace(0, len(weights), min(_RUNS, len(weights)) + 1).astype(np.int64))
         shares = np.add.reduceat(weights, edges[:-1])
-        error = LAW_ERROR * (len(weights) + 64)
+        # An ulp of a loss above 8 is more than one of its odds.
+        error = LAW_ERROR * (len(weights) + 64) * max(1.0, float(self.loss) / 8)
         starts, ends = first + edges[:-1], first + edges[1:] - 1
         above = (np.append(starts, 0), np.append(shares * (1 + error), 2 * _LEAST))
         return self._runs(*above, error), self._runs(ends, shares * (1 - error), error)

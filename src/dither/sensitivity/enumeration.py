@@ -408,7 +408,13 @@ class EnumeratedStatistic:
 
 
 def _vector(value: Any) -> Vector:
-    items = value if isinstance(value, tuple | list | np.ndarray) else (value,)
+    items = (
+        np.atleast_1d(value)
+        if isinstance(value, np.ndarray)
+        else value
+        if isinstance(value, tuple | list)
+        else (value,)
+    )
     return tuple(_exact(item) for item in items)
 
 
