@@ -11,7 +11,7 @@ from bench.peers import audited
 from bench.progress import say
 from bench.row import Row, less_is_better, more_is_better, none_allowed
 from dither.audit import Verdict, attack, support
-from dither.audit.attack.ours import CONTROLS
+from dither.audit.attack.controls import CONTROLS
 from dither.audit.attack.target import AttackTarget
 from dither.audit.zoo import SPECIMENS, Specimen, additive, sparse_vectors
 from dither.guarantees import PureDP

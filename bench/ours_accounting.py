@@ -5,8 +5,8 @@ from collections.abc import Callable
 from bench.accounting_case import AccountingCase, Calibration, Release
 from dither import events
 from dither.accounting import Bracket, compose
-from dither.accounting.calibrate import gaussian_scale
 from dither.accounting.composed_brackets import forget
+from dither.accounting.noise_calibration import gaussian_scale
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.exact import rational
 from dither.mechanisms import Gaussian, Laplace

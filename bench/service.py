@@ -34,7 +34,7 @@ import dither as dp
 from bench.row import Row, less_is_better, more_is_better
 from dither.cli.demo.service import demo_service
 from dither.cli.demo.visits import HOSPITALS
-from dither.cli.serving import keyring_of
+from dither.cli.served_datasets import keyring_of
 
 ROWS, PEOPLE = "1,000,000 rows", 100_000
 SETTINGS = "\n[server]\nperiod = 0\npractice = false\nrequests_per_second = 1000000\n"

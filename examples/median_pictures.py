@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 import dither as dp
 from dither.adjacency import REPLACE_ONE
 from dither.estimators.base_measure import bounded
-from dither.estimators.places import RankedRows, quantile_aim, scored
+from dither.estimators.order_statistic import RankedRows, quantile_aim, scored
 from dither.estimators.ranks import quantile_sensitivity
 from dither.estimators.unbounded import _OUTSIDE, _SCALES, _split, _Steps, _tested
 from dither.plots import competing

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dither as dp
-from dither.accounting.calibrate import gaussian_scale
+from dither.accounting.noise_calibration import gaussian_scale
 
 STEPS, RATE, CLIP = 60, 0.5, 2
 UNIT = 2**-20

@@ -7,14 +7,14 @@ import pytest
 
 from dither import events
 from dither.accounting import Bracket, WideBracket, compose, of_pairs
-from dither.accounting.calibrate import (
+from dither.accounting.filters import BasicFilter, BasicOdometer, RenyiFilter, ZCDPFilter
+from dither.accounting.noise_calibration import (
     epsilon_for_error,
     gaussian_scale,
     laplace_scale,
     most_repetitions,
     smallest_scale,
 )
-from dither.accounting.filters import BasicFilter, BasicOdometer, RenyiFilter, ZCDPFilter
 from dither.accounting.textbook import advanced, basic, optimal_homogeneous
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.errors import AdjacencyMismatch, NotANumberError, OverBudget, ParameterError

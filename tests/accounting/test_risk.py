@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 import dither as dp
-from dither.accounting.calibrate import Uncalibrated
+from dither.accounting.noise_calibration import Uncalibrated
 from dither.errors import ParameterError
 from dither.events import Composed, GaussianNoise, LaplaceNoise, PoissonSampled, RandomizedAnswer, Repeated, Selection
 from dither.exact import rational

@@ -11,7 +11,7 @@ import pytest
 from flint import arb, ctx
 
 from dither.accounting import WideBracket, compose, composition, of_pairs
-from dither.accounting.calibrate import gaussian_scale, most_repetitions
+from dither.accounting.noise_calibration import gaussian_scale, most_repetitions
 from dither.errors import ParameterError
 from dither.events import (
     Event,

@@ -14,7 +14,7 @@ import pytest
 from flint import ctx
 
 import dither as dp
-from dither.adaptive.rules import NoisyRule, RoundedRule
+from dither.adaptive.holdout_rules import NoisyRule, RoundedRule
 from dither.errors import OverBudget, ParameterError
 from dither.events import SparseVectorRun
 from tests.mechanisms.entropy_use import nothing_drawn

@@ -23,7 +23,7 @@ from tests.architecture.test_public_names import is_ours
 # Modules whose public names have full help: what `import dither as dp` gives, and what that returns or takes.
 COVERED = (
     "dither.accounting",
-    "dither.accounting.calibrate",
+    "dither.accounting.noise_calibration",
     "dither.accounting.filters",
     "dither.accounting.risk",
     "dither.adaptive",

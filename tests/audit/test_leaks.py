@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dither.audit import attack
+from dither.audit.attack.answer_readings import Entries
 from dither.audit.attack.curve import Allowed
 from dither.audit.attack.events import propose
 from dither.audit.attack.outcomes import as_rows
-from dither.audit.attack.readings import Entries
 from dither.audit.attack.relations import relations
 from dither.audit.attack.target import AttackTarget
 from dither.guarantees import PureDP

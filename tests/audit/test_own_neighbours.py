@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.audit import attack
-from dither.audit.attack.ours import CONTROLS, Control
+from dither.audit.attack.controls import CONTROLS, Control
 from dither.audit.attack.own_neighbours import neighbours_of
 from dither.errors import ParameterError
 from dither.sensitivity import Triangles

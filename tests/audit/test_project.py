@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import dither as dp
 from dither.audit.project.examination import examine
-from dither.audit.project.mentioned import pools
-from dither.audit.project.stage import Stage, staged
-from dither.audit.project.tables import Neighbours, Side
+from dither.audit.project.made_up_tables import Neighbours, Side
+from dither.audit.project.mentioned_columns import pools
+from dither.audit.project.staged_question import Stage, staged
 from dither.cli.aggregates import aggregate
 from dither.cli.conditions import condition
 from dither.cli.description import Asked

@@ -15,11 +15,11 @@ from scipy.stats import binom
 
 import dither as dp
 from dither.audit import attack
+from dither.audit.attack.answer_readings import Cells, Entries, Reading, distinct, table
 from dither.audit.attack.curve import Allowed
 from dither.audit.attack.events import best, hits, judged_again, propose
-from dither.audit.attack.hunt import _fewer, _sides, proved
-from dither.audit.attack.outlook import Outlook
-from dither.audit.attack.readings import Cells, Entries, Reading, distinct, table
+from dither.audit.attack.expected_evidence import Outlook
+from dither.audit.attack.lower_bound import _fewer, _sides, proved
 from dither.audit.attack.scores import scores
 from dither.audit.attack.target import AttackTarget
 from dither.noise import entropy

@@ -14,7 +14,7 @@ import pytest
 
 from dither.accounting import compose
 from dither.audit import attack
-from dither.audit.attack.ours import CONTROLS, Control, control
+from dither.audit.attack.controls import CONTROLS, Control, control
 from dither.audit.zoo import SPECIMENS, Specimen, sampling, sparse_vectors, tested_releases
 from dither.errors import ParameterError
 from dither.events import GaussianNoise, PoissonSampled, Repeated
@@ -74,7 +74,7 @@ def test_sparse_vectors_are_caught_at_a_tenth(specimen: Specimen) -> None:
 
 
 def test_every_mechanism_is_a_control() -> None:
-    """A class that is not: add a `Control` for it to audit/attack/ours.py."""
+    """A class that is not: add a `Control` for it to audit/attack/controls.py."""
     assert names_of_mechanisms() - {type(each.make(1, "1e-3")).__name__ for each in CONTROLS} == set()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dither.engine.most_common import Best, FoundValues
 from dither.engine.quantiles import Extreme, Ranks
-from dither.estimators.places import RankedRows
+from dither.estimators.order_statistic import RankedRows
 from dither.unit import Neighbour
 
 __all__ = ["check", "check_rows", "declared"]

@@ -21,7 +21,7 @@ from dither.engine.group_sensitivity import Added
 from dither.engine.groups import Groups
 from dither.engine.quantiles import Extreme, RankNoise, Ranks
 from dither.estimators.base_measure import stepped
-from dither.estimators.places import RankedRows
+from dither.estimators.order_statistic import RankedRows
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.tables import Column
 from dither.unit import Neighbour

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import bdtr, bdtrc
 
-from dither.estimators.fieller import ThreeSums, mean_between
 from dither.estimators.noise_tails import NoiseLaw
+from dither.estimators.ratio_intervals import ThreeSums, mean_between
 
 GROUPS, MISS = 4000, 0.1
 DRAWN = np.random.default_rng(5)

@@ -15,7 +15,7 @@ from scipy.special import bdtr, bdtrc
 import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.base_measure import bounded
-from dither.estimators.places import RankedRows
+from dither.estimators.order_statistic import RankedRows
 from dither.estimators.quantile_search import QuantileSearch
 from tests.noise.fit import ALARM, p_value_of_counts
 

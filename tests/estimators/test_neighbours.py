@@ -74,7 +74,7 @@ class Script:
 
 def followed(script: Script, run: Callable[[], Any]) -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dither.estimators.places.released_place", script.chosen)
+        patch.setattr("dither.estimators.order_statistic.released_place", script.chosen)
         patch.setattr(Exponential, "release", lambda m, s: script.choice(m, s))
         patch.setattr(Laplace, "release", lambda m, v: script.noisy(m, v))
         return run()

@@ -14,7 +14,7 @@ from scipy.special import bdtrc
 import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.base_measure import bounded, stepped
-from dither.estimators.places import RankedRows
+from dither.estimators.order_statistic import RankedRows
 from dither.estimators.quantile_bars import QuantileBars, tails
 from dither.mechanisms import Exponential
 

@@ -20,7 +20,7 @@ import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.axes import Multiples
 from dither.estimators.base_measure import Base, stepped, unbounded
-from dither.estimators.places import (
+from dither.estimators.order_statistic import (
     EXTREME_DIGITS,
     EXTREME_SENSITIVITY,
     RankedRows,

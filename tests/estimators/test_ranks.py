@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.base_measure import Base, bounded, stepped, unbounded
-from dither.estimators.places import EXTREME_DIGITS, RankedRows, Target, extreme_target, quantile_aim, scored
+from dither.estimators.order_statistic import EXTREME_DIGITS, RankedRows, Target, extreme_target, quantile_aim, scored
 from dither.estimators.sums import ExactSum
 from dither.mechanisms import Exponential
 

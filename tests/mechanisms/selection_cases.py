@@ -14,7 +14,7 @@ from flint import arb
 
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE
 from dither.mechanisms import Exponential, Mechanism, MetricExponential, NoisyMax, TopK
-from dither.mechanisms.pieces import Pieces
+from dither.mechanisms.piecewise_scores import Pieces
 from dither.noise.race import Race, Scores
 from tests.mechanisms.batches import Batch, Words, race_batch, winners
 from tests.mechanisms.mechanism_case import Case, ErrorLaw, Errors

@@ -12,7 +12,13 @@ from dither.errors import ParameterError
 from dither.exact import ball
 from dither.guarantees import GaussianDP
 from dither.mechanisms import Gaussian, lattice_gaussian
-from dither.mechanisms.calibration import TEXTBOOK, largest_mu_squared, line_profile, line_variance, textbook_variance
+from dither.mechanisms.gaussian_calibration import (
+    TEXTBOOK,
+    largest_mu_squared,
+    line_profile,
+    line_variance,
+    textbook_variance,
+)
 from dither.mechanisms.lattice_gaussian import _holds, dominating_mu_squared, smallest_variance
 from tests.oracle.lattice_sums import Masses, gaussian_profile, masses, profile_of, shifted_profile
 

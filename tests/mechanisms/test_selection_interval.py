@@ -15,7 +15,7 @@ import pytest
 from dither.errors import ParameterError
 from dither.events import Selection
 from dither.mechanisms import Exponential
-from dither.mechanisms.pieces import Pieces
+from dither.mechanisms.piecewise_scores import Pieces
 from dither.noise.race import Race
 from tests.mechanisms.entropy_use import nothing_drawn
 

@@ -294,7 +294,7 @@ MUTATIONS = [
         ("(low + alpha * left).min()", "(low + 2 * alpha * left).min()"),
     ),
     *several(
-        "accounting/calibrate.py",
+        "accounting/noise_calibration.py",
         _ANSWERS,
         (
             "return math.isfinite(upper) and read_above(upper) <= budget.epsilon",

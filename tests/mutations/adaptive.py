@@ -41,13 +41,15 @@ MUTATIONS = [
     Mutation("adaptive/holdout.py", "self._holdout.settled(function)", "self._holdout.tried(query, '')[1]", _REFUSALS),
     Mutation("adaptive/routes.py", "+ Fraction(1, 2 * self.levels)", "", _ROUTES, within="Rounding._bound"),
     Mutation(
-        "adaptive/rules.py",
+        "adaptive/holdout_rules.py",
         "(self.levels * (self.checks - i)) / (i + 1)",
         "(self.levels * (self.checks - i)) / (i + 2)",
         _HOLDOUT,
     ),
-    Mutation("adaptive/rules.py", "self.checks + self.max_overfit, beta)", "self.max_overfit, beta)", _HOLDOUT),
-    Mutation("adaptive/rules.py", "self.sparse.epsilon + answers.stated_epsilon", "self.sparse.epsilon", _HOLDOUT),
+    Mutation("adaptive/holdout_rules.py", "self.checks + self.max_overfit, beta)", "self.max_overfit, beta)", _HOLDOUT),
+    Mutation(
+        "adaptive/holdout_rules.py", "self.sparse.epsilon + answers.stated_epsilon", "self.sparse.epsilon", _HOLDOUT
+    ),
     Mutation("adaptive/holdout.py", "            self._overfit += 1", "            self._overfit += 0", _HOLDOUT),
     Mutation("adaptive/holdout.py", "            self._checked += 1", "            self._checked += 0", _HOLDOUT),
 ]

@@ -37,23 +37,31 @@ MUTATIONS = [
     Mutation("mechanisms/additive.py", "if _size(value) > self.dimension:", "if False:", _ADDITIVE),
     Mutation("mechanisms/additive.py", "np.array(value, dtype=object)", "np.asarray(value)", _ADDITIVE),
     # Gaussian
-    Mutation("mechanisms/calibration.py", "* (1 - back)", "* (1 + back)", _CALIBRATION),
+    Mutation("mechanisms/gaussian_calibration.py", "* (1 - back)", "* (1 + back)", _CALIBRATION),
     Mutation(
-        "mechanisms/calibration.py",
+        "mechanisms/gaussian_calibration.py",
         "-float((value / ball(delta)).log())",
         "-float((value / ball(2 * delta)).log())",
         _CALIBRATION,
     ),
-    Mutation("mechanisms/calibration.py", "ball(Fraction(shift, 2))", "ball(Fraction(shift, 3))", _CALIBRATION),
-    Mutation("mechanisms/calibration.py", "law.tail(n + shift)", "law.tail(n + shift + 1)", _CALIBRATION),
-    Mutation("mechanisms/calibration.py", "2 * ball(2 / delta).log()", "2 * ball(1 / delta).log()", _CALIBRATION),
-    Mutation("mechanisms/calibration.py", "Fraction(5, 4) / delta", "Fraction(6, 5) / delta", _CALIBRATION),
-    Mutation("mechanisms/calibration.py", "ball(Fraction(9, 4)).max(", "ball(Fraction(2)).max(", _CALIBRATION),
-    Mutation("mechanisms/calibration.py", "ball(1 + Fraction(1, 10 ** 12))", "ball(1)", _CALIBRATION),
-    Mutation("mechanisms/calibration.py", "/ ball(epsilon)) ** 2 / 2", "/ ball(epsilon)) ** 2 / 3", _CALIBRATION),
-    Mutation("mechanisms/calibration.py", "epsilon <= 1 and delta <=", "epsilon <= 2 and delta <=", _CALIBRATION),
     Mutation(
-        "mechanisms/calibration.py",
+        "mechanisms/gaussian_calibration.py", "ball(Fraction(shift, 2))", "ball(Fraction(shift, 3))", _CALIBRATION
+    ),
+    Mutation("mechanisms/gaussian_calibration.py", "law.tail(n + shift)", "law.tail(n + shift + 1)", _CALIBRATION),
+    Mutation(
+        "mechanisms/gaussian_calibration.py", "2 * ball(2 / delta).log()", "2 * ball(1 / delta).log()", _CALIBRATION
+    ),
+    Mutation("mechanisms/gaussian_calibration.py", "Fraction(5, 4) / delta", "Fraction(6, 5) / delta", _CALIBRATION),
+    Mutation("mechanisms/gaussian_calibration.py", "ball(Fraction(9, 4)).max(", "ball(Fraction(2)).max(", _CALIBRATION),
+    Mutation("mechanisms/gaussian_calibration.py", "ball(1 + Fraction(1, 10 ** 12))", "ball(1)", _CALIBRATION),
+    Mutation(
+        "mechanisms/gaussian_calibration.py", "/ ball(epsilon)) ** 2 / 2", "/ ball(epsilon)) ** 2 / 3", _CALIBRATION
+    ),
+    Mutation(
+        "mechanisms/gaussian_calibration.py", "epsilon <= 1 and delta <=", "epsilon <= 2 and delta <=", _CALIBRATION
+    ),
+    Mutation(
+        "mechanisms/gaussian_calibration.py",
         "limits['dwork-roth'] = (epsilon < 1,",
         'limits["dwork-roth"] = (epsilon <= 1,',
         _CALIBRATION,

@@ -11,15 +11,15 @@ MUTATIONS = [
     for file, before, after in [
         # C5 to C7: the formulas of the lectures, and the range in which they hold
         (
-            "mechanisms/calibration.py",
+            "mechanisms/gaussian_calibration.py",
             "2 * ball(2 / delta).log() / ball(epsilon ** 2)",
             "2 * ball(1 / delta).log() / ball(epsilon**2)",
         ),
-        ("mechanisms/calibration.py", "2 * ball(Fraction(5, 4) / delta).log()", "2 * ball(1 / delta).log()"),
-        ("mechanisms/calibration.py", "ball(Fraction(9, 4)).max(2 *", "ball(Fraction(0)).max(2 *"),
-        ("mechanisms/calibration.py", "/ ball(epsilon)) ** 2 / 2", "/ ball(epsilon)) ** 2 / 3"),
-        ("mechanisms/calibration.py", "epsilon <= 1 and delta", "epsilon <= 9 and delta"),
-        ("mechanisms/calibration.py", "(epsilon < 1, ", "(epsilon < 17, "),
+        ("mechanisms/gaussian_calibration.py", "2 * ball(Fraction(5, 4) / delta).log()", "2 * ball(1 / delta).log()"),
+        ("mechanisms/gaussian_calibration.py", "ball(Fraction(9, 4)).max(2 *", "ball(Fraction(0)).max(2 *"),
+        ("mechanisms/gaussian_calibration.py", "/ ball(epsilon)) ** 2 / 2", "/ ball(epsilon)) ** 2 / 3"),
+        ("mechanisms/gaussian_calibration.py", "epsilon <= 1 and delta", "epsilon <= 9 and delta"),
+        ("mechanisms/gaussian_calibration.py", "(epsilon < 1, ", "(epsilon < 17, "),
         ("guarantees/conversions.py", "ZCDP(guarantee.mu_squared / 2,", "ZCDP(guarantee.mu_squared / 3,"),
         # C2, C11, C29: scales and probabilities of noise
         ("noise/discrete_laplace.py", "ball(1 / (2 * self.scale)).coth()", "ball(1 / (3 * self.scale)).coth()"),

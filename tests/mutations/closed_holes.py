@@ -240,7 +240,7 @@ MUTATIONS = [
     ),
     # Leaks of probability one
     Mutation(
-        "audit/replay/rules.py",
+        "audit/replay/allowed_differences.py",
         "moved > allowed and max(near, far) > 0",
         "moved > allowed and min(near, far) > 0",
         ("tests/replay/test_controls.py",),

@@ -93,8 +93,8 @@ MUTATIONS = [
         _REFUSED,
     ),
     Mutation("mechanisms/metric.py", "beyond += chance", "beyond = chance", _BOUND),
-    Mutation("mechanisms/pieces.py", "Scores.of(raced, np.maximum(sizes, 1))", "Scores.of(raced)", _FIT),
-    Mutation("mechanisms/pieces.py", "np.where(sizes > 0, values, -math.inf)", "values", _INTERVAL),
+    Mutation("mechanisms/piecewise_scores.py", "Scores.of(raced, np.maximum(sizes, 1))", "Scores.of(raced)", _FIT),
+    Mutation("mechanisms/piecewise_scores.py", "np.where(sizes > 0, values, -math.inf)", "values", _INTERVAL),
     # Randomized response
     Mutation(_RESPONSE_FILE, "Bernoulli((count - 1) * self._false)", "Bernoulli(count * self._false)", _RESPONSE),
     Mutation(_RESPONSE_FILE, "by = 1 if count == 2 else 1 + others", "by = 1 if count == 2 else others", _RESPONSE),

@@ -337,7 +337,7 @@ def test_a16_only_one_file_draws_randomness() -> None:
         if (foreign := _foreign_randomness(path.read_text(encoding="utf-8")))
     }
     assert found.pop("cli/demo/visits.py") == ["numpy.random", "numpy.random"]
-    assert found.pop("audit/project/tables.py") == ["random"]
+    assert found.pop("audit/project/made_up_tables.py") == ["random"]
     assert found == {"noise/entropy.py": ["os.urandom"]}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import dither as dp
 from dither import mechanisms
-from dither.audit.replay.rules import RULES
+from dither.audit.replay.allowed_differences import RULES
 from dither.engine.query import Query
 from dither.engine.shortcuts import Shortcuts
 from dither.mechanisms import Mechanism

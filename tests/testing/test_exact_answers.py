@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dither.audit.replay.rules import RULES
+from dither.audit.replay.allowed_differences import RULES
 from dither.testing.exact_answers import ANSWERS
 
 _CONFTEST = 'pytest_plugins = ["dither.testing"]\n'

@@ -21,7 +21,7 @@ from tests.web.world import answers
 
 MOTHER = """
 import os, sys
-import dither.cli.serve, dither.cli.serving, dither.web.app, dither.engine.sql, ibis, duckdb, pyarrow.csv
+import dither.cli.serve, dither.cli.served_datasets, dither.web.app, dither.engine.sql, ibis, duckdb, pyarrow.csv
 from dither.cli import main
 for line in sys.stdin:
     file, port, log = line.rstrip().split("\\t")

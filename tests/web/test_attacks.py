@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dither.release
-from dither.cli.serving import opened, settings_of
+from dither.cli.served_datasets import opened, settings_of
 from dither.errors import LedgerConflict, LedgerError
 from dither.ledger import Ledger
 from tests.cli.world import SECRETS, run

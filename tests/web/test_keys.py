@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dither.errors import ParameterError
-from dither.web import keys
-from dither.web.keys import Keyring, Refused
+from dither.web import access_keys
+from dither.web.access_keys import Keyring, Refused
 from dither.web.page import page
 from dither.web.requests import Desk
 from dither.web.store import KEYS, ServiceStore
@@ -67,7 +67,7 @@ def test_names_are_plain(name: str, ring: Keyring) -> None:
 def test_a_share_is_given_once(ring: Keyring) -> None:
     ring.add("anna", {"visits": {"epsilon": "0.5"}})
     ring.revoke("anna")
-    others: tuple[keys.Rights, ...] = ({"visits": {"epsilon": "0.7"}}, {"visits": {}})
+    others: tuple[access_keys.Rights, ...] = ({"visits": {"epsilon": "0.7"}}, {"visits": {}})
     for other in others:
         with pytest.raises(ParameterError, match="a share is given once"):
             ring.add("anna", other)
@@ -155,13 +155,13 @@ def test_d58_g75_bad_keys_are_refused_alike_and_with_the_same_work(
         tenant = shown.pop("of another tenant")  # it sees its own, which are none
         assert world.caller(tenant)._sent(method, path).json() == []
     hashed: list[str] = []
-    real = keys._hash
+    real = access_keys._hash
 
     def counted(secret: str, salt: str) -> str:
         hashed.append(salt)
         return real(secret, salt)
 
-    monkeypatch.setattr(keys, "_hash", counted)
+    monkeypatch.setattr(access_keys, "_hash", counted)
     seen = []
     spent = world.spent
     for key in shown.values():

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dither.cli.serving import keyring_of
+from dither.cli.served_datasets import keyring_of
 from dither.ledger import Ledger
 from tests.cli.world import SECRETS
 from tests.postgres import fresh_database

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from scipy.stats import mannwhitneyu
 
-from dither.web import keys
-from dither.web.keys import Key, Keyring, Refused
+from dither.web import access_keys
+from dither.web.access_keys import Key, Keyring, Refused
 from tests.web.test_keys import ENDPOINTS, PAST
 from tests.web.world import COUNT, World, describe, service
 
@@ -28,7 +28,7 @@ LISTS = (("GET", "/datasets"), ("GET", "/questions"))
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """With a quick hash, so that differences in other work would be seen the better."""
-    monkeypatch.setattr(keys, "_WORK", {**keys._WORK, "n": 1 << 10})
+    monkeypatch.setattr(access_keys, "_WORK", {**access_keys._WORK, "n": 1 << 10})
     with service(describe(tmp_path, server="practice = false")) as found:
         yield found
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from dither.cli.serving import keyring_of
+from dither.cli.served_datasets import keyring_of
 from dither.errors import ParameterError
 from dither.ledger import Ledger
 from dither.web import Settings

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from dither.cli.serving import opened, settings_of
+from dither.cli.served_datasets import opened, settings_of
 from dither.web.app import configuration
 from dither.web.service import Service
 from tests.cli.world import write_visits

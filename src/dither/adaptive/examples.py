@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dither.adaptive.made_up import made_up
+from dither.adaptive.made_up_rows import made_up
 from dither.adaptive.sample import Query, Sample
 from dither.errors import ParameterError
 

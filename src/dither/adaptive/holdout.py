@@ -2,7 +2,7 @@
 
 Thresholdout (Dwork, Feldman, Hardt, Pitassi, Reingold and Roth 2015): the answer is the mean on the training set as
 long as it is close to the mean on the holdout; if it is not, the finding is overfitted, the holdout answers, and one of
-a fixed number of such answers is spent. The rules of rules.py decide what is close and how the holdout answers.
+a fixed number of such answers is spent. The rules of holdout_rules.py decide what is close and how the holdout answers.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NoReturn
 
+from dither.adaptive.holdout_rules import RULES, NoisyRule, RoundedRule, Rule
 from dither.adaptive.mean import QueryMean, within_unit
-from dither.adaptive.rules import RULES, NoisyRule, RoundedRule, Rule
 from dither.adaptive.sample import Sample
 from dither.adaptive.turns import Turns
 from dither.errors import OverBudget, ParameterError

@@ -2,7 +2,7 @@
 
 from dither.audit import claims
 from dither.audit.attack.grids import Support, support
-from dither.audit.attack.hunt import attack
+from dither.audit.attack.lower_bound import attack
 from dither.audit.attack.verdict import Verdict, Witness
 from dither.audit.replay import Replayed, replay
 

@@ -101,7 +101,7 @@ def command(
     is_project = Path(target).suffix.lower() == ".toml"
     _check_flags(is_project, questions, pairs, epsilon, delta, neighbours)
     if is_project:
-        from dither.cli.project import audited
+        from dither.cli.project_audit import audited
 
         audited(Path(target), questions or [], _PAIRS if pairs is None else pairs, samples, alpha, plot, json)
     else:
@@ -129,7 +129,7 @@ def _one(
     json: bool,
 ) -> None:
     from dither.audit import attack
-    from dither.audit.attack.hunt import promises
+    from dither.audit.attack.lower_bound import promises
     from dither.cli.files import check_place
 
     if plot is not None:
@@ -143,7 +143,7 @@ def _one(
                 param_hint="--epsilon",
             )
     else:
-        from dither.audit.attack.ours import control
+        from dither.audit.attack.controls import control
 
         if neighbours is not None:
             raise typer.BadParameter(
@@ -202,7 +202,7 @@ def _in_words(verdict: Verdict) -> str:
 def _zoo(alpha: str, json: bool) -> None:
     """Every specimen, and every mechanism of dither as a control; all of them share one alpha."""
     from dither.audit import attack
-    from dither.audit.attack.ours import CONTROLS
+    from dither.audit.attack.controls import CONTROLS
     from dither.audit.zoo import SPECIMENS
     from dither.exact import rational
 

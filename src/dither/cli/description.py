@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dither.cli.draft import written_column
 from dither.cli.kinds import check_kinds, columns_of_numbers
-from dither.cli.places import is_there
+from dither.cli.ledger_location import is_there
 from dither.cli.public_file import PublicFile
 from dither.engine import Bins, Dataset, Plan, Query, Question
 from dither.engine.aggregate import Aggregate

@@ -62,7 +62,7 @@ def command(
         raise ParameterError("add, revoke and rotate name a key, such as `dither keys add anna`; list names none.")
     if action != "add" and (dataset or owner or expires):
         raise ParameterError("--dataset, --owner and --expires go with `dither keys add`.")
-    from dither.cli.serving import keyring_of, shares
+    from dither.cli.served_datasets import keyring_of, shares
 
     files = description or [Path("dither.toml")]
     keyring = keyring_of(files[0])
@@ -94,7 +94,7 @@ def _tell(json: bool, sentence: str, value: dict[str, str]) -> None:
 
 
 def _list(keys: object, json: bool) -> None:
-    from dither.web.keys import Key
+    from dither.web.access_keys import Key
 
     assert isinstance(keys, list)
     found: list[Key] = keys
@@ -119,7 +119,7 @@ def _list(keys: object, json: bool) -> None:
 
 
 def _rights(key: object) -> str:
-    from dither.web.keys import Key
+    from dither.web.access_keys import Key
 
     assert isinstance(key, Key)
     if key.is_owner:

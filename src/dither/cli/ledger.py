@@ -9,7 +9,7 @@ import typer
 
 from dither.cli import options
 from dither.cli.failures import SHOWN_WRONG
-from dither.cli.places import is_there
+from dither.cli.ledger_location import is_there
 from dither.cli.screen import print_json, printable, working
 from dither.cli.table import print_table
 from dither.errors import LedgerError, ParameterError

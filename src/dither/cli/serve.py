@@ -54,7 +54,7 @@ def command(
     """
     if demo == bool(files):
         raise ParameterError("say what to serve: descriptions such as dither.toml, or --demo.")
-    from dither.cli.serving import opened, settings_of
+    from dither.cli.served_datasets import opened, settings_of
 
     files = [_demo()] if demo else files or []
     said = {name: value for name, value in (("host", host), ("port", port), ("period", period)) if value is not None}

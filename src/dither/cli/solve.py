@@ -64,7 +64,7 @@ def command(
       dither solve dither.toml by_city --relative visits=0.05 --rows 2000
     """
     if source is not None:
-        from dither.cli.wanted import print_price
+        from dither.cli.wanted_error import print_price
 
         print_price(source, question, error or [], relative or [], rows, delta, json=json)
         return

@@ -222,7 +222,7 @@ def _print(table: Any, running: RunningStream) -> None:
 
 def _show(running: RunningStream, out: Path | None, json: bool) -> None:
     from dither.cli.files import write_table
-    from dither.engine.tidy import tidied
+    from dither.engine.tidy_rows import tidied
 
     table = running.show()
     if out is not None:

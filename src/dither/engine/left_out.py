@@ -1,7 +1,7 @@
 """How much limits and bounds cut: a private estimate that a small part of the price pays for, and its intervals.
 
 What the engine counts, and that a person moves it by `ONE` for each cut and once more for being cut, is in
-`tables/cuts.py`. Here it gets noise, and shares follow from it at no further cost.
+`tables/cut_by_limits.py`. Here it gets noise, and shares follow from it at no further cost.
 
 **Intervals.** The share t = lost/(lost + kept) of people who have at most 2^k times what the limits allow is where
 lost·(1 − t) − kept·t is nothing but noise, whose law is known (`estimators.fieller`). k is chosen by the noisy numbers,
@@ -25,8 +25,8 @@ from dither.engine.aggregate import PEOPLE, Aggregate, Bounds
 from dither.engine.group_sensitivity import Added, Need
 from dither.engine.groups import Groups, Wholes, counted
 from dither.engine.moment_aggregates import Mean, Total, Variance
-from dither.estimators.fieller import mean_between
 from dither.estimators.noise_tails import NoiseLaw
+from dither.estimators.ratio_intervals import mean_between
 from dither.exact import rational
 from dither.tables import CELLS, MOST_KEPT, MOST_LOST, ONE, BoundedTable, Cut, ExactAggregate, columns_of_cuts
 from dither.unit import Neighbour
@@ -127,7 +127,7 @@ def _ends(bounds: Bounds) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutNeed(Need):
-    """The sums of `tables/cuts.py`: one person moves them by ONE for each cut, and once more for being cut or not."""
+    """The sums of `tables/cut_by_limits.py`: a person moves them by ONE for each cut, and once more for being cut."""
 
     cuts: tuple[Cut, ...]
     of_persons: bool

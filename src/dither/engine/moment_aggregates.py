@@ -31,7 +31,7 @@ from dither.engine.found_ranges import FoundRange, Ranged
 from dither.engine.group_sensitivity import BothEnds, Measured, Need, SquaresOfEnds, Whole
 from dither.errors import ParameterError
 from dither.estimators.binomial import binomial_between
-from dither.estimators.fieller import ThreeSums, mean_between
+from dither.estimators.ratio_intervals import ThreeSums, mean_between
 from dither.exact import rational
 from dither.tables import SQUARE_BITS, Expression, Lattice, People, RowCount, Sum, if_else
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from dither.engine.aggregate import Aggregate
 from dither.engine.table_release import charged_terms, to_pandas_frame
-from dither.engine.tidy import tidied
+from dither.engine.tidy_rows import tidied
 from dither.errors import ParameterError
 from dither.exact import Number
 from dither.ledger import Entry

@@ -2,8 +2,8 @@
 
 The engine counts rows per bin (`dither.tables.FloatBins`): each octave is cut into bins of equal width, or each whole
 number is one, where the column has whole numbers by its type. A row is somewhere in its bin, as a record of an array
-is somewhere next to its place; `dither.estimators.places` has the score and its sensitivity, `base` the base measure,
-`quantile_search` the steps and `quantile_bars` the intervals.
+is somewhere next to its place; `dither.estimators.order_statistic` has the score and its sensitivity, `base` the base
+measure, `quantile_search` the steps and `quantile_bars` the intervals.
 
 *Sensitivity.* One row moves a score by its slope at most, so that `rows` rows move it by `rows` times that; and a
 neighbour has rows in `groups` groups, each of which spends its part of ε. A row that is replaced where there is one
@@ -33,7 +33,7 @@ from dither.engine.group_sensitivity import Need, Noise, one_selection, selectio
 from dither.engine.groups import Groups, Wholes, counted
 from dither.estimators.axes import Doubles
 from dither.estimators.base_measure import Base, bounded, stepped, unbounded
-from dither.estimators.places import (
+from dither.estimators.order_statistic import (
     EXTREME_DIGITS,
     EXTREME_SENSITIVITY,
     TABLE_DIGITS,

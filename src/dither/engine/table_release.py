@@ -18,7 +18,7 @@ from dither.engine.left_out import SHARE, CutShare, in_a_sentence
 from dither.engine.moment_aggregates import Count
 from dither.engine.noisy_groups import sums_left_out
 from dither.engine.plan import Plan
-from dither.engine.tidy import tidied
+from dither.engine.tidy_rows import tidied
 from dither.engine.written_question import question_and_unit
 from dither.errors import MissingPackage, ParameterError
 from dither.events import to_json

@@ -24,7 +24,7 @@ import numpy as np
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.estimators.answer import Estimate, Spent, budget
 from dither.estimators.base_measure import unbounded
-from dither.estimators.places import EXTREME_DIGITS, EXTREME_SENSITIVITY, RankedRows, chosen, extreme_target
+from dither.estimators.order_statistic import EXTREME_DIGITS, EXTREME_SENSITIVITY, RankedRows, chosen, extreme_target
 from dither.estimators.quantiles import base_for, is_whole
 from dither.estimators.records import checked_adjacency, checked_bounds, present
 from dither.exact import Number, in_words

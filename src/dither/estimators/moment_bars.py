@@ -14,8 +14,16 @@ from typing import Any
 import numpy as np
 
 from dither.estimators.binned import HalfOctaves, Range
-from dither.estimators.fieller import SMALLEST_MISS, ThreeSums, fourth, mean_between, of_one, of_two, unseen_records
 from dither.estimators.noise_tails import NoiseLaw
+from dither.estimators.ratio_intervals import (
+    SMALLEST_MISS,
+    ThreeSums,
+    fourth,
+    mean_between,
+    of_one,
+    of_two,
+    unseen_records,
+)
 from dither.estimators.sampling import Size
 from dither.estimators.sums import STEPS, NoisyPlaces, NoisySquares, NoisySum, NoisyVariance
 from dither.exact.certified import exactly_above, exactly_below

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from dither.adjacency import Adjacency
 from dither.estimators.base_measure import Base
-from dither.estimators.places import RankedRows
+from dither.estimators.order_statistic import RankedRows
 from dither.estimators.records import Bounds, Floats, is_replace
 from dither.exact.search import farthest
 from dither.mechanisms.public_measure import Wholes

@@ -26,7 +26,7 @@ from fractions import Fraction
 
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.estimators.base_measure import Base
-from dither.estimators.places import RankedRows, chosen, quantile_aim
+from dither.estimators.order_statistic import RankedRows, chosen, quantile_aim
 from dither.estimators.ranks import MOST_UNITS, quantile_sensitivity
 from dither.estimators.records import is_replace
 from dither.mechanisms.selection import Exponential

@@ -21,7 +21,7 @@ from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.estimators.answer import Estimate, Spent, budget
 from dither.estimators.base_measure import Base, bounded, stepped, unbounded
-from dither.estimators.places import RankedRows
+from dither.estimators.order_statistic import RankedRows
 from dither.estimators.quantile_bars import ANSWER_SHARE, HISTOGRAM_SHARE, SCALE_SHARE, QuantileBars
 from dither.estimators.quantile_search import QuantileSearch
 from dither.estimators.ranks import checked_probability

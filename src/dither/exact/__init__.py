@@ -11,8 +11,8 @@ from dither.exact import check
 from dither.exact.balls import Ball, Real, ball, lower, precision, upper
 from dither.exact.compare import is_below, uniform_is_below
 from dither.exact.frozen import once, set_fields, shared
+from dither.exact.number_texts import in_percent, in_words, rounded
 from dither.exact.numbers import Number, is_unicode, listed, plain, plain_entries, rational, relative_rounding, whole
-from dither.exact.words import in_percent, in_words, rounded
 
 __all__ = [
     "Ball",

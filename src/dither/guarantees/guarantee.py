@@ -294,7 +294,8 @@ class Guarantee(ABC):
     def _group(self, size: int) -> Guarantee:
         """What holds between datasets that are `size` steps apart."""
         raise ParameterError(
-            f"no rule for groups is known of a {type(self).__name__}. Convert it first: dither.guarantees.to_approx(guarantee, delta)."
+            f"no rule for groups is known of a {type(self).__name__}. Convert it first: "
+            "dither.guarantees.to_approx(guarantee, delta)."
         )
 
     def _rho(self) -> Fraction | None:

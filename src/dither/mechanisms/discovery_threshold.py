@@ -31,8 +31,8 @@ from functools import lru_cache
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, precision
 from dither.exact.search import first_integer
-from dither.mechanisms.calibration import line_profile
 from dither.mechanisms.gaussian import Gaussian
+from dither.mechanisms.gaussian_calibration import line_profile
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.lattice_gaussian import dominating_mu_squared
 from dither.noise.law import SymmetricLaw

@@ -15,7 +15,7 @@ from dither.exact import Ball, Number, ball, check, in_words, once, rational, se
 from dither.exact.certified import above, sqrt
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee
 from dither.mechanisms.additive import Additive, Noising, described, exactly_one, failure
-from dither.mechanisms.calibration import (
+from dither.mechanisms.gaussian_calibration import (
     TEXTBOOK,
     Line,
     largest_mu_squared,

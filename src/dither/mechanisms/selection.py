@@ -16,7 +16,7 @@ from dither.exact.certified import above
 from dither.guarantees import Guarantee, PureDP
 from dither.mechanisms.additive import described
 from dither.mechanisms.mechanism import Mechanism
-from dither.mechanisms.pieces import Pieces
+from dither.mechanisms.piecewise_scores import Pieces
 from dither.mechanisms.released import Interval, Release
 from dither.mechanisms.selection_error import (
     ErrorDistribution,

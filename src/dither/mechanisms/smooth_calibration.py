@@ -17,7 +17,7 @@ from dither.errors import ParameterError
 from dither.events import SmoothNoise
 from dither.exact import Ball, ball, precision
 from dither.exact.certified import at_most, fraction_above
-from dither.mechanisms.calibration import rounded_up
+from dither.mechanisms.gaussian_calibration import rounded_up
 from dither.noise import DiscreteGaussian, DiscreteLaplace, PowerLaw, Steepest
 from dither.noise.law import SymmetricLaw
 from dither.noise.steepest import LARGEST_INDEX

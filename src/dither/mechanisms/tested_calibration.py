@@ -18,7 +18,7 @@ from dither.errors import ParameterError, PrecisionError
 from dither.exact import Real, ball
 from dither.exact.certified import above, at_most, below
 from dither.exact.search import farthest
-from dither.mechanisms.calibration import largest_mu_squared, rounded_up
+from dither.mechanisms.gaussian_calibration import largest_mu_squared, rounded_up
 from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.tested import TestedPair

@@ -10,9 +10,9 @@ import numpy as np
 
 from dither.errors import ParameterError
 from dither.exact import check, in_words
+from dither.plots.cost_texts import price
 from dither.plots.shown import plain
 from dither.plots.style import Figure, described, new_axes, strokes
-from dither.plots.words import price
 
 if TYPE_CHECKING:
     from dither.engine import Plan, Question

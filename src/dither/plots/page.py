@@ -20,12 +20,12 @@ from dither.errors import ParameterError
 from dither.ledger import Ledger
 from dither.ledger.budget import amounts, read_amounts
 from dither.mechanisms import Release
+from dither.plots.cost_texts import amounts_in_words, price, risk
 from dither.plots.html import fold, paragraph, release_table
 from dither.plots.intervals import answers
 from dither.plots.shown import plain, shown
 from dither.plots.spending import budget
 from dither.plots.style import Figure, alt_text, data_uri
-from dither.plots.words import amounts_in_words, price, risk
 
 __all__ = ["report"]
 

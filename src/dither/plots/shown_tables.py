@@ -11,7 +11,7 @@ from dither.engine.aggregate import Aggregate, OfColumn
 from dither.engine.distribution_aggregates import CountDistinct, QuantilesOfGroups, Spread, Top
 from dither.engine.moment_aggregates import Count
 from dither.engine.sql.after_noise import SqlRelease
-from dither.engine.tidy import holds_lists
+from dither.engine.tidy_rows import holds_lists
 from dither.exact import in_words
 from dither.plots.shown import Shown, ShownColumn, listed, plain
 

@@ -2,10 +2,10 @@
 
 from dither.sensitivity.degrees import DegreeHistogram, EdgeCount
 from dither.sensitivity.enumeration import EnumeratedStatistic, FiniteWorld, world
+from dither.sensitivity.local_and_smooth import distance_to_sensitivity, local_sensitivity, smooth_sensitivity
 from dither.sensitivity.means import TrimmedMean, WinsorisedMean
 from dither.sensitivity.order_statistics import Maximum, Median, Minimum, Quantile
 from dither.sensitivity.search import SMOOTH_EXCESS
-from dither.sensitivity.smooth import distance_to_sensitivity, local_sensitivity, smooth_sensitivity
 from dither.sensitivity.statistic import Profile, Statistic
 from dither.sensitivity.triangles import Triangles
 

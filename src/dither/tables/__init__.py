@@ -1,7 +1,7 @@
 """The only package that reads rows, and the only one that imports Ibis: source → bounded table → exact aggregate."""
 
 from dither.tables.bounded_table import PERSON, BoundedTable, ColumnTypes, ExactAggregate, Levels
-from dither.tables.cuts import CELLS, MOST_KEPT, MOST_LOST, ONE, Cut, columns_of_cuts
+from dither.tables.cut_by_limits import CELLS, MOST_KEPT, MOST_LOST, ONE, Cut, columns_of_cuts
 from dither.tables.database_engines.engine import content_digest
 from dither.tables.database_engines.sealed_entry import refused_column
 from dither.tables.exact_totals import Centred, Measure, People, RowCount, Squares, Sum, Values

@@ -28,7 +28,7 @@ import pyarrow as pa
 from ibis import _
 
 from dither.errors import ParameterError
-from dither.tables.cuts import Cut, steps_of_persons, steps_of_rows, wanted_by
+from dither.tables.cut_by_limits import Cut, steps_of_persons, steps_of_rows, wanted_by
 from dither.tables.database_engines import Engine
 from dither.tables.database_engines.engine import leaving
 from dither.tables.database_engines.sealed_entry import called, identity_of
@@ -204,7 +204,7 @@ class BoundedTable:
         return one.select(one[PERSON].name(self.unit.column), *(groups, *brought))
 
     def cuts(self, cuts: Sequence[Cut]) -> ExactAggregate:
-        """One row for all groups: the sums that tell how much of all people limits and bounds cut (cuts.py)."""
+        """One row for all groups: the sums that tell how much of people limits and bounds cut (cut_by_limits.py)."""
         rows = self._attributed(wanted_by(cuts))
         if isinstance(self.unit, Person):
             limits = self.unit.stated("max_groups") if self.keys else 1, self.unit.stated("max_rows_per_group")

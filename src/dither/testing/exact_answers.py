@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from dither.audit.replay.calls import BitStream
-from dither.mechanisms.pieces import Pieces
+from dither.mechanisms.piecewise_scores import Pieces
 from dither.noise import add_integers
 from dither.noise._replay import without_noise
 

@@ -13,7 +13,7 @@ import pyarrow.parquet
 from dither.engine import Plan, Question, TableRelease
 from dither.engine.answer_file import written_answer
 from dither.ledger.budget import amounts
-from dither.web.offered import figures
+from dither.web.offered_dataset import figures
 
 __all__ = ["FILES", "answer_as_dict", "as_json", "plan_as_dict"]
 

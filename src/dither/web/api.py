@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request, Response
 
 from dither.errors import ParameterError
 from dither.version import __version__
+from dither.web.access_keys import Key
 from dither.web.answer_files import FILES, answer_as_dict, as_json, plan_as_dict
-from dither.web.keys import Key
 from dither.web.metrics import metrics_text
 from dither.web.questions import ACCEPTED, ANSWERED, DECLINED, WAITING, WITHDRAWN, AskedQuestion
 from dither.web.requests import Desk

@@ -18,9 +18,9 @@ from typing import Final, TypeVar
 import anyio
 
 from dither.engine import TableRelease
-from dither.web.failures import TooMany, failure, is_charged
-from dither.web.keys import Key
-from dither.web.offered import Offered
+from dither.web.access_keys import Key
+from dither.web.http_failures import TooMany, failure, is_charged
+from dither.web.offered_dataset import Offered
 from dither.web.pace import wait_for
 from dither.web.questions import ANSWERED, FAILED, REFUSED, AskedQuestion
 from dither.web.service import Service

@@ -18,13 +18,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from dither.errors import DitherError, OverBudget, ParameterError
-from dither.plots.words import price
-from dither.web import html
+from dither.plots.cost_texts import price
+from dither.web import page_html
+from dither.web.access_keys import Key, Refused, fresh_token
 from dither.web.api import files_of
-from dither.web.asking import fields_of, question_of
-from dither.web.failures import failure
-from dither.web.html import Frame
-from dither.web.keys import Key, Refused, fresh_token
+from dither.web.http_failures import failure
+from dither.web.page_html import Frame
+from dither.web.question_forms import fields_of, question_of
 from dither.web.questions import ANSWERED, WAITING, AskedQuestion
 from dither.web.requests import Desk
 
@@ -48,7 +48,7 @@ def page(desk: Desk) -> APIRouter:
 def _sessions(router: APIRouter, desk: Desk) -> None:
     @router.get("/style.css")
     async def style() -> Response:
-        return Response(html.style(), media_type="text/css")
+        return Response(page_html.style(), media_type="text/css")
 
     @router.post("/sign-in")
     async def sign_in(request: Request) -> Response:
@@ -59,7 +59,7 @@ def _sessions(router: APIRouter, desk: Desk) -> None:
         try:
             token = await desk.quick(lambda: desk.service.keyring.signed_in(fields.get("key", "").strip()))
         except Refused:
-            return HTMLResponse(html.sign_in(Frame(None, ""), _NO_SUCH_KEY), 401)
+            return HTMLResponse(page_html.sign_in(Frame(None, ""), _NO_SUCH_KEY), 401)
         found = RedirectResponse("/", 303)
         settings = desk.service.settings
         secure = settings.is_encrypted or settings.behind_proxy
@@ -84,15 +84,15 @@ def _questions(router: APIRouter, desk: Desk) -> None:
         try:
             frame, key = await _who(desk, request)
         except Refused:
-            return HTMLResponse(html.sign_in(Frame(None, "")))
+            return HTMLResponse(page_html.sign_in(Frame(None, "")))
         return await _shown(
-            desk, lambda: html.datasets(frame, [service.about(key, of) for of in service.datasets(key)])
+            desk, lambda: page_html.datasets(frame, [service.about(key, of) for of in service.datasets(key)])
         )
 
     @router.get("/data/{name}")
     async def dataset(request: Request, name: str) -> Response:
         frame, key = await _who(desk, request, name)
-        return await _shown(desk, lambda: html.dataset(frame, service.about(key, service.dataset(key, name))))
+        return await _shown(desk, lambda: page_html.dataset(frame, service.about(key, service.dataset(key, name))))
 
     @router.post("/data/{name}/plan")
     async def plan(request: Request, name: str) -> Response:
@@ -104,8 +104,8 @@ def _questions(router: APIRouter, desk: Desk) -> None:
                 asked = json.dumps(question_of(fields), ensure_ascii=False)
                 found = service.plan(key, name, asked.encode("utf-8", "replace"))
             except (ParameterError, OverBudget) as error:  # to be changed where it was written
-                return html.dataset(frame, about, fields, failure(error)[1]), 400
-            return html.plan(frame, about, asked, fresh_token(128), *found), 200
+                return page_html.dataset(frame, about, fields, failure(error)[1]), 400
+            return page_html.plan(frame, about, asked, fresh_token(128), *found), 200
 
         return HTMLResponse(*await desk.planned(key, work))
 
@@ -115,7 +115,7 @@ def _questions(router: APIRouter, desk: Desk) -> None:
 
         def work() -> str:
             about = service.about(key, service.dataset(key, name))
-            return html.dataset(frame, about, fields_of(fields.get("asked", "")))
+            return page_html.dataset(frame, about, fields_of(fields.get("asked", "")))
 
         return await _shown(desk, work)
 
@@ -133,9 +133,9 @@ def _questions(router: APIRouter, desk: Desk) -> None:
         def work() -> str:
             inquiry = service.inquiry(key, id)
             if inquiry.state != ANSWERED:
-                return html.unanswered(frame, inquiry, key, desk.jobs.ahead(id))
+                return page_html.unanswered(frame, inquiry, key, desk.jobs.ahead(id))
             _, found = service.answer(key, id)
-            return html.answer(frame, inquiry, found, service.offered[inquiry.dataset].is_practice)
+            return page_html.answer(frame, inquiry, found, service.offered[inquiry.dataset].is_practice)
 
         return await _shown(desk, work)
 
@@ -147,7 +147,7 @@ def _questions(router: APIRouter, desk: Desk) -> None:
     @router.get("/history")
     async def history(request: Request) -> Response:
         frame, key = await _who(desk, request)
-        return await _shown(desk, lambda: html.history(frame, service.history(key), key))
+        return await _shown(desk, lambda: page_html.history(frame, service.history(key), key))
 
     @router.post("/questions/{id}/collect")
     async def collect(request: Request, id: str) -> Response:
@@ -179,7 +179,7 @@ def _ownership(router: APIRouter, desk: Desk) -> None:
             waiting = [(each, _planned(desk, each.dataset, each.asked)) for each in service.history(key, WAITING)]
             real = {name: each for name, each in service.offered.items() if not each.is_practice}
             counted = {name: each.account.failures for name, each in real.items()}
-            return html.owner(
+            return page_html.owner(
                 frame,
                 waiting,
                 {name: service.spending(each) for name, each in real.items()},
@@ -230,7 +230,7 @@ def _nobody(request: Request) -> Frame:
 
 
 def _failed(frame: Frame, status: int, sentence: str) -> Response:
-    words = html.failed(frame, sentence)
+    words = page_html.failed(frame, sentence)
     return HTMLResponse(words, status)
 
 

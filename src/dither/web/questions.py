@@ -25,7 +25,7 @@ import sqlalchemy as sql
 from sqlalchemy.exc import IntegrityError
 
 from dither.errors import LedgerConflict, ParameterError
-from dither.web.keys import fresh_token
+from dither.web.access_keys import fresh_token
 from dither.web.store import QUESTIONS, ServiceStore
 from dither.web.strict_json import read_object
 

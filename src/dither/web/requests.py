@@ -13,10 +13,10 @@ from typing import Any, Final, TypeVar
 import anyio
 from fastapi import Request, Response
 
+from dither.web.access_keys import Key
 from dither.web.answer_files import as_json
-from dither.web.failures import TooLarge, TooMany, failure
+from dither.web.http_failures import TooLarge, TooMany, failure
 from dither.web.jobs import Jobs
-from dither.web.keys import Key
 from dither.web.pace import Limits
 from dither.web.service import Service
 

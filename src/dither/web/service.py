@@ -12,8 +12,8 @@ from typing import Any
 from dither.engine import Plan, Question, TableRelease
 from dither.errors import ParameterError
 from dither.ledger.budget import amounts, read_budget
-from dither.web.keys import Key, Keyring
-from dither.web.offered import Offered, figures
+from dither.web.access_keys import Key, Keyring
+from dither.web.offered_dataset import Offered, figures
 from dither.web.questions import ANSWERED, AskedQuestion, Questions
 from dither.web.settings import Settings
 from dither.web.store import ServiceStore

@@ -14,10 +14,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dither.audit.attack.answer_readings import Entries, Reading, distinct
 from dither.audit.attack.curve import Allowed, Floats
+from dither.audit.attack.expected_evidence import Outlook
 from dither.audit.attack.outcomes import Rows, fitted
-from dither.audit.attack.outlook import Outlook
-from dither.audit.attack.readings import Entries, Reading, distinct
 from dither.audit.attack.scores import Score, scores
 
 __all__ = ["Event", "Proposal", "best", "hits", "judged_again", "propose"]

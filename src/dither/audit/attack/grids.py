@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.audit.attack.hunt import attack, claim_of
+from dither.audit.attack.lower_bound import attack, claim_of
 from dither.audit.attack.outcomes import lowest_bits
 from dither.audit.attack.target import AttackTarget, as_target
 from dither.audit.attack.verdict import Verdict

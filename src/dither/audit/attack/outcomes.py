@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.audit.attack.texts import parts_of
+from dither.audit.attack.text_readings import parts_of
 
 __all__ = ["Rows", "are_names", "as_rows", "fitted", "is_name", "lowest_bits", "said"]
 

@@ -24,9 +24,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dither.audit.attack.answer_readings import Cells, Cuts, Entries, Reading, table
 from dither.audit.attack.curve import Allowed, Floats
-from dither.audit.attack.outlook import Counts, Outlook
-from dither.audit.attack.readings import Cells, Cuts, Entries, Reading, table
+from dither.audit.attack.expected_evidence import Counts, Outlook
 
 __all__ = ["Score", "scores"]
 

@@ -23,7 +23,7 @@ from dither.events import LaplaceNoise
 from dither.exact import Ball, ball
 from dither.guarantees import ZCDP, GaussianDP, to_zcdp
 from dither.mechanisms import Gaussian, Histogram, Laplace, normal_tail_bound
-from dither.mechanisms.calibration import largest_mu_squared, textbook_variance
+from dither.mechanisms.gaussian_calibration import largest_mu_squared, textbook_variance
 from dither.noise import DiscreteLaplace
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.laplace import LaplacePair

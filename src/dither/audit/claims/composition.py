@@ -16,7 +16,7 @@ from dither.events import LaplaceNoise, Repeated, SparseVectorRun
 from dither.exact import Ball, ball
 from dither.guarantees import PureDP, hockey_stick, indistinguishable, privacy_loss, tail_condition
 from dither.mechanisms import Gaussian, Laplace, SparseVector
-from dither.mechanisms.calibration import largest_mu_squared
+from dither.mechanisms.gaussian_calibration import largest_mu_squared
 from dither.noise import DiscreteGaussian, DiscreteLaplace
 from dither.noise import Law as NoiseLaw
 from dither.pairs.gaussian import GaussianPair

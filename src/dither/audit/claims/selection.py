@@ -23,7 +23,7 @@ from dither.mechanisms import (
     exponential_tail,
     largest_exponential_tail,
 )
-from dither.mechanisms.pieces import Pieces
+from dither.mechanisms.piecewise_scores import Pieces
 from dither.mechanisms.selection import NoiseName
 from dither.mechanisms.selection_error import error_distribution
 from dither.noise import DiscreteLaplace

@@ -15,12 +15,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dither.audit.attack.hunt import FEWEST_SAMPLES, attack
+from dither.audit.attack.lower_bound import FEWEST_SAMPLES, attack
 from dither.audit.attack.target import AttackTarget
 from dither.audit.attack.verdict import Verdict
-from dither.audit.project.mentioned import Inquiry, pools
-from dither.audit.project.stage import Stage, staged
-from dither.audit.project.tables import Neighbours, Side
+from dither.audit.project.made_up_tables import Neighbours, Side
+from dither.audit.project.mentioned_columns import Inquiry, pools
+from dither.audit.project.staged_question import Stage, staged
 from dither.audit.replay import replay
 from dither.engine.group_sensitivity import Added
 from dither.errors import EngineError, ParameterError

@@ -20,7 +20,7 @@ from dither.events import (
     Stated,
 )
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP
-from dither.mechanisms.calibration import rounded_up
+from dither.mechanisms.gaussian_calibration import rounded_up
 from dither.mechanisms.lattice_gaussian import dominating_mu_squared, smallest_variance
 
 __all__ = ["exceeds"]

@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from dither.audit.replay.allowed_differences import RULES
 from dither.audit.replay.calls import BitStream, Call, Difference, Recorder, Repeater
 from dither.audit.replay.cost import exceeds
 from dither.audit.replay.portrait import input_portrait, portrait
-from dither.audit.replay.rules import RULES
 from dither.audit.replay.shown import check_shown
 from dither.audit.replay.verdict import Replayed
 from dither.continual.key_selection import KeySelection

@@ -14,10 +14,10 @@ from dither.engine.shortcuts import Shortcuts
 from dither.errors import ParameterError
 from dither.exact import Number, in_words, rational
 from dither.tables import Expression
+from dither.web.access_keys import fresh_token
 from dither.web.client.http import Http
 from dither.web.client.question_texts import aggregate_text, expression_text, group_text, key_value
 from dither.web.client.remote_release import Job, RemotePlan, RemoteRelease
-from dither.web.keys import fresh_token
 
 __all__ = ["RemoteDataset", "RemoteQuery", "RemoteQuestion"]
 

@@ -13,9 +13,9 @@ from dither.cli.toml_file import asked_by_others, read, server_section
 from dither.engine import Query, Question
 from dither.errors import ParameterError
 from dither.guarantees import ZCDP
-from dither.web.keys import Keyring
-from dither.web.offered import Offered, Read
-from dither.web.practice import practice_of
+from dither.web.access_keys import Keyring
+from dither.web.offered_dataset import Offered, Read
+from dither.web.practice_rows import practice_of
 from dither.web.service import Service
 from dither.web.settings import Settings
 from dither.web.store import ServiceStore

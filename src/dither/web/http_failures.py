@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from dither.errors import EngineError, LedgerConflict, LedgerError, OverBudget, ParameterError, TooManyFailures
-from dither.web.keys import Refused
+from dither.web.access_keys import Refused
 
 __all__ = ["TooLarge", "TooMany", "failure", "is_charged"]
 

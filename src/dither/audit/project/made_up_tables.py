@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dither.audit.project.mentioned import Pool
+from dither.audit.project.mentioned_columns import Pool
 from dither.unit import Person, TableUnit
 
 __all__ = ["Neighbours", "Side"]

@@ -14,7 +14,7 @@ from dither.exact import in_words
 from dither.guarantees import ZCDP, ApproxDP, PureDP
 from dither.ledger import Account, Ledger
 from dither.ledger.budget import Amounts, Budget
-from dither.web.keys import Key
+from dither.web.access_keys import Key
 
 __all__ = ["Offered", "Read", "figures"]
 

@@ -22,8 +22,8 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from dither.audit.attack.outcomes import as_rows, fitted
-from dither.audit.project.mentioned import Inquiry
-from dither.audit.project.tables import Side
+from dither.audit.project.made_up_tables import Side
+from dither.audit.project.mentioned_columns import Inquiry
 from dither.audit.replay.calls import Difference
 from dither.engine import Dataset, Plan, Query, Question, TableRelease
 from dither.engine.group_sensitivity import Measured, Need

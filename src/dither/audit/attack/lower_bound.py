@@ -123,7 +123,7 @@ def attack(
     Notes
     -----
     The lower bound is a Clopper-Pearson bound, corrected for the number of events that are tested; the module docstring
-    of `dither.audit.attack.hunt` has the protocol and the proof.
+    of `dither.audit.attack.lower_bound` has the protocol and the proof.
 
     Examples
     --------

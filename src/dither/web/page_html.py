@@ -13,12 +13,12 @@ from typing import Any
 from dither import plots
 from dither.engine import Plan, Question, TableRelease
 from dither.exact import in_words, rational
+from dither.plots.cost_texts import price
 from dither.plots.html import fold, paragraph, release_table, table
-from dither.plots.words import price
+from dither.web.access_keys import Key
 from dither.web.answer_files import FILES
-from dither.web.asking import asked_in_words, field, form_fields, sql_fields
 from dither.web.chart import chart, spending_chart
-from dither.web.keys import Key
+from dither.web.question_forms import asked_in_words, field, form_fields, sql_fields
 from dither.web.questions import AskedQuestion
 
 __all__ = ["Frame", "answer", "dataset", "datasets", "failed", "history", "owner", "plan", "sign_in", "style"]

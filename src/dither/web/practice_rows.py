@@ -18,7 +18,7 @@ from dither.exact import rational
 from dither.guarantees import ZCDP, ApproxDP, PureDP
 from dither.ledger import IN_MEMORY
 from dither.ledger.budget import Budget
-from dither.web.offered import Offered
+from dither.web.offered_dataset import Offered
 
 __all__ = ["practice_of"]
 
