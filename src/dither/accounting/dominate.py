@@ -23,7 +23,6 @@ from dither.exact import Ball, ball, precision, upper
 from dither.exact.certified import fraction_above
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
 from dither.pairs import ProfileOf
-from dither.pairs.balls_in_bins import balls_in_bins
 from dither.pairs.bounded_range import BoundedRangePair
 from dither.pairs.choice import ChoicePair
 from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
@@ -256,7 +255,8 @@ def _(event: events.TruncatedPoissonSampled) -> Parts:
 
 @parts.register
 def _(event: events.BallsInBinsSampled) -> Parts:
-    return ((balls_in_bins(_squared_mu(event.event), event.batches), 1),)
+    """As if the place were known: wherever a record is thrown it moves one batch, and a mix of such costs no more."""
+    return ((GaussianPair(_squared_mu(event.event)), 1),)
 
 
 def _squared_mu(event: events.Event) -> Fraction:

@@ -174,9 +174,9 @@ class BallsInBinsSampled(Composite):
 
     Notes
     -----
-    The worst neighbours are a normal law whose mean is one of the `batches` unit vectors, and one of mean 0 (Chua,
-    Ghazi, Harrison, Leeman, Kamath, Kumar, Manurangsi, Sinha and Zhang 2024). Several epochs are repetitions if each
-    throws anew.
+    It costs what one batch without sampling costs, however many there are: an upper bound, by joint convexity. What
+    hiding the place saves is not accounted for (the worst neighbours are known: Chua, Ghazi, Harrison, Leeman, Kamath,
+    Kumar, Manurangsi, Sinha and Zhang 2024). Several epochs are repetitions.
 
     Examples
     --------
