@@ -1,6 +1,9 @@
 """What the page says to an analyst, without a browser."""
 
+import json
 import re
+import time
+from fractions import Fraction
 from html import unescape
 from pathlib import Path
 
@@ -63,3 +66,44 @@ def test_the_button_says_who_is_asked(tmp_path: Path) -> None:
 
 def _fields() -> dict[str, str]:
     return {name: str(SQL[name]) for name in ("sql", "epsilon")}
+
+
+def test_groups_of_the_form_have_the_keys_that_the_owner_states(world: World) -> None:
+    with signed_in(world, world.key("anna")) as http:
+        plan = planned(http, {"agg": "n = count", "group_by": "city", "epsilon": "0.1"})
+        assert (plan.status_code, "The plan" in plan.text) == (200, True)
+        assert "delta" not in plan.text
+
+
+def test_a_question_that_a_stopped_service_began_is_sent_again_from_its_page(world: World) -> None:
+    anna = world.key("anna")
+    (key,) = (each for each in world.service.keyring.all() if each.name == "anna")
+    asked = world.service.ask(key, "visits", json.dumps({**_fields(), "epsilon": "0.1"}).encode(), "march")
+    world.service.questions.begin(asked.id)
+    before = Fraction(world.spent)
+    with signed_in(world, anna) as http:
+        page = http.get(f"/answers/{asked.id}").text
+        assert "Send it again" in page
+        token = re.findall('name="token" value="([0-9a-f]+)"', page)[0]
+        http.post(f"/questions/{asked.id}/collect", data={"token": token})
+        deadline = time.monotonic() + 300
+        while "It cost" not in page and time.monotonic() < deadline:
+            page = http.get(f"/answers/{asked.id}").text
+        assert "It cost" in page
+    assert Fraction(world.spent) - before == Fraction(1, 10)
+
+
+def test_an_answer_that_the_ledger_does_not_have_is_not_drawn_anew(tmp_path: Path) -> None:
+    """As after a restore from an older copy: to look is for nothing, and nobody gets a second draw."""
+    with service(describe(tmp_path)) as world:
+        anna = world.key("anna")
+        asked = world.caller(anna).ask({**_fields(), "epsilon": "0.1"}, key="march").json()
+    file = tmp_path / "dither.toml"
+    file.write_text(file.read_text().replace("visits.ledger", "new.ledger"))
+    with service(file) as world:
+        caller = world.caller(anna)
+        found = caller.get(f"/answers/{asked['id']}")
+        again = caller.ask({**_fields(), "epsilon": "0.1"}, key="march")
+        for each in (found, again):
+            assert (each.status_code, "not in the ledger" in each.json()["error"]) == (409, True)
+        assert world.spent == "0"

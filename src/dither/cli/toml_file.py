@@ -134,7 +134,19 @@ def asked_by_others(values: Mapping[str, Any], description: Description, columns
         raise ParameterError("join names a file, and a question from elsewhere names none. Leave it out.")
     known = {name: both for name, both in description.columns.items() if isinstance(both, tuple)}
     known = {name: both for name, both in known.items() if not isinstance(both[0], date)}
-    return _asked(Section(None, ("question",), dict(values)), known, Path(), lambda: columns)
+    whole = {**_known_groups(values, description), **values}
+    return _asked(Section(None, ("question",), whole), known, Path(), lambda: columns)
+
+
+def _known_groups(values: Mapping[str, Any], description: Description) -> dict[str, Any]:
+    """The public keys of the groups, where the owner states those of all columns that are grouped by."""
+    names, own = values.get("group_by"), values.get("columns", {})
+    if not isinstance(names, list) or not names or not isinstance(own, Mapping):
+        return {}
+    found = {name: description.columns.get(name) for name in names if isinstance(name, str) and name not in own}
+    if len(found) < len(names) or not all(isinstance(keys, list) for keys in found.values()):
+        return {}
+    return {"keys": found if len(names) > 1 else found[names[0]]}
 
 
 def budget_of(epsilon: Any, delta: Any, rho: Any) -> Budget | None:

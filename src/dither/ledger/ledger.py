@@ -395,6 +395,34 @@ class Ledger:
                 return self._attempted(connection, heads, charge)  # refused, it takes the charge back with it
             wait_for_room(lambda: self._standing(account), deadline)
 
+    def has_charge(self, account: str, key: str) -> bool:
+        """Tell whether a question was charged to an account under an idempotency key.
+
+        Parameters
+        ----------
+        account : str
+            The account.
+        key : str
+            The key.
+
+        Returns
+        -------
+        bool
+            Whether this ledger has the charge; one that was restored from an older copy may not.
+
+        Examples
+        --------
+        >>> import dither as dp
+        >>> from dither.ledger import Ledger
+        >>> ledger = Ledger("visits.ledger")
+        >>> ledger.open_account("visits.csv", dp.PureDP(1))
+        >>> ledger.has_charge("visits.csv", "march")
+        False
+        """
+        _check_name(account=account, key=key)
+        with self._store.reading() as connection:
+            return self._store.keyed(connection, "charge", account, key) is not None
+
     def attempt(self, charge: Charge) -> Charge:
         """Begin the next period of a stream; until it is recorded, or failed, it counts as unanswered.
 

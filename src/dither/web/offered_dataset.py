@@ -78,7 +78,11 @@ class Offered:
     def release(self, key: Key, values: Mapping[str, Any], idempotency_key: str) -> TableRelease:
         """Charge, then answer. Keys of two analysts are never the same: a name has no colon."""
         question, price = self.asked(key, values)
-        return question.release(**price, key=f"{key.name}:{idempotency_key}")
+        return question.release(**price, key=_own(key, idempotency_key))
+
+    def is_charged(self, key: Key, idempotency_key: str) -> bool:
+        """Whether the ledger has what somebody asked. Practice rows have one of their own, in memory."""
+        return self.is_practice or self.ledger.has_charge(self.account.name, _own(key, idempotency_key))
 
     def share(self, key: Key) -> str | None:
         """The account of what this analyst may spend, opened when it is first needed; None is first come."""
@@ -110,6 +114,10 @@ class Offered:
                 about["identifies"] = "a person"
             found.append({"name": name, "kind": self.kinds.get(name, kind), **about})
         return found
+
+
+def _own(key: Key, idempotency_key: str) -> str:
+    return f"{key.name}:{idempotency_key}"
 
 
 def share_of(budget: Budget, share: Mapping[str, str]) -> Budget:

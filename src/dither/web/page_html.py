@@ -199,10 +199,17 @@ def unanswered(frame: Frame, inquiry: AskedQuestion, key: Key, ahead: int | None
         f"{' ' if said else ''}{escape(inquiry.told)}</p>\n"
         + (f"<p>{_state(frame, inquiry, key)}</p>\n" if inquiry.state == "accepted" else "")
         + (f"<p>{withdraw}</p>\n" if inquiry.state in ("asked", "waiting", "accepted") else "")
+        + (_sent_again(frame, inquiry) if inquiry.state == "running" and inquiry.analyst == key.name else "")
         + fold("What was asked", f"<pre>{escape(inquiry.asked)}</pre>\n")
         + '<p><a href="/history">History</a></p>\n',
         looks_again=inquiry.state in ("asked", "running", "waiting"),
     )
+
+
+def _sent_again(frame: Frame, inquiry: AskedQuestion) -> str:
+    """For a question that a service was answering when it was stopped: nobody is at work on it."""
+    again = frame.form(f"/questions/{inquiry.id}/collect", "", "Send it again", inline=True)
+    return f"<p>Was the service stopped meanwhile? What was charged is not charged twice: {again}</p>\n"
 
 
 def history(frame: Frame, found: Sequence[AskedQuestion], key: Key) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dither.engine import Plan, Question, TableRelease
-from dither.errors import ParameterError
+from dither.errors import LedgerConflict, ParameterError
 from dither.ledger.budget import amounts, read_budget
 from dither.web.access_keys import Key, Keyring
 from dither.web.offered_dataset import Offered, figures
@@ -81,8 +81,17 @@ class Service:
         return self.questions.written_down(offered.name, key.name, idempotency_key, body.decode(), values, waits=waits)
 
     def release(self, key: Key, inquiry: AskedQuestion) -> TableRelease:
-        """Charge, then answer, for who asked it; one that was answered before is read again, and costs nothing."""
-        return self.offered[inquiry.dataset].release(key, inquiry.values, inquiry.key)
+        """Charge, then answer, for who asked it; one that was answered before is read again, and costs nothing.
+
+        A ledger that was restored from an older copy, or a new one, does not have its charge: it would pay once more.
+        """
+        offered = self.offered[inquiry.dataset]
+        if inquiry.state == ANSWERED and not offered.is_charged(key, inquiry.key):
+            raise LedgerConflict(
+                "this answer is not in the ledger that is served: it was restored from an older copy, or is a new one. "
+                "Nothing was charged. Ask again under a new key."
+            )
+        return offered.release(key, inquiry.values, inquiry.key)
 
     def answer(self, key: Key, id: str) -> tuple[AskedQuestion, TableRelease]:
         """An answer that was given before, for who asked and for the owner. It is read again, and costs nothing."""
