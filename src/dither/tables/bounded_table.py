@@ -131,10 +131,8 @@ class BoundedTable:
 
     def bins(self, of: Expression, bins: FloatBins, salt: int) -> ExactAggregate:
         """One row per group and bin that is not empty: its keys, `dither_bin` and `dither_rows`."""
-        rows = self._few_rows(
-            of, salt, number
-        )  # read once: a bin is found by comparisons, each of which names the value
-        binned = rows.mutate(dither_bin=bins.number(rows["dither_value"]))
+        rows = self._few_rows(of, salt, lambda value: bins.number(number(value)))
+        binned = rows.rename(dither_bin="dither_value")
         counted = binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count())
         return self._asked(counted, "bins", of, bins)
 
