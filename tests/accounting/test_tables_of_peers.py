@@ -17,7 +17,7 @@ from dither.accounting.composition import of_pairs
 from dither.adjacency import REPLACE_ONE
 from dither.exact.negative_binomial import stop_for
 from dither.pairs.gaussian import GaussianPair
-from dither.pairs.replaced import ReplacedGaussianPair
+from dither.pairs.poisson_replaced import ReplacedGaussianPair
 from dither.pairs.subsampled import MixturePair, PoissonRemovePair
 
 

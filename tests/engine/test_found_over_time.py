@@ -14,7 +14,7 @@ from scipy import stats
 
 import dither as dp
 from dither.adjacency import ADD_REMOVE
-from dither.continual.key_selection import KeySelection
+from dither.continual.discovery_threshold import KeySelection
 from dither.continual.participation import Participation
 from dither.engine.groups import Groups
 from dither.engine.keys_over_time import KeyNoise, KeysOverTime, with_found

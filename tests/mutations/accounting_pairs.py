@@ -122,13 +122,13 @@ MUTATIONS = [
     ),
     # Samples of other kinds, shuffled reports, selection, groups
     *several(
-        "pairs/replaced.py",
+        "pairs/poisson_replaced.py",
         _PAIRS,
         ("2 * ERFCX_ERROR + POSITION_ERROR * rounding", "POSITION_ERROR * 2.0**-8"),
         ("place if epsilon >= 0 else -place", "place"),
     ),
     *several(
-        "pairs/replaced.py",
+        "pairs/poisson_replaced.py",
         _derived("poisson_samples_where_one_is_replaced"),
         ("(here + np.exp(first + slack) * there) * _UP", "here"),
         ("(1 - share) * one + share * np.maximum(two, one)", "share * one"),

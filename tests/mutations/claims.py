@@ -53,11 +53,15 @@ MUTATIONS = [
         ("mechanisms/additive.py", "not exact * int(n) < 1", "not exact * int(n) < 2"),
         # D6: sensitivities of a dataset
         (
-            "sensitivity/rank_replaced.py",
+            "sensitivity/order_statistics_replaced.py",
             "high = low + steps + self.last - self.first + 1",
             "high = low + steps + self.last - self.first",
         ),
-        ("sensitivity/rank_replaced.py", "discount[len(below) - 1 - row + column]", "discount[len(below) - 1 - row]"),
+        (
+            "sensitivity/order_statistics_replaced.py",
+            "discount[len(below) - 1 - row + column]",
+            "discount[len(below) - 1 - row]",
+        ),
         # C17, C18: global and smooth sensitivity
         (
             "sensitivity/records.py",
@@ -67,8 +71,8 @@ MUTATIONS = [
         ("sensitivity/order_statistics.py", "math.ceil(probability * size)", "math.floor(probability * size)"),
         ("sensitivity/search.py", "upper((-step * t).exp())", "upper((-step * t * 1.01).exp())"),
         ("sensitivity/search.py", "found * (1 + SMOOTH_EXCESS / 2)", "found * (1 - SMOOTH_EXCESS / 2)"),
-        ("sensitivity/rank_added_removed.py", "+ np.maximum(needed[above] - below, 0)", "+ 0 * above"),
-        ("sensitivity/rank_added_removed.py", "wider = np.minimum(needed + 1, size)", "wider = needed"),
+        ("sensitivity/order_statistics_added_removed.py", "+ np.maximum(needed[above] - below, 0)", "+ 0 * above"),
+        ("sensitivity/order_statistics_added_removed.py", "wider = np.minimum(needed + 1, size)", "wider = needed"),
         # C9, C11, C12, C14, C16: selection
         ("mechanisms/metric.py", "for row in self.distances}) == 1 else 2", "for row in self.distances}) == 1 else 1"),
         (

@@ -68,7 +68,7 @@ MUTATIONS = (
                 "neighbour.groups",
             ),
             ("engine/keys_over_time.py", ">= noise.selection.threshold", "> noise.selection.threshold - 2"),
-            ("continual/key_selection.py", "law.tail(threshold - 2)", "law.tail(threshold - 1)"),
+            ("continual/discovery_threshold.py", "law.tail(threshold - 2)", "law.tail(threshold - 1)"),
         ]
     ]
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.mutation import Mutation
 
 _STREAMS = ("tests/noise/test_rejection_every_stream.py",)
-_DIRECT = ("tests/noise/test_single_draws.py",)
+_DIRECT = ("tests/noise/test_direct_samplers.py",)
 _COMPARE = ("tests/exact/test_compare.py",)
 _LATTICE = ("tests/noise/test_lattice.py", "tests/noise/test_lattice_fractions.py")
 _ENTROPY = ("tests/noise/test_entropy.py",)
@@ -77,7 +77,7 @@ MUTATIONS = [
     ),
     # The first draws
     *(
-        Mutation("noise/single_draws.py", before, after, _DIRECT)
+        Mutation("noise/direct_samplers.py", before, after, _DIRECT)
         for before, after in (
             ("ball(-point / self.scale).exp()", "ball(-(point + 1) / self.scale).exp()"),
             ("(self._runs(source) << bits) + point", "(self._runs(source) << bits + 1) + point"),

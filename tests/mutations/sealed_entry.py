@@ -136,7 +136,7 @@ MUTATIONS = [
     Mutation("tables/expression_compiler.py", "a / b.nullif(0.0)", "a / b", _ON_SERVER),
     Mutation("tables/lattice.py", "(between(real, low, high) / step + 0.5)", "(real / step + 0.5)", _REALS),
     Mutation(
-        "tables/cut_by_limits.py",
+        "tables/lost_to_limits.py",
         "(0.0 if abs(end) < SMALLEST else end for end in cut.bounds)",
         "cut.bounds",
         _rows("PostgreSQL table", "double precision"),

@@ -20,7 +20,7 @@ from dither.pairs.laplace import LaplacePair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
 from dither.pairs.one_sided import GumbelPair
 from dither.pairs.pair import Pair
-from dither.pairs.replaced import ReplacedGaussianPair, poisson_replaced
+from dither.pairs.poisson_replaced import ReplacedGaussianPair, poisson_replaced
 from dither.pairs.selected import selected
 from dither.pairs.shuffled import ShuffledPair
 from dither.pairs.staircase import StaircasePair

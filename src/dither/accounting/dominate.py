@@ -33,7 +33,7 @@ from dither.pairs.groups import grouped
 from dither.pairs.laplace import LaplacePair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
 from dither.pairs.pair import Pair
-from dither.pairs.replaced import poisson_replaced
+from dither.pairs.poisson_replaced import poisson_replaced
 from dither.pairs.rescaled import RescaledPair, largest_loss
 from dither.pairs.selected import selected
 from dither.pairs.shuffled import ShuffledPair

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from dither.continual.key_selection import KeySelection
+from dither.continual.discovery_threshold import KeySelection
 from dither.continual.participation import Participation
 from dither.engine.group_sensitivity import Added, Need, Noise, Whole
 from dither.engine.groups import Groups, Wholes, counted

@@ -1,12 +1,13 @@
 """How much limits and bounds cut: a private estimate that a small part of the price pays for, and its intervals.
 
 What the engine counts, and that a person moves it by `ONE` for each cut and once more for being cut, is in
-`tables/cut_by_limits.py`. Here it gets noise, and shares follow from it at no further cost.
+`tables/lost_to_limits.py`. Here it gets noise, and shares follow from it at no further cost.
 
 **Intervals.** The share t = lost/(lost + kept) of people who have at most 2^k times what the limits allow is where
-lost·(1 − t) − kept·t is nothing but noise, whose law is known (`estimators.fieller`). k is chosen by the noisy numbers,
-so that the intervals of all k hold at once: each misses with a part of what may be missed. People with more than that
-are not seen. They have lost as well, so that the lower end holds for everybody; nothing private could bound the upper.
+lost·(1 − t) − kept·t is nothing but noise, whose law is known (`estimators.ratio_intervals`). k is chosen by the noisy
+numbers, so that the intervals of all k hold at once: each misses with a part of what may be missed. People with more
+than that are not seen. They have lost as well, so that the lower end holds for everybody; nothing private could bound
+the upper.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def _ends(bounds: Bounds) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutNeed(Need):
-    """The sums of `tables/cut_by_limits.py`: a person moves them by ONE for each cut, and once more for being cut."""
+    """The sums of `tables/lost_to_limits.py`: a person moves them by ONE for each cut, and once more for being cut."""
 
     cuts: tuple[Cut, ...]
     of_persons: bool

@@ -170,7 +170,7 @@ class Mean(Moment):
         return Lattice.within(self.limits, from_zero=False)
 
     def computed(self, noisy: Noisy) -> Answer:
-        """low + width·U/(U + V), inside the range; the interval is that of `estimators.fieller`."""
+        """low + width·U/(U + V), inside the range; the interval is that of `estimators.ratio_intervals`."""
         above, below = noisy.value.astype(np.float64).T
         assert noisy.law is not None
         place = np.clip(above / np.maximum(above + below, self.lattice.width), 0.0, 1.0)
@@ -266,7 +266,7 @@ class Variance(Moment):
         return Lattice.within(self.limits, SQUARE_BITS, from_zero=False)
 
     def computed(self, noisy: Noisy) -> Answer:
-        """That of the places w = q/K times the square of the width; the interval is that of `estimators.fieller`."""
+        """That of the places w = q/K times the square of the width; the interval is by `estimators.ratio_intervals`."""
         assert noisy.law is not None
         first, second, third = noisy.value.astype(np.float64).T
         sums = ThreeSums((first, second, third), 4 * self.lattice.width**2, noisy.law, _DISCRETE)

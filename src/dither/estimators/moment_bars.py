@@ -1,4 +1,4 @@
-"""Intervals of moments of arrays, from released numbers alone: `fieller`, as numbers of the data.
+"""Intervals of moments of arrays, from released numbers alone: `ratio_intervals`, as numbers of the data.
 
 All of this is about the clamped records. Rounded outwards: by two steps of 2^-32 for the noise being discrete and the
 sums being rounded, by another for the rounding of the records.

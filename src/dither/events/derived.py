@@ -183,7 +183,7 @@ class ReplaceOne(Composite):
     Notes
     -----
     To replace is to remove and to add. Poisson-sampled Gaussian noise gets its tight pair, and other samples a bound
-    between what one and what two steps cost: see pairs/replaced.py.
+    between what one and what two steps cost: see pairs/poisson_replaced.py.
 
     Examples
     --------

@@ -12,9 +12,9 @@ from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, rational, set_fields
 from dither.exact.sums import tail_sum
 from dither.noise.blocks import Floats, exp_minus
+from dither.noise.direct_samplers import DirectGaussian
 from dither.noise.law import lattice_scale
 from dither.noise.rejection import TwoSidedLaw
-from dither.noise.single_draws import DirectGaussian
 
 __all__ = ["DiscreteGaussian"]
 

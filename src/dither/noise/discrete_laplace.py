@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.exact import Ball, ball
+from dither.noise.direct_samplers import DirectLaplace
 from dither.noise.geometric import ExponentialDecay
 from dither.noise.rejection import TwoSidedLaw
-from dither.noise.single_draws import DirectLaplace
 
 __all__ = ["DiscreteLaplace"]
 

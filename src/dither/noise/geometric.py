@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from dither.exact import Ball, Number, ball, set_fields
 from dither.noise.blocks import Arm, Floats, exp_minus
+from dither.noise.direct_samplers import DirectGeometric
 from dither.noise.law import lattice_scale
 from dither.noise.rejection import RejectionLaw
-from dither.noise.single_draws import DirectGeometric
 
 __all__ = ["ExponentialDecay", "Geometric"]
 

@@ -12,7 +12,7 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
 from dither.exact import Number, rational, set_fields
 from dither.sensitivity.means_added_removed import AddRemoveMean
-from dither.sensitivity.rank_replaced import ReplacedRun
+from dither.sensitivity.order_statistics_replaced import ReplacedRun
 from dither.sensitivity.records import (
     Bounds,
     Floats,

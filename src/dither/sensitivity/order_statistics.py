@@ -11,8 +11,8 @@ from typing import Any
 from dither.adjacency import REPLACE_ONE, Adjacency
 from dither.errors import ParameterError
 from dither.exact import Number, check, rational, set_fields
-from dither.sensitivity.rank_added_removed import AddRemoveRank
-from dither.sensitivity.rank_replaced import ReplacedRun
+from dither.sensitivity.order_statistics_added_removed import AddRemoveRank
+from dither.sensitivity.order_statistics_replaced import ReplacedRun
 from dither.sensitivity.records import Bounds, checked_bounds, of_records, padded, width_above
 from dither.sensitivity.statistic import Profile
 

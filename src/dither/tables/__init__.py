@@ -1,7 +1,6 @@
 """The only package that reads rows, and the only one that imports Ibis: source → bounded table → exact aggregate."""
 
 from dither.tables.bounded_table import PERSON, BoundedTable, ColumnTypes, ExactAggregate, Levels
-from dither.tables.cut_by_limits import CELLS, MOST_KEPT, MOST_LOST, ONE, Cut, columns_of_cuts
 from dither.tables.database_engines.engine import content_digest
 from dither.tables.database_engines.sealed_entry import refused_column
 from dither.tables.exact_totals import Centred, Measure, People, RowCount, Squares, Sum, Values
@@ -31,6 +30,7 @@ from dither.tables.joins import (
     with_owners,
 )
 from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
+from dither.tables.lost_to_limits import CELLS, MOST_KEPT, MOST_LOST, ONE, Cut, columns_of_cuts
 from dither.tables.plain_columns import is_frame
 from dither.tables.row_operations import at_each_level, filtered, joined, most_partners, one_row_each
 from dither.tables.several_sources import open_sources

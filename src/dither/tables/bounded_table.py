@@ -28,7 +28,6 @@ import pyarrow as pa
 from ibis import _
 
 from dither.errors import ParameterError
-from dither.tables.cut_by_limits import Cut, steps_of_persons, steps_of_rows, wanted_by
 from dither.tables.database_engines import Engine
 from dither.tables.database_engines.engine import leaving
 from dither.tables.database_engines.sealed_entry import called, identity_of
@@ -37,6 +36,7 @@ from dither.tables.expression import Expression
 from dither.tables.expression_compiler import day, kind_of, missing_column, number, of_kind, shown, with_values
 from dither.tables.float_bins import FloatBins
 from dither.tables.half_octave_bins import HalfOctaveBins
+from dither.tables.lost_to_limits import Cut, steps_of_persons, steps_of_rows, wanted_by
 from dither.tables.plain_columns import batch_without_rows
 from dither.tables.text_parsing import no_text_is_read
 from dither.unit import Person, TableUnit
@@ -202,7 +202,7 @@ class BoundedTable:
         return one.select(one[PERSON].name(self.unit.column), *(groups, *brought))
 
     def cuts(self, cuts: Sequence[Cut]) -> ExactAggregate:
-        """One row for all groups: the sums that tell how much of people limits and bounds cut (cut_by_limits.py)."""
+        """One row for all groups: the sums that tell how much of people limits and bounds cut (lost_to_limits.py)."""
         rows = self._attributed(wanted_by(cuts))
         if isinstance(self.unit, Person):
             limits = self.unit.stated("max_groups") if self.keys else 1, self.unit.stated("max_rows_per_group")

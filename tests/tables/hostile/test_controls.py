@@ -12,7 +12,7 @@ import ibis
 import pytest
 
 from dither.ledger import Ledger
-from dither.tables import BoundedTable, cut_by_limits
+from dither.tables import BoundedTable, lost_to_limits
 from dither.tables.database_engines import Engine
 from dither.tables.database_engines.duckdb import DuckDB
 from dither.tables.database_engines.engine import builtin
@@ -109,12 +109,12 @@ def test_looks_and_shares_that_move_by_too_much_are_noticed(
     """A person counted once for each row, where one count is declared; and four times what may be lost of them."""
     made = CONTAINERS["duckdb"][0](tmp_path)
     (typed,) = (each for each in types_of(type(made)) if each.name == "DOUBLE")
-    cells, part = BoundedTable.cells, cut_by_limits._part
+    cells, part = BoundedTable.cells, lost_to_limits._part
     for name, operator in (("cells", "mean, range found in huge bounds"), ("_part", "left out: mean")):
         assert not tried(made, typed, [operator], book).findings
         with monkeypatch.context() as patched:
             if name == "cells":
                 patched.setattr(BoundedTable, name, lambda table, *asked: cells(replace(table, unit=Rows()), *asked))
             else:
-                patched.setattr(cut_by_limits, name, lambda steps, of, most: part(steps, of, 4 * most))
+                patched.setattr(lost_to_limits, name, lambda steps, of, most: part(steps, of, 4 * most))
             assert "by more than was declared" in str(tried(made, typed, [operator], book))

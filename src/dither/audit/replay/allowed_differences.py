@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dither.audit.replay.calls import Call, Difference
-from dither.continual.key_selection import KeySelection, probability_shown
+from dither.continual.discovery_threshold import KeySelection, probability_shown
 from dither.events import Event, GaussianNoise, LaplaceNoise, Repeated, Selection, StaircaseNoise, Stated
 from dither.exact import ball, precision
 from dither.exact.certified import above, fraction_above, sqrt

@@ -17,7 +17,7 @@ from dither.audit.replay.cost import exceeds
 from dither.audit.replay.portrait import input_portrait, portrait
 from dither.audit.replay.shown import check_shown
 from dither.audit.replay.verdict import Replayed
-from dither.continual.key_selection import KeySelection
+from dither.continual.discovery_threshold import KeySelection
 from dither.errors import ParameterError
 from dither.events import Event
 from dither.guarantees import Guarantee

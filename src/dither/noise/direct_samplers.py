@@ -1,4 +1,4 @@
-"""Single draws without a table: for the first samples of a law, before blocks pay. Proof: single_draws.md."""
+"""Single draws without a table: for the first samples of a law, before blocks pay. Proof: direct_samplers.md."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class DirectGaussian(_Rounds):
         return x if _accepted(source, self._chance(abs(x)), lambda: self._exactly(abs(x))) else None
 
     def _chance(self, distance: int) -> float | None:
-        """e^{−(|x| − V/t)²/(2V)} with an error below 2^-43 (single_draws.md); None where no double holds it."""
+        """e^{−(|x| − V/t)²/(2V)} with an error below 2^-43 (direct_samplers.md); None where no double holds it."""
         if distance.bit_length() > _DOUBLE_BITS:
             return None
         middle, inverse = self._doubles
@@ -146,7 +146,7 @@ _POWERS = [exp_minus(1.0) ** n for n in range(_FARTHEST + 1)]
 
 
 def _exp_minus(x: float) -> float:
-    """e^{−x} for x ≥ 0 with an error below 2^-44 (single_draws.md)."""
+    """e^{−x} for x ≥ 0 with an error below 2^-44 (direct_samplers.md)."""
     if not x <= _FARTHEST:
         return 0.0
     whole = int(x)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from dither.exact import Ball, ball, precision
-from dither.noise import DiscreteGaussian, DiscreteLaplace, Geometric, entropy, single_draws
+from dither.noise import DiscreteGaussian, DiscreteLaplace, Geometric, direct_samplers, entropy
 from dither.noise.blocks import COARSE
+from dither.noise.direct_samplers import DirectGaussian, DirectGeometric, DirectLaplace
 from dither.noise.law import integer_array
 from dither.noise.rejection import RejectionLaw
-from dither.noise.single_draws import DirectGaussian, DirectGeometric, DirectLaplace
 from tests.every_stream import RecordedBits, every_stream
 from tests.noise.fit import ALARM, p_value
 
@@ -30,13 +30,13 @@ def _exact(real: Callable[[], Ball]) -> Fraction:
 
 @pytest.fixture(params=[2.0**-40, 2.0], ids=["doubles", "balls only"])
 def margin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(single_draws, "COARSE", replace(COARSE, margin=request.param))
+    monkeypatch.setattr(direct_samplers, "COARSE", replace(COARSE, margin=request.param))
 
 
 @pytest.mark.usefixtures("margin")
 @pytest.mark.parametrize("scale", ["0.3", "1.2", "3", "6.9"])
 def test_a_round_of_the_geometric_law_has_exact_probabilities(scale: str) -> None:
-    """2^-k · e^{−x/t} · (1 − p) for each x, as single_draws.md has it."""
+    """2^-k · e^{−x/t} · (1 − p) for each x, as direct_samplers.md has it."""
     law = DirectGeometric(Fraction(scale))
     run = (1 << law._bits) / law.scale
     outcomes = every_stream(law._attempt, 15, _DIGITS)
@@ -49,7 +49,7 @@ def test_a_round_of_the_geometric_law_has_exact_probabilities(scale: str) -> Non
 
 
 def test_runs_beyond_all_that_are_listed_are_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(single_draws, "_RARE", 0.2)
+    monkeypatch.setattr(direct_samplers, "_RARE", 0.2)
     law = DirectGeometric(Fraction(3))
     assert len(law._powers) < 3
     outcomes = every_stream(law._runs, 16, _DIGITS)
@@ -93,7 +93,7 @@ def test_gaussian_proposals_are_accepted_with_exact_probabilities(variance: str,
 
 @pytest.mark.parametrize("distance", [0, 3, 40, 99, 160, 1000])
 def test_the_chance_of_a_gaussian_proposal_is_right_to_42_bits(distance: int) -> None:
-    """single_draws.md counts on 2^-43, for noise of every width."""
+    """direct_samplers.md counts on 2^-43, for noise of every width."""
     for variance in (Fraction(1, 7), Fraction(20), Fraction(10**4 + 1, 3), Fraction(2**900)):
         law = DirectGaussian(variance)
         at = distance * max(1, int(law._proposal.scale) // 40)

@@ -1,4 +1,7 @@
-"""Records that are added or removed: the sensitivities of the element of rank ⌈p·n⌉. Proof: rank_added_removed.md."""
+"""Records that are added or removed: the sensitivities of the element of rank ⌈p·n⌉.
+
+Proof: order_statistics_added_removed.md.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,7 @@ class AddRemoveRank:
         if usable.any():
             found = max(found, float(entry(wider[usable], above[usable]).max()))
         span = reach(discount, float(gap(values[-1:], values[:1])[0]), found)
-        # One record more above the gap that asks for one more below is never worth it: see rank_added_removed.md.
+        # One record more above the gap that asks for one more below is never worth it: see the proof.
         worth = np.append(True, np.diff(needed) == 0) & (np.abs(size - above - needed) <= span)
         rows = above[worth][::-1]  # so that x[j] grows with the row
         if rows.size == 0:
