@@ -148,10 +148,13 @@ def begun(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 @pytest.fixture
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long a question waited for others, pause by pause; the hundredth is the last."""
+    """How long a question of this thread waited for others, pause by pause; the hundredth is the last."""
     slept: list[float] = []
+    asking, pause = threading.current_thread(), time.sleep
 
     def sleep(seconds: float) -> None:
+        if threading.current_thread() is not asking:  # a thread that an earlier test left behind
+            return pause(seconds)
         slept.append(seconds)
         if len(slept) == 100:
             monkeypatch.setattr("dither.ledger.failures.WAIT_SECONDS", -1)  # all of them are too old now
