@@ -100,20 +100,33 @@ def test_laws_of_dither_are_certified(law: Any, pair: Any) -> None:
     assert loss.loss(-4) == pytest.approx(-loss.loss(7))
 
 
-def test_an_atom_at_epsilon_counts_in_the_tail_and_not_in_the_bad_set() -> None:
+def test_an_atom_near_epsilon_counts_in_the_tail_and_not_in_the_bad_set() -> None:
     """L = 1/2 exactly at all y ≤ 0, which have 0.6225 together; balls do not tell it from a number 1e-45 apart."""
     loss = loss_of(DiscreteLaplace(2), DiscreteLaplace(2), shift=1)
     mass = 1 / (1 + math.exp(-0.5))
-    near = Fraction(1, 10**45)
-    for epsilon in (Fraction(1, 2) - near, Fraction(1, 2)):
-        assert mass - 1e-15 <= loss.tail(epsilon) <= mass + 1e-12
+    near = Fraction(1, 2) - Fraction(1, 10**45)
+    assert mass - 1e-15 <= loss.tail(near) <= mass + 1e-12
+    for epsilon in (near, Fraction(1, 2)):
         assert loss.bad_set(epsilon).p < 1e-20
         assert loss.witness(epsilon) is None
-    assert loss.tail("0.500001") < 1e-20
+    thirds = loss_of(DiscreteLaplace(3), DiscreteLaplace(3), shift=1)  # whose 1/3 is no float
+    assert thirds.tail(Fraction(1, 3)) == pytest.approx(1 / (1 + math.exp(-1 / 3)))
     assert float(loss.bad_set("0.499999").p) == pytest.approx(mass)
     far = loss_of(DiscreteLaplace(1), DiscreteLaplace(1), shift=100)
     assert far.tail(101) < 1e-20
     assert far.tail(99) > 0.5
+
+
+def test_no_loss_of_laplace_noise_exceeds_the_largest_one() -> None:
+    """Laplace noise is ε-DP: Pr[L > ε] = 0, not the probability of L = ε."""
+    loss = loss_of(DiscreteLaplace(2), DiscreteLaplace(2), shift=1)
+    assert (loss.tail("1/2"), loss.swapped().tail("0.5"), loss.tail("0.500001"), loss.tail(3)) == (0, 0, 0, 0)
+    assert loss_of(DiscreteGaussian(2), DiscreteGaussian(2), shift=1).tail("1/2") > 0.1
+
+
+def test_what_is_zero_is_not_minus_zero() -> None:
+    bracket = loss_of(["1/2", "1/2"], ["1/4", "3/4"]).delta_bracket(1)
+    assert [str(end) for end in bracket] == ["0.0", "0.0"]
 
 
 def test_without_radii_each_outcome_may_be_off_by_the_whole_error() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -157,6 +158,8 @@ def _bell(at: float) -> Any:
     (stats.dgamma(0.5, loc=0.3), stats.laplace()),  # P is infinite at one point
     (stats.dgamma(0.9, loc=-1.7), stats.laplace()),
     (stats.norm(0, 1), stats.dweibull(2, loc=0.3)),  # Q is 0 at one
+    (stats.levy(0, 1), stats.levy(0, 1.2)),  # P falls from e^-375 to e^-750 where the next place is half as far
+    (stats.gennorm(100), stats.gennorm(100, loc=1e-4)),
 ])  # fmt: skip
 def test_a_loss_without_a_largest_one_has_none(p: Any, q: Any) -> None:
     assert loss_of(p, q).epsilon(0) == math.inf
@@ -182,6 +185,19 @@ def test_the_bad_set_of_two_laplace_laws_at_their_largest_loss_is_empty() -> Non
     loss = loss_of(stats.laplace(0, 1), stats.laplace(1, 1))
     assert (loss.bad_set(1).outcomes, loss.bad_set(1).p) == ((), 0)
     assert len(loss.bad_set("0.99").outcomes) == 1
+
+
+def test_where_p_falls_steeply_a_bounded_loss_stays_bounded() -> None:
+    """e^{-c/2y}: ln p/q = ln(c/d)/2 + (d − c)/2y is largest far out if c > d."""
+    loss = loss_of(stats.levy(0, 1.2), stats.levy(0, 1))
+    assert math.log(1.2) / 2 <= loss.epsilon(0) <= math.log(1.2) / 2 + 1e-10
+
+
+def test_scipy_does_not_warn_of_what_overflows_far_out() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loss = loss_of(stats.gumbel_r(), stats.gumbel_r(loc=0.5))
+    assert loss.loss(0) == pytest.approx(math.exp(0.5) - 1.5)
 
 
 def test_gaussian_and_wider_laws_on_the_integers_have_no_largest_loss() -> None:
@@ -290,6 +306,9 @@ def test_a_density_in_float32_states_its_rounding() -> None:
     (lambda y: [1], {"interval": (0, 1)}, "gives one number"),
     (lambda y: "a", {"interval": (0, 1)}, "gives one number"),
     (lambda y: None, {"interval": (0, 1)}, "gives one number"),
+    (lambda y: math.exp(y) / (1 + math.exp(y)) ** 2, {}, "fails at [0-9.e+]+ .OverflowError.. Write it so"),
+    (lambda y: 1 / 0, {"interval": (0, 1)}, "fails at [0-9.e-]+ .ZeroDivisionError"),
+    (lambda y: math.log(y - 0.5), {"interval": (0, 1)}, "gives one number; it fails at [0-9.e-]+"),
     (lambda: 1, {"interval": (0, 1)}, "a function of one value"),
     (lambda y, z: 1, {"interval": (0, 1)}, "a function of one value"),
     (np.ones_like, {"interval": 5}, "a pair"),

@@ -114,6 +114,22 @@ def _points_of(lows: FloatArray, highs: FloatArray) -> FloatArray:
     return points
 
 
+def _changes(holds: Callable[[FloatArray], NDArray[np.bool_]], points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Where a condition changes between points in rising order: the last place at which it holds, by halving.
+
+    Beside each stands the direction in which it goes on to hold: −1 or 1, or 0 if only at that place.
+    """
+    held = holds(points)
+    at = np.flatnonzero(held[1:] != held[:-1])
+    firsts = np.where(held[at], points[at], points[at + 1])
+    inner, outer = firsts, np.where(held[at], points[at + 1], points[at])
+    for _ in range(_BISECTIONS):
+        middles = (inner + outer) / 2
+        is_in = holds(middles)
+        inner, outer = np.where(is_in, middles, inner), np.where(is_in, outer, middles)
+    return inner, np.sign(firsts - inner)
+
+
 @dataclass(frozen=True, eq=False)
 class Density:
     """One law on an interval: ln of its density, and what it integrates to there."""
@@ -222,7 +238,9 @@ class DensityLoss(Loss):
         out is where the logarithm of its density is −500: from there to −600 a bounded loss is taken to move no more.
         """
         ends = self._near_ends()
-        points = np.concatenate([self._points, ends.ravel()])
+        points = np.unique(np.concatenate([self._points, ends.ravel()]))
+        far = [self._falls(points, depth) for depth in (_FAR, _FAR + _FARTHER)]
+        points = np.concatenate([points, *far])
         logs, losses = self.first.log(self.line.place(points)[0]), self._loss_at(points)
         seen, inner = losses[logs > -_FAR - _FARTHER], losses[logs > -_FAR]
         if not len(inner):
@@ -233,20 +251,17 @@ class DensityLoss(Loss):
             return math.inf
         return max(0.0, top) * (1 + _SAME_LOSS) + _SAME_LOSS
 
+    def _falls(self, points: FloatArray, depth: float) -> FloatArray:
+        """Where the logarithm of P falls below −`depth`, on the higher side: two points may lie far apart there."""
+
+        def is_high(t: FloatArray) -> NDArray[np.bool_]:
+            return self.first.log(self.line.place(t)[0]) > -depth
+
+        return _changes(is_high, points)[0]
+
     def _near_ends(self) -> FloatArray:
         """A row of points for each place at which P ends: 1/2, 1/4, ... and 2^-50 of t from it, on its side."""
-        points = self._points
-        allowed = self.first.log(self.line.place(points)[0]) > -math.inf
-        at = np.flatnonzero(allowed[1:] != allowed[:-1])
-        inner, outer = (
-            np.where(allowed[at], points[at], points[at + 1]),
-            np.where(allowed[at], points[at + 1], points[at]),
-        )
-        for _ in range(_BISECTIONS):
-            middles = (inner + outer) / 2
-            is_in = self.first.log(self.line.place(middles)[0]) > -math.inf
-            inner, outer = np.where(is_in, middles, inner), np.where(is_in, outer, middles)
-        signs = np.sign(np.where(allowed[at], points[at], points[at + 1]) - inner)
+        inner, signs = _changes(lambda t: self.first.log(self.line.place(t)[0]) > -math.inf, self._points)
         ends, signs = np.concatenate([[-1.0, 1.0], inner]), np.concatenate([[1.0, -1.0], signs])
         rows = ends[:, None] + signs[:, None] * 0.5 ** np.arange(1, _APPROACHES + 1)
         inside: FloatArray = np.clip(rows, -1 + 2.0**-_APPROACHES, 1 - 2.0**-_APPROACHES)

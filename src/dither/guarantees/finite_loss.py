@@ -135,8 +135,15 @@ class FiniteLoss(Loss):
         return max(0.0, self.loss(self.outcomes[self._steps.order[0]]))
 
     def tail_beyond(self, level: Number) -> float:
+        exact = rational(level, "level")
+        if self._is_beyond_all(exact):
+            return 0.0
         steps = self._possible  # an atom at ε that its radius does not tell from one above counts
-        return exactly_above(min(steps.p[steps.count(rational(level, "level"))] + self.p_error, Fraction(1)))
+        return exactly_above(min(steps.p[steps.count(exact)] + self.p_error, Fraction(1)))
+
+    def _is_beyond_all(self, level: Fraction) -> bool:
+        """Whether it is known that no loss exceeds ℓ."""
+        return math.isfinite(self.largest_known[0]) and level >= rational(self.largest_known[0])
 
     def bad_set(self, epsilon: Number) -> BadSet:
         level = level_of(epsilon)
@@ -147,12 +154,13 @@ class FiniteLoss(Loss):
 
     def delta_bracket(self, epsilon: Number) -> tuple[float, float]:
         level = level_of(epsilon)
-        if math.isfinite(self.largest_known[0]) and level >= rational(self.largest_known[0]):
+        if self._is_beyond_all(level):
             return 0.0, 0.0
         count = self._steps.count(level)
         p, q = self._steps.p[count], self._steps.q[count]
         if not (level or self.p_error or self.q_error) or not (q or self.p_error or self.q_error):
-            return exactly_below(p - q if not level else p), exactly_above(p - q if not level else p)
+            exact = p - q if not level else p
+            return max(0.0, exactly_below(exact)), exactly_above(exact)
 
         def end(sign: int) -> Ball:
             odds = ball(level).exp()

@@ -326,7 +326,7 @@ def _support(law: Any) -> tuple[float, float]:
 def _log(law: Any, name: str) -> LogDensity:
     """ln of the density, for arrays; −∞ where it is 0."""
     if hasattr(law, "logpdf") and hasattr(law, "support"):
-        return lambda y: np.asarray(law.logpdf(y), dtype=np.float64)
+        return lambda y: _without_warnings(law.logpdf, y)
     density = _for_arrays(law.pdf if hasattr(law, "pdf") and hasattr(law, "support") else law, name)
 
     def logs(y: FloatArray) -> FloatArray:
@@ -337,6 +337,12 @@ def _log(law: Any, name: str) -> LogDensity:
             return np.log(values)
 
     return logs
+
+
+def _without_warnings(function: Callable[..., Any], y: FloatArray) -> FloatArray:
+    """Far out, SciPy's formulas overflow and say so; their logarithm is −∞ there, and NaN is refused."""
+    with np.errstate(all="ignore"):
+        return np.asarray(function(y), dtype=np.float64)
 
 
 def _for_arrays(function: Callable[..., Any], name: str) -> Callable[[FloatArray], FloatArray]:
@@ -352,16 +358,25 @@ def _for_arrays(function: Callable[..., Any], name: str) -> Callable[[FloatArray
         return lambda y: _numbers(function(y), name)
 
     def one_by_one(y: FloatArray) -> FloatArray:
-        try:
-            return np.array([float(_unmasked(function(float(each)), name)) for each in y], dtype=np.float64)
-        except (TypeError, ValueError) as problem:
-            if isinstance(problem, ParameterError):
-                raise
-            raise ParameterError(
-                f"{name} must be a density: a function of one number that gives one number."
-            ) from problem
+        return np.array([_at_one_place(function, name, float(each)) for each in y], dtype=np.float64)
 
     return one_by_one
+
+
+def _at_one_place(function: Callable[..., Any], name: str, y: float) -> float:
+    try:
+        return float(_unmasked(function(y), name))
+    except ParameterError:
+        raise
+    except ArithmeticError as problem:
+        raise ParameterError(
+            f"{name} must have a density everywhere on the interval, and fails at {y:g} ({type(problem).__name__}). "
+            "Write it so that nothing overflows there, or give the interval on which it lives, interval=(low, high)."
+        ) from problem
+    except (TypeError, ValueError) as problem:
+        raise ParameterError(
+            f"{name} must be a density: a function of one number that gives one number; it fails at {y:g}."
+        ) from problem
 
 
 def _numbers(values: Any, name: str) -> FloatArray:
