@@ -272,6 +272,8 @@ def test_pictures_take_mechanisms_pairs_and_losses() -> None:
     pair = DiscreteLaplacePair(Fraction(2), 1)
     for draw in (dp.plots.loss, dp.plots.profile, dp.plots.tradeoff):
         assert len(draw(dp.Laplace(sensitivity=1, epsilon=1), pair, loss).axes[0].get_lines()) >= 3
+    chosen = dp.ScoredSelection("ab", lambda y, data: data.count(y), 1, epsilon=1)
+    assert dp.plots.profile(chosen).axes[0].get_lines()
     shaded = loss_of(laplace(0), laplace(1)).plot("outcomes", epsilon=0.2)
     assert [len(axes.patches) for axes in shaded.axes] == [1, 1]
     with pytest.raises(ParameterError, match="expected a guarantee"):

@@ -50,6 +50,30 @@ def test_a_base_measure_tilts_the_exponential_mechanism() -> None:
     assert monotone.guarantee.epsilon(0) == 1
 
 
+def test_weights_by_candidate_are_read_by_candidate() -> None:
+    """The keys are not taken for the weights."""
+    mine = dp.ScoredSelection([1, 2], lambda y, data: 0, 1, epsilon=1, noise="gumbel", weights={2: 3, 1: 1})
+    assert [float(chance) for chance in mine.probabilities(None).values()] == [0.25, 0.75]
+
+
+@pytest.mark.parametrize(("weights", "message"), [
+    ({1: 1}, "as keys"),
+    ({1: 1, 2: 1, 3: 1}, "as keys"),
+    ({3, 4}, "a set has none"),
+    ([1, 1, 1], "one for each of 2 candidates, got 3"),
+    ([1, 0], "positive and finite"),
+    ([1, -1], "positive and finite"),
+    ([1, math.nan], "positive and finite"),
+    ("ab", "the type str"),
+    (lambda y: y - 1, "positive and finite"),
+    (lambda y: None, "the type NoneType"),
+    (lambda: 1, "a function of one value"),
+])  # fmt: skip
+def test_weights_are_checked_before_there_is_data(weights: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        dp.ScoredSelection([1, 2], lambda y, data: 0, 1, epsilon=1, noise="gumbel", weights=weights)
+
+
 @pytest.mark.parametrize("build", [
     lambda: dp.ScoredSelection([], count, 1, epsilon=1),
     lambda: dp.ScoredSelection(range(3), None, 1, epsilon=1),  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from dither.exact import Ball, Number, check, listed, set_fields
 from dither.guarantees import Guarantee
 from dither.mechanisms.released import Release
 from dither.mechanisms.selection import Exponential, NoiseName, NoisyMax
+from dither.noise.race import Scores
 
 __all__ = ["ScoredSelection"]
 
@@ -38,9 +39,9 @@ class ScoredSelection:
         The privacy budget ε > 0.
     noise : {"exponential", "gumbel", "laplace"}, default "exponential"
         Report noisy max with this noise; "gumbel" is the exponential mechanism.
-    weights : sequence or array of numbers, or callable, optional
-        The base measure of the exponential mechanism: a positive public weight for each candidate, or a function of a
-        candidate. Only for "gumbel" noise.
+    weights : sequence, array, mapping or callable, optional
+        The base measure of the exponential mechanism: a positive public weight for each candidate in their order, or
+        by candidate, or a function of a candidate. Only for "gumbel" noise.
     monotone : bool, default False
         Whether a change of the data moves all scores in the same direction: then half the noise suffices.
     adjacency : Adjacency, optional
@@ -50,7 +51,7 @@ class ScoredSelection:
     ------
     ParameterError
         If there are no candidates, one stands twice or is not hashable, `score` cannot be called, or there is not one
-        weight for each candidate.
+        positive weight for each candidate.
 
     Notes
     -----
@@ -84,7 +85,7 @@ class ScoredSelection:
         *,
         epsilon: Number,
         noise: NoiseName = "exponential",
-        weights: Sequence[Number] | NDArray[Any] | Callable[[Any], Number] | None = None,
+        weights: Sequence[Number] | NDArray[Any] | Mapping[Any, Number] | Callable[[Any], Number] | None = None,
         monotone: bool = False,
         adjacency: Adjacency | None = None,
     ) -> None:
@@ -93,15 +94,9 @@ class ScoredSelection:
             raise ParameterError("candidates must be one or more. Give the public set of possible outputs.")
         check.takes(2, score=score)
         check.distinct(candidates=known)
-        if callable(weights):
-            check.takes(1, weights=weights)
-        shares = (
-            tuple(map(weights, known)) if callable(weights) else None if weights is None else listed(weights, "weights")
-        )
-        if shares is not None and (noise != "gumbel" or len(shares) != len(known)):
-            raise ParameterError(
-                'weights must be one for each candidate, with noise="gumbel": others have no base measure.'
-            )
+        shares = None if weights is None else _shares(weights, known)
+        if shares is not None and noise != "gumbel":
+            raise ParameterError('weights belong to noise="gumbel": other noise has no base measure. Leave them out.')
         options: dict[str, Any] = {"monotone": monotone, "candidates": len(known), "adjacency": adjacency}
         mechanism = (
             Exponential(sensitivity=sensitivity, epsilon=epsilon, **options)
@@ -176,3 +171,22 @@ class ScoredSelection:
         else:
             chances = self.mechanism.probabilities(scores)
         return dict(zip(self.candidates, chances, strict=True))
+
+
+def _shares(weights: Any, candidates: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A weight for each candidate, checked: none is read for another one."""
+    if isinstance(weights, Mapping):
+        if set(weights) != set(candidates):
+            raise ParameterError("weights by candidate must have the candidates as keys, all of them and no others.")
+        found = tuple(weights[candidate] for candidate in candidates)
+    elif callable(weights):
+        check.takes(1, weights=weights)
+        found = tuple(map(weights, candidates))
+    elif isinstance(weights, Set):
+        raise ParameterError("weights must be in the order of the candidates: a set has none. Give a list.")
+    else:
+        found = listed(weights, "weights")
+    if len(found) != len(candidates):
+        raise ParameterError(f"weights must be one for each of {len(candidates)} candidates, got {len(found)}.")
+    Scores.of([0] * len(found), found)
+    return found

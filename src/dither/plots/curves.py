@@ -13,7 +13,7 @@ from dither.adjacency import Adjacency, common
 from dither.errors import ParameterError
 from dither.exact import Number
 from dither.guarantees import Guarantee, Loss
-from dither.mechanisms import Mechanism
+from dither.mechanisms import Mechanism, ScoredSelection
 from dither.pairs import ProfileOf
 from dither.pairs.pair import Pair
 from dither.plots.style import Axes, Figure, described, new_axes, strokes
@@ -79,7 +79,7 @@ class Drawable(Protocol):
         """
 
 
-Curve: TypeAlias = "Drawable | Mechanism | Pair | Loss"
+Curve: TypeAlias = "Drawable | Mechanism | ScoredSelection | Pair | Loss"
 """What the pictures of this file take."""
 
 
@@ -92,7 +92,7 @@ def draw(
     ----------
     kind : {"profile", "tradeoff", "loss"}
         The curve: see the functions of these names.
-    *guarantees : Drawable, Mechanism, Pair or Loss
+    *guarantees : Drawable, Mechanism, ScoredSelection, Pair or Loss
         Guarantees, compositions, mechanisms, pairs or losses, under the same adjacency.
     label : str, optional
         The name of the curve in the legend, if one thing is drawn; by default what it says of itself.
@@ -119,7 +119,7 @@ def profile(*guarantees: Curve, label: str | None = None, ax: Axes | None = None
 
     Parameters
     ----------
-    *guarantees : Drawable, Mechanism, Pair or Loss
+    *guarantees : Drawable, Mechanism, ScoredSelection, Pair or Loss
         Guarantees, compositions, mechanisms, pairs or losses, under the same adjacency.
     label : str, optional
         The name of the curve in the legend, if one thing is drawn; by default what it says of itself.
@@ -160,7 +160,7 @@ def tradeoff(*guarantees: Curve, label: str | None = None, ax: Axes | None = Non
 
     Parameters
     ----------
-    *guarantees : Drawable, Mechanism, Pair or Loss
+    *guarantees : Drawable, Mechanism, ScoredSelection, Pair or Loss
         Guarantees, compositions, mechanisms, pairs or losses, under the same adjacency.
     label : str, optional
         The name of the curve in the legend, if one thing is drawn; by default what it says of itself.
@@ -193,7 +193,7 @@ def loss(*guarantees: Curve, label: str | None = None, ax: Axes | None = None, u
 
     Parameters
     ----------
-    *guarantees : Drawable, Mechanism, Pair or Loss
+    *guarantees : Drawable, Mechanism, ScoredSelection, Pair or Loss
         Guarantees, compositions, mechanisms, pairs or losses, under the same adjacency.
     label : str, optional
         The name of the curve in the legend, if one thing is drawn; by default what it says of itself.
@@ -251,7 +251,7 @@ def _drawable(thing: Curve) -> Drawable:
     """What a thing promises: the guarantee of a mechanism, the profile of a pair, or itself."""
     if isinstance(thing, Pair):
         return ProfileOf(thing)
-    if isinstance(thing, Mechanism):
+    if isinstance(thing, Mechanism | ScoredSelection):
         return thing.guarantee
     if not isinstance(thing, Drawable):
         raise ParameterError(
