@@ -196,3 +196,16 @@ def test_points_follow_the_density() -> None:
 def test_what_is_no_density_is_refused(density: Any) -> None:
     with nothing_drawn(), pytest.raises(ParameterError, match="density must be"):
         Exponential(sensitivity=1, epsilon=1).release_interval([0, 1, 2], [0, 0], density=density)
+
+
+@pytest.mark.parametrize(("density", "message"), [
+    ("y", "density must be a function of one value, got the type str"),
+    (lambda: 1.0, "density must be a function of one value"),
+    (lambda y: "a", "fails at 0.000.* .ValueError"),
+    (lambda y: None, "fails at 0.000.* .TypeError"),
+    (lambda y: math.exp(1000 * y), "fails at 0.7.* .OverflowError"),
+    (lambda y: 1 / 0, "fails at 0.000.* .ZeroDivisionError"),
+])  # fmt: skip
+def test_a_density_that_fails_says_where(density: Any, message: str) -> None:
+    with nothing_drawn(), pytest.raises(ParameterError, match=message):
+        Exponential(sensitivity=1, epsilon=1).release_interval([0, 1, 2], [0, 0], density=density)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.errors import NotANumberError, ParameterError
+from dither.exact import check
 from dither.noise import Grid, UniformBelow
 from dither.noise.law import Integers, integer_array
 from dither.noise.race import Numbers, Scores, numbers
@@ -78,12 +79,21 @@ def _cells(first: int, end: int) -> Integers:
 
 def _levels(density: Callable[[float], float], cells: Integers, grid: Grid) -> NDArray[np.float64]:
     """The density in the middle of each cell over the largest of them, up to 24 binary digits; never 0."""
-    middles = [grid.to_float(int(a + b) // 2) for a, b in pairwise(cells.tolist())]
-    found = np.array([float(density(middle)) for middle in middles])
+    check.takes(1, density=density)
+    found = np.array([_level(density, grid.to_float(int(a + b) // 2)) for a, b in pairwise(cells.tolist())])
     if not ((found > 0) & (found < math.inf)).all():
         raise ParameterError("density must be a function of a point that is positive and finite all over the interval.")
     short: NDArray[np.float32] = np.maximum(found / found.max(), _LEAST_LEVEL).astype(np.float32)
     return short.astype(np.float64)
+
+
+def _level(density: Callable[[float], float], y: float) -> float:
+    try:
+        return float(density(y))
+    except (ArithmeticError, TypeError, ValueError) as problem:
+        raise ParameterError(
+            f"density must give one number all over the interval, and fails at {y:g} ({type(problem).__name__})."
+        ) from problem
 
 
 def _checked_edges(edges: Numbers) -> NDArray[Any]:

@@ -90,8 +90,8 @@ def attack(
     Parameters
     ----------
     target : Any
-        What is audited: a mechanism, a function of one input, or an object with a method ``many(input, size)`` that
-        returns many independent answers at once, which is faster.
+        What is audited: a mechanism, a `ScoredSelection`, a function of one input, or an object with a method
+        ``many(input, size)`` that returns many independent answers at once, which is faster.
     neighbours : tuple, list of tuple or str, optional
         A pair of inputs, a list of pairs, or the name of a family of pairs: "number" or "real" (a number changes by 1),
         "answers" (each number of a list changes by at most 1), "counts" (one of them changes by 1), "add or remove" or

@@ -13,7 +13,7 @@ import numpy as np
 
 from dither.audit.attack.outcomes import Rows, as_rows
 from dither.errors import DitherError, ParameterError
-from dither.mechanisms import Mechanism
+from dither.mechanisms import Mechanism, ScoredSelection
 from dither.mechanisms.additive import Additive, numeric
 from dither.noise import entropy
 
@@ -73,6 +73,12 @@ def as_target(thing: Any) -> AttackTarget:
         return thing
     if isinstance(thing, Mechanism):
         return AttackTarget(type(thing).__name__, _releases(thing))
+    if isinstance(thing, ScoredSelection):
+        return AttackTarget(
+            type(thing).__name__,
+            lambda data, runs: [thing.release(_fresh(data)).value for _ in range(runs)],
+            runs_one_by_one=True,
+        )
     name = getattr(thing, "__name__", None) or getattr(thing, "name", None) or type(thing).__name__
     many = getattr(thing, "many", None)
     if callable(many):
