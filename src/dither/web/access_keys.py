@@ -122,6 +122,8 @@ class Keyring:
         if may and self._proven.get(digest) == row["hash"]:
             return key
         fits = hmac.compare_digest(_hash(secret, row["salt"]), row["hash"]) and bool(rows)
+        if not key.is_sound:
+            self._proven.pop(digest, None)  # from now on it is counted as a stranger's
         if not (fits and may):
             raise Refused
         with self._gate:
@@ -129,6 +131,12 @@ class Keyring:
                 self._proven.clear()
             self._proven[digest] = row["hash"]
         return key
+
+    def check_still(self, key: Key, dataset: str) -> None:
+        """Refuse what was asked under a key that was revoked, or has expired, since; one that was rotated goes on."""
+        alike = map(_key, self.store.rows(sql.select(KEYS).where(KEYS.c.name == key.name)))
+        if not any(each.may_ask(dataset) and each.rights.get(dataset) == key.rights.get(dataset) for each in alike):
+            raise Refused
 
     def refusal(self) -> Refused:
         """A refusal after the key was taken, in the time that any other refusal needs."""

@@ -8,6 +8,7 @@
                    ▲     │  └──► failed     it was charged; sent again, it is tried again for nothing
                    └── asked
 
+Where the owner looks first, what was asked, refused or failed without a charge waits again when it is sent again.
 Each step is one UPDATE that names the states it may start from, so that two requests, or two workers, cannot both take
 it: a question is withdrawn, or it is charged, and never both.
 """
@@ -142,6 +143,12 @@ class Questions:
         """The owner's word on a question that waits."""
         if not self._moved(id, (WAITING,), state=ACCEPTED if is_accepted else DECLINED):
             raise ParameterError("no question with this number waits.")
+
+    def held(self, inquiry: AskedQuestion) -> AskedQuestion:
+        """It waits for the owner from now on, as nobody has accepted it and nothing was charged."""
+        self._check_waiting(inquiry.analyst)
+        self._moved(inquiry.id, (ASKED, REFUSED, FAILED), state=WAITING)
+        return self.find(inquiry.id) or inquiry
 
     def withdraw(self, id: str) -> None:
         """Take it back, if it has not been begun: what is begun may have been charged."""

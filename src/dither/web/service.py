@@ -14,7 +14,7 @@ from dither.errors import LedgerConflict, ParameterError
 from dither.ledger.budget import amounts, read_budget
 from dither.web.access_keys import Key, Keyring
 from dither.web.offered_dataset import Offered, figures
-from dither.web.questions import ANSWERED, AskedQuestion, Questions
+from dither.web.questions import ANSWERED, ASKED, FAILED, REFUSED, AskedQuestion, Questions
 from dither.web.settings import Settings
 from dither.web.store import ServiceStore
 from dither.web.strict_json import read_object
@@ -78,7 +78,21 @@ class Service:
         values = read_object(body)
         offered.plan(key, values)
         waits = self._needs_approval(key, offered)
-        return self.questions.written_down(offered.name, key.name, idempotency_key, body.decode(), values, waits=waits)
+        asked = body.decode()
+        found = self.questions.written_down(offered.name, key.name, idempotency_key, asked, values, waits=waits)
+        return self._held(key, found)
+
+    def _held(self, key: Key, inquiry: AskedQuestion) -> AskedQuestion:
+        """Where the owner looks first, what was asked before that was so, or was refused since, waits too.
+
+        What the ledger has was accepted and paid for, and is tried again for nothing.
+        """
+        offered = self.offered[inquiry.dataset]
+        if not self._needs_approval(key, offered) or inquiry.state not in (ASKED, REFUSED, FAILED):
+            return inquiry
+        if inquiry.state == FAILED and offered.is_charged(key, inquiry.key):
+            return inquiry
+        return self.questions.held(inquiry)
 
     def release(self, key: Key, inquiry: AskedQuestion) -> TableRelease:
         """Charge, then answer, for who asked it; one that was answered before is read again, and costs nothing.
@@ -86,7 +100,9 @@ class Service:
         A ledger that was restored from an older copy, or a new one, does not have its charge: it would pay once more.
         """
         offered = self.offered[inquiry.dataset]
-        if inquiry.state == ANSWERED and not offered.is_charged(key, inquiry.key):
+        if inquiry.state != ANSWERED:
+            self.keyring.check_still(key, offered.right)  # it may have waited long: for its turn, or for the owner
+        elif not offered.is_charged(key, inquiry.key):
             raise LedgerConflict(
                 "this answer is not in the ledger that is served: it was restored from an older copy, or is a new one. "
                 "Nothing was charged. Ask again under a new key."
@@ -104,21 +120,26 @@ class Service:
     def inquiry(self, key: Key, id: str) -> AskedQuestion:
         """A question of this key, or any for the owner."""
         found = self.questions.find(id)
-        if found is None or found.dataset not in self.offered or not (key.is_owner or found.analyst == key.name):
+        if found is None or not self._may_see(key, found):
             raise self.keyring.refusal()
         return found
+
+    def _may_see(self, key: Key, inquiry: AskedQuestion) -> bool:
+        """Rights are those of the key that is shown: another key of the same name may have others."""
+        offered = self.offered.get(inquiry.dataset)
+        return offered is not None and (key.is_owner or inquiry.analyst == key.name) and key.may_ask(offered.right)
 
     def own_inquiry(self, key: Key, id: str) -> AskedQuestion:
         """A question of this very key: it is charged to who asked it."""
         found = self.inquiry(key, id)
         if found.analyst != key.name:
             raise ParameterError("who asked has to collect the answer: it is charged to them.")
-        return found
+        return self._held(key, found)
 
     def history(self, key: Key, state: str | None = None, most: int = 200) -> list[AskedQuestion]:
         """The newest questions first: those of this key, or all for the owner."""
         found = self.questions.newest(most, analyst=None if key.is_owner else key.name, state=state)
-        return [each for each in found if each.dataset in self.offered]
+        return [each for each in found if self._may_see(key, each)]
 
     def withdraw(self, key: Key, id: str) -> None:
         """Take back a question that was not begun, before anything is charged."""
