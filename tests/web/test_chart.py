@@ -34,14 +34,14 @@ def test_an_interval_without_an_end_has_an_arrow_there(missing: float | None) ->
     assert "nan" not in drawn
     assert drawn.count("<polygon") == 3
     assert "an arrow where an interval has no end" in drawn
-    assert _places(drawn, r'cx="([^"]+)"') == [317.5, 445.0, 572.5]  # between 190 for 0 and 700 for 4
-    assert _places(drawn, r'<line x1="([^"]+)"') == [190.0, 190.0, 190.0]
+    assert _places(drawn, r'cx="([^"]+)"') == [362.5, 475.0, 587.5]  # between 250 for 0 and 700 for 4
+    assert _places(drawn, r'<line x1="([^"]+)"') == [250.0, 250.0, 250.0]
     assert _places(drawn, r'<line x1="[^"]+" x2="([^"]+)"') == [700.0, 700.0, 700.0]
 
 
 def test_values_alone_are_drawn_where_no_interval_has_an_end() -> None:
     drawn = _drawn([1.0, 3.0], [-_INF, -_INF], [_INF, _INF])
-    assert _places(drawn, r'cx="([^"]+)"') == [190.0, 700.0]
+    assert _places(drawn, r'cx="([^"]+)"') == [250.0, 700.0]
     assert drawn.count("<polygon") == 4
 
 

@@ -220,6 +220,8 @@ def test_the_command_makes_lists_and_revokes(tmp_path: Path, monkeypatch: pytest
     assert made.rpartition("_")[2] not in run("keys", "list", "--json").out
     assert run("keys", "add", "anna").code == 2
     assert run("keys", "add", "berta", "--expires", "soon").code == 2
+    past = run("keys", "add", "berta", "--expires", PAST)
+    assert (past.code, "would never open anything" in past.err) == (2, True)
     assert run("keys", "revoke", "anna").code == 0
     assert run("keys", "revoke", "anna").code == 2
     assert run("keys", "burn", "anna").code == 2

@@ -3,13 +3,17 @@
 import json
 import re
 import time
+from datetime import date
 from fractions import Fraction
 from html import unescape
 from pathlib import Path
 
 import httpx
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
+from dither.web.question_forms import fields_of, question_of
 from tests.web.world import SQL, World, describe, service, signed_in
 
 
@@ -47,7 +51,7 @@ def test_each_cell_of_a_card_has_the_name_of_its_column(world: World) -> None:
     with signed_in(world, world.key("anna")) as http:
         plan = planned(http, _fields()).text
         assert re.findall(r'<td data-name="([^"]+)"><span>n</span>', plan) == ["column"]
-        assert plan.count('data-name="error"') == 2
+        assert plan.count('data-name="error (95 %)"') == 2
         named = planned(http, {"sql": 'SELECT COUNT(*) AS "<b>n" FROM visits', "epsilon": "0.1"}).text
         assert "<span>&lt;b&gt;n</span>" in named
         assert "<b>n" not in named
@@ -107,3 +111,112 @@ def test_an_answer_that_the_ledger_does_not_have_is_not_drawn_anew(tmp_path: Pat
         for each in (found, again):
             assert (each.status_code, "not in the ledger" in each.json()["error"]) == (409, True)
         assert world.spent == "0"
+
+
+def test_a_question_without_enough_left_has_no_button_to_pay(world: World) -> None:
+    with signed_in(world, world.key("anna", "0.05")) as http:
+        dear = planned(http, _fields()).text
+        assert "It would be refused" in dear
+        assert "Pay and answer" not in dear
+        assert "Change the question" in dear
+        assert "Pay and answer" in planned(http, {**_fields(), "epsilon": "0.01"}).text
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ({"group_by": "city", "keys": "Paris, 'Rome, Italy'"}, {"group_by": ["city"], "keys": "Paris, 'Rome, Italy'"}),
+        ({"group_by": "city, level"}, {"group_by": ["city", "level"]}),
+        ({"group_by": "band = bins(age, [0, 50]), city"}, {"group_by": ["band = bins(age, [0, 50])", "city"]}),
+        ({"delta": "1e-7"}, {"delta": "1e-7"}),
+    ],
+)
+def test_what_a_form_asks_and_that_it_can_be_changed(typed: dict[str, str], meant: dict[str, object]) -> None:
+    fields = {"agg": "n = count", "epsilon": "0.1", **typed}
+    asked = question_of(fields)
+    assert asked == {"agg": {"n": "count"}, "epsilon": "0.1", **meant}
+    assert fields_of(json.dumps(asked)) == fields
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ({"agg": "n = count\nn = mean(cost)"}, "two lines have the name 'n'"),
+        ({"group_by": "city, level", "keys": "Paris, 1"}, "keys in one text are those of one column"),
+        ({"group_by": "city", "keys": "Paris, 'Lyon"}, "a quote that is not closed"),
+        ({"epsilon": ""}, "say what the answer may cost"),
+    ],
+)
+def test_a_form_says_what_is_wrong_with_it(typed: dict[str, str], words: str, world: World) -> None:
+    with signed_in(world, world.key("anna")) as http:
+        found = planned(http, {"agg": "n = count", "epsilon": "0.1", **typed})
+        assert (found.status_code, words in unescape(found.text)) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("budget", "fields", "cost"),
+    [
+        ("rho = 1", {"sql": SQL["sql"], "rho": "0.1"}, "0.1"),
+        ("rho = 1", {"agg": "n = count", "rho": "0.1"}, "0.1"),
+        (
+            "epsilon = 1\ndelta = 1e-6",
+            {"agg": "n = count", "group_by": "age", "epsilon": "0.1", "delta": "1e-7"},
+            "0.1",
+        ),
+    ],
+)
+def test_the_page_asks_for_a_price_in_the_figures_of_the_budget(
+    budget: str, fields: dict[str, str], cost: str, tmp_path: Path
+) -> None:
+    file = describe(tmp_path, server="practice = false")
+    file.write_text(file.read_text().replace("epsilon = 1", budget))
+    with service(file) as world, signed_in(world, world.service.keyring.add("anna", {"visits": {}})) as http:
+        labels = re.findall("<label[^>]*>Price [(]([a-z]+)[)]", http.get("/data/visits").text)
+        assert set(labels) == ({"rho"} if "rho" in budget else {"epsilon", "delta"})
+        plan = planned(http, fields).text
+        assert "Pay and answer" in plan
+        assert f"It would cost {'ρ' if 'rho' in budget else 'ε'} = {cost}" in plan
+        if "delta" in budget:
+            assert "Of delta, 1e-06 of 1e-06 is left." in http.get("/").text
+
+
+def test_groups_are_typed_as_their_column_holds_them(tmp_path: Path) -> None:
+    """Whole numbers and days, from a form and over HTTP, where all are texts."""
+    rows = {
+        "user_id": [1, 2],
+        "city": ["75001", "75002"],
+        "age": [30, 40],
+        "day": [date(2024, 1, 31)] * 2,
+        "cost": [1.0, 2.0],
+    }
+    parquet.write_table(pa.table(rows), tmp_path / "visits.parquet")
+    file = describe(tmp_path, server="practice = false")
+    file.write_text(file.read_text().replace("visits.csv", "visits.parquet").replace('age = "number"\n', ""))
+    with service(file) as world:
+        key = world.key("anna")
+        with signed_in(world, key) as http:
+            for groups, keys in (("age", "30, 40"), ("day", "2024-01-31, 2024-02-01"), ("city", "75001, 75002")):
+                asked = {"agg": "n = count", "epsilon": "0.1", "group_by": groups, "keys": keys}
+                assert "Pay and answer" in planned(http, asked).text, groups
+        anna = world.caller(key)
+        count = {"agg": {"n": "count"}, "epsilon": "0.1"}
+        for asked in (
+            {"group_by": ["day"], "keys": ["2024-01-31"]},
+            {"group_by": ["day", "city"], "keys": [["2024-01-31", "75001"]]},
+            {"group_by": ["day", "city"], "keys": {"day": ["2024-01-31"], "city": ["75001"]}},
+        ):
+            assert anna.post("/datasets/visits/plan", {**count, **asked}).status_code == 200, asked
+        for wrong in ("2024-13-31", "January 31", ""):
+            refused = anna.post("/datasets/visits/plan", {**count, "group_by": ["day"], "keys": [wrong]})
+            assert (refused.status_code, "kind of their column" in refused.json()["error"]) == (400, True)
+
+
+def test_the_owner_sees_the_whole_plan_of_a_question_that_waits(tmp_path: Path) -> None:
+    with service(describe(tmp_path, server="approval = true\npractice = false")) as world:
+        assert world.caller(world.key("anna")).ask(SQL).json()["state"] == "waiting"
+        with signed_in(world, world.key("olga", is_owner=True)) as http:
+            shown = http.get("/owner").text
+        assert "Laplace, scale" in shown
+        assert "error (95 %)" in shown
+        assert "Somebody who is 50 % sure" in shown
+        assert "At most 1 row of each user_id" in shown

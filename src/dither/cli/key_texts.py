@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from typing import Any
 
 from dither.errors import ParameterError
 from dither.exact import rational
 
-__all__ = ["keys"]
+__all__ = ["keys", "keys_of_others"]
 
 
 def keys(text: str) -> list[Any]:
@@ -25,6 +27,49 @@ def keys(text: str) -> list[Any]:
     if len({type(key) for key in found}) > 1 and not any(quoted for _, quoted in pieces):
         return [piece for piece, _ in pieces]
     return found
+
+
+def keys_of_others(said: Any, groups: Any, kinds: Mapping[str, str]) -> Any:
+    """Public keys that came as JSON: a text such as `Paris, Lyon`, or lists, in which days are texts.
+
+    >>> keys_of_others("75001, 75002", ["code"], {"code": "text"}), keys_of_others("1, 2", ["age"], {"age": "whole"})
+    (['75001', '75002'], [1, 2])
+    >>> keys_of_others(["2024-01-31"], ["day"], {"day": "date"})
+    [datetime.date(2024, 1, 31)]
+    """
+    names = groups if isinstance(groups, list) and all(isinstance(name, str) for name in groups) else []
+    kind_of = [kinds.get(name) for name in names]
+    if isinstance(said, str):
+        if len(names) != 1:
+            raise ParameterError(
+                "keys in one text are those of one column. Of several, leave them out where they are publicly known, "
+                "or ask in SQL."
+            )
+        return [piece for piece, _ in _pieces(said)] if kind_of == ["text"] else keys(said)
+    if isinstance(said, Mapping):
+        return {name: _with_days(listed, [kinds.get(name)]) for name, listed in said.items()}
+    return _with_days(said, kind_of)
+
+
+def _with_days(listed: Any, kind_of: Sequence[str | None]) -> Any:
+    """Texts of a column of days as days; what is none stays, and is refused where kinds are compared."""
+    if not isinstance(listed, list):
+        return listed
+    if len(kind_of) > 1:
+        return [
+            [_day(part, kind) for part, kind in zip(key, kind_of, strict=False)]
+            if isinstance(key, list) and len(key) == len(kind_of)
+            else key
+            for key in listed
+        ]
+    return [_day(key, kind) for key in listed for kind in kind_of] if kind_of else listed
+
+
+def _day(key: Any, kind: str | None) -> Any:
+    if kind == "date" and isinstance(key, str) and len(key) == len("2024-01-31"):
+        with suppress(ValueError):
+            return date.fromisoformat(key)
+    return key
 
 
 def _pieces(text: str) -> list[tuple[str, bool]]:

@@ -63,7 +63,10 @@ def command(
     if action != "add" and (dataset or owner or expires):
         raise ParameterError("--dataset, --owner and --expires go with `dither keys add`.")
     from dither.cli.served_datasets import keyring_of, shares
+    from dither.web.access_keys import check_expiry
 
+    if expires is not None:
+        check_expiry(expires)
     files = description or [Path("dither.toml")]
     keyring = keyring_of(files[0])
     try:
@@ -103,7 +106,7 @@ def _list(keys: object, json: bool) -> None:
             "name": key.name,
             "kind": "owner" if key.is_owner else "analyst",
             "datasets": {name: dict(share) for name, share in key.rights.items()},
-            "state": "revoked" if key.is_revoked else "sound" if key.is_sound else "expired",
+            "state": key.state,
             "expires": key.expires,
         }
         for key in found

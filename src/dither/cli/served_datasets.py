@@ -82,7 +82,7 @@ def _reader(description: Description) -> Read:
     def read_question(rows: Query, values: Mapping[str, Any]) -> tuple[Question, Mapping[str, Any]]:
         if "key" in values:
             raise ParameterError("the idempotency key stands in the header Idempotency-Key, not in the question.")
-        asked = asked_by_others(values, description, list(rows.columns))
+        asked = asked_by_others(values, description, rows.columns)
         question = asked.of(rows)
         description.check(asked, question, rows.columns)
         if not asked.price.keys() & {"epsilon", "rho"} and not getattr(question, "stated_price", None):

@@ -39,6 +39,7 @@ from typing import Any, TypeVar
 from dither.cli.aggregates import Bounds, aggregate, group
 from dither.cli.conditions import condition
 from dither.cli.description import Asked, AskedStream, Description, column_names
+from dither.cli.key_texts import keys_of_others
 from dither.cli.public_file import PublicFile
 from dither.cli.toml_lines import Section, document
 from dither.errors import ParameterError
@@ -128,14 +129,19 @@ def described(text: str, folder: Path) -> Description:
     )
 
 
-def asked_by_others(values: Mapping[str, Any], description: Description, columns: list[str]) -> Asked:
-    """A question that somebody else sent, read as those of a description are. It cannot name files."""
+def asked_by_others(values: Mapping[str, Any], description: Description, kinds: Mapping[str, str]) -> Asked:
+    """A question that somebody else sent, read as those of a description are. It cannot name files.
+
+    `kinds` are those of the columns. JSON has no days, and forms have texts alone: keys are read by their kinds.
+    """
     if "join" in values:
         raise ParameterError("join names a file, and a question from elsewhere names none. Leave it out.")
     known = {name: both for name, both in description.columns.items() if isinstance(both, tuple)}
     known = {name: both for name, both in known.items() if not isinstance(both[0], date)}
     whole = {**_known_groups(values, description), **values}
-    return _asked(Section(None, ("question",), whole), known, Path(), lambda: columns)
+    if "keys" in values:
+        whole["keys"] = keys_of_others(values["keys"], values.get("group_by"), kinds)
+    return _asked(Section(None, ("question",), whole), known, Path(), lambda: list(kinds))
 
 
 def _known_groups(values: Mapping[str, Any], description: Description) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from dither.exact import in_words, rational
 from dither.noise import entropy
 from dither.web.store import KEYS, SESSIONS, ServiceStore
 
-__all__ = ["Key", "Keyring", "Refused", "check_name", "fresh_token"]
+__all__ = ["Key", "Keyring", "Refused", "check_expiry", "check_name", "fresh_token"]
 
 _NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _KEY: Final = re.compile("dither_([0-9a-f]{16})_([0-9a-f]{64})")
@@ -62,10 +62,21 @@ class Key:
         """Whether it was neither revoked nor has expired."""
         return not self.is_revoked and (self.expires is None or _now() < self.expires)
 
+    @property
+    def state(self) -> str:
+        """In a word, for the owner."""
+        return "revoked" if self.is_revoked else "sound" if self.is_sound else "expired"
+
 
 def fresh_token(bits: int = 256) -> str:
     """Hexadecimal digits that nobody can guess."""
     return f"{entropy.current().bits(bits):0{bits // 4}x}"
+
+
+def check_expiry(text: str) -> None:
+    """A new key is for a time that is to come: another one is a slip of the pen."""
+    if not _time(text) > _now():
+        raise ParameterError(f"a key that expires at {text} would never open anything. Give a day that is to come.")
 
 
 def check_name(name: str) -> str:

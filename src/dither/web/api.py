@@ -30,7 +30,7 @@ _QUESTION: Final[dict[str, Any]] = {
                         "columns": {"type": "object", "additionalProperties": {"type": "string"}},
                         "per_person": {"type": "object", "additionalProperties": {"type": "string"}},
                         "group_by": {"type": "array", "items": {"type": "string"}},
-                        "keys": {"type": ["array", "object"]},
+                        "keys": {"type": ["array", "object", "string"]},
                         "epsilon": {"type": ["string", "number"]},
                         "delta": {"type": ["string", "number"]},
                         "rho": {"type": ["string", "number"]},

@@ -19,7 +19,9 @@ _MOST_ROWS = 40
 _MOST_LINES = 5
 _LABEL = 21
 """The height of a line of text on a small screen."""
-_WIDTH, _LEFT, _RIGHT, _ROW = 720, 190, 20, 26
+_LONGEST = 22
+"""Signs of a label: so many fit before the axis on a small screen, where letters are larger."""
+_WIDTH, _LEFT, _RIGHT, _ROW = 720, 250, 20, 26
 
 
 def chart(release: TableRelease) -> str:
@@ -72,7 +74,7 @@ def _drawn(name: str, keys: list[str], rows: list[dict[str, Any]]) -> str:
 def _mark(row: dict[str, Any], name: str, keys: list[str], at: int, across: Any) -> str:
     y = _ROW * at + _ROW // 2
     said = ", ".join(str(row[key]) for key in keys) or name
-    label = escape(said if len(said) <= 24 else f"{said[:23]}…")
+    label = escape(said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…")
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     start, end = across(low), across(high)
     arrows = "" if math.isfinite(low) else _arrow(_LEFT, 1, y)
@@ -114,7 +116,7 @@ def spending_chart(charges: Sequence[Mapping[str, Any]]) -> str:
         for (_, before), (at, after) in pairwise([*lines[name], (last, totals[name])]):
             steps += [place(at, before), place(at, after)]
         drawn += f'<polyline class="series s{number}" points="{" ".join(steps)}"/>'
-        said = f"{escape(name[:22])} {totals[name]:.4g}"
+        said = f"{escape(name[:15])} {totals[name]:.4g}"
         drawn += f'<text class="s{number}" x="{right + 8}" y="{y:.1f}">{said}</text>'
     ends = [datetime.fromtimestamp(each, UTC).strftime("%Y-%m-%d %H:%M") for each in (first, last)]
     axis = f'<line class="axis" x1="60" x2="{right}" y1="{foot}" y2="{foot}"/>'

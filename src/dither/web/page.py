@@ -18,7 +18,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from dither.errors import DitherError, OverBudget, ParameterError
-from dither.plots.cost_texts import price
 from dither.web import page_html
 from dither.web.access_keys import Key, Refused, fresh_token
 from dither.web.api import files_of
@@ -209,13 +208,13 @@ def _ownership(router: APIRouter, desk: Desk) -> None:
 
 
 def _planned(desk: Desk, dataset: str, asked: str) -> str:
-    """What the owner is shown of a question that waits: its cost and its noise, never a truth."""
+    """What the owner is shown of a question that waits: its plan, never a truth."""
     asker = Key(id="", name="owner", rights={}, is_owner=True)
     try:
         _, found = desk.service.plan(asker, dataset, asked.encode())
     except DitherError as error:
-        return str(error)
-    return f"It would cost {price(found.cost)}. " + "; ".join(f"{line[0]}: {line[1]}" for line in found.lines())
+        return page_html.not_planned(failure(error)[1])
+    return page_html.plan_lines(found)
 
 
 async def _shown(desk: Desk, work: Callable[[], str]) -> Response:

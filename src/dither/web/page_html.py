@@ -21,7 +21,20 @@ from dither.web.chart import chart, spending_chart
 from dither.web.question_forms import asked_in_words, field, form_fields, sql_fields
 from dither.web.questions import AskedQuestion
 
-__all__ = ["Frame", "answer", "dataset", "datasets", "failed", "history", "owner", "plan", "sign_in", "style"]
+__all__ = [
+    "Frame",
+    "answer",
+    "dataset",
+    "datasets",
+    "failed",
+    "history",
+    "not_planned",
+    "owner",
+    "plan",
+    "plan_lines",
+    "sign_in",
+    "style",
+]
 
 _STANDS = {
     "waiting": "The owner looks at it first. Nothing was charged yet.",
@@ -92,9 +105,15 @@ def _wrong(sentence: str | None) -> str:
     return "" if sentence is None else f'<p class="note wrong" role="alert">{escape(sentence)}</p>\n'
 
 
+def not_planned(sentence: str) -> str:
+    """Why a question that waits has no plan, as after a change of the description."""
+    return paragraph(sentence)
+
+
 def failed(frame: Frame, sentence: str) -> str:
     """Why something was not done, and the way back."""
-    return frame.page("Not done", f'<p class="note">{escape(sentence)}</p>\n<p><a href="/">Go on</a></p>\n')
+    said = sentence[:1].upper() + sentence[1:]
+    return frame.page("Not done", f'<p class="note">{escape(said)}</p>\n<p><a href="/">Go on</a></p>\n')
 
 
 def _bar(about: Mapping[str, Any]) -> str:
@@ -103,6 +122,8 @@ def _bar(about: Mapping[str, Any]) -> str:
     whole, left = rational(about["budget"][figure]), rational(about["remaining"][figure])
     part = float(max(Fraction(0), left / whole))
     said = f"{in_words(left)} of {in_words(whole)} {figure} is left; you may spend {about['left_to_you'][figure]}."
+    if (delta := rational(about["budget"].get("delta", "0"))) > 0:
+        said += f" Of delta, {about['remaining']['delta']} of {in_words(delta)} is left."
     return f'<progress max="1" value="{part:.4f}" aria-label="Budget left">{part:.0%}</progress>\n{paragraph(said)}'
 
 
@@ -152,20 +173,27 @@ def _known(column: Mapping[str, Any]) -> str:
 def plan(frame: Frame, about: Mapping[str, Any], body: str, key: str, question: Question, found: Plan) -> str:
     """What would be done, before anything is paid."""
     name, button = about["name"], "Ask the owner" if about["approval"] else "Pay and answer"
-    lines = _cards(("column", "noise", "share of the price", "error"), [map(escape, line) for line in found.lines()])
-    shortage = f'<p class="note">{escape(found.shortage)}</p>\n' if found.shortage else ""
     hidden = f'<input type="hidden" name="asked" value="{escape(body)}"><input type="hidden" name="key" value="{key}">'
     return frame.page(
         "The plan",
         f'<p class="question">{escape(asked_in_words(body))}</p>\n'
         + paragraph("Nothing was spent yet.")
-        + lines
+        + plan_lines(found)
+        + ("" if found.shortage else frame.form(f"/data/{name}/release", hidden, button))  # what is left never grows
+        + fold("The same question in Python", f"<pre>{escape(question.code)}</pre>\n")
+        + frame.form(f"/data/{name}/change", hidden, "Change the question", inline=True),
+    )
+
+
+def plan_lines(found: Plan) -> str:
+    """Noise, error, cost and what it means, and what limits leave out."""
+    head = ("column", "noise", "share of the price", f"error ({in_words(100 * found.level)} %)")
+    shortage = f'<p class="note">{escape(found.shortage)}</p>\n' if found.shortage else ""
+    return (
+        _cards(head, [map(escape, line) for line in found.lines()])
         + paragraph(f"It would cost {price(found.cost)}.", found.risk)
         + (paragraph(found.left_out) if found.left_out else "")
         + shortage
-        + frame.form(f"/data/{name}/release", hidden, button)
-        + fold("The same question in Python", f"<pre>{escape(question.code)}</pre>\n")
-        + frame.form(f"/data/{name}/change", hidden, "Change the question", inline=True),
     )
 
 
@@ -174,11 +202,13 @@ def answer(frame: Frame, inquiry: AskedQuestion, release: TableRelease, is_pract
     notes = '<p class="note">Practice: made-up rows. This answer means nothing.</p>\n' if is_practice else ""
     links = ", ".join(f'<a href="/answers/{inquiry.id}/{form}" download>{form}</a>' for form in FILES)
     left_out = paragraph(release.plan.left_out) if release.plan.left_out else ""
+    rows = release_table(release, 500)
     certificate = json.dumps(release.certificate(), indent=2, ensure_ascii=False)
     return frame.page(
         f"Answer about {inquiry.dataset}",
         f'<p class="question">{escape(asked_in_words(inquiry.asked))}</p>\n'
-        f'{notes}<div class="wide">{release_table(release, 500)}</div>\n{left_out}{chart(release)}'
+        f'{notes}<div class="wide" tabindex="0" role="region" aria-label="The answer">{rows}</div>\n'
+        f"{left_out}{chart(release)}"
         + paragraph(f"It cost {price(release.plan.cost)}, entry {release.entry.number} of the ledger.")
         + f"<p>Download: {links}</p>\n"
         + fold("What was asked", f"<pre>{escape(inquiry.asked)}</pre>\n")
@@ -258,8 +288,7 @@ def owner(
         both = frame.form(f"/questions/{inquiry.id}/accept", "", "Accept", inline=True)
         both += frame.form(f"/questions/{inquiry.id}/decline", "", "Decline", inline=True)
         said = paragraph(f"{inquiry.analyst} asks of {inquiry.dataset}: {asked_in_words(inquiry.asked)}")
-        said += paragraph(planned)
-        parts.append(f"<section>{said}{both}</section>\n")
+        parts.append(f"<section>{said}{planned}{both}</section>\n")
     parts.append("" if waiting else paragraph("None."))
     for name, charges in spending.items():
         totals: dict[str, Fraction] = defaultdict(Fraction)
@@ -282,13 +311,17 @@ def owner(
         parts.append(
             fold("The latest charges", f'<div class="wide">{table(head, recent[::-1])}</div>') if charges else ""
         )
-    state = {True: "sound", False: "revoked or expired"}
     rows = [
-        (key.name, "owner" if key.is_owner else _rights(key), state[key.is_sound], (key.expires or "never")[:16])
+        (
+            key.name,
+            "owner" if key.is_owner else _rights(key),
+            key.state,
+            (key.expires or "never")[:16].replace("T", " "),
+        )
         for key in keys
     ]
     parts.append(
-        "<h2>Keys</h2>\n" + _cards(("name", "may ask of", "state", "expires"), [map(escape, row) for row in rows])
+        "<h2>Keys</h2>\n" + _cards(("name", "may ask of", "state", "expires (UTC)"), [map(escape, row) for row in rows])
     )
     return frame.page("Owner", "".join(parts))
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
 from html import escape
-from typing import Any
+from itertools import pairwise
+from typing import Any, Final
 
 from dither.errors import ParameterError
+from dither.exact import in_words, rational
 from dither.web.strict_json import read_object
 
 __all__ = ["asked_in_words", "field", "fields_of", "form_fields", "question_of", "sql_fields"]
+
+_PRICES: Final = ("epsilon", "delta", "rho")
+_SMALL: Final = Fraction(1, 10**7)
 
 
 def field(
@@ -44,9 +51,7 @@ def sql_fields(about: Mapping[str, Any], filled: Mapping[str, str]) -> str:
         f"SELECT {keyed}, COUNT(*) AS n FROM {table} GROUP BY {keyed}" if keyed else f"SELECT COUNT(*) FROM {table}"
     )
     text = field("sql", "One SELECT", example, long=True, value=filled.get("sql", ""))
-    return text + field(
-        "epsilon", "Price (epsilon)", "0.1", value=filled.get("epsilon", "") if filled.get("sql") else ""
-    )
+    return text + _price_fields(about, filled if filled.get("sql") else {})
 
 
 def form_fields(about: Mapping[str, Any], filled: Mapping[str, str]) -> str:
@@ -54,59 +59,99 @@ def form_fields(about: Mapping[str, Any], filled: Mapping[str, str]) -> str:
     ranged = next((each for each in about["columns"] if "bounds" in each and each["kind"] != "date"), None)
     keyed = next((each for each in about["columns"] if "keys" in each), None)
     mean = f"\naverage = mean({ranged['name']})" if ranged else ""
+    groups = "The groups, separated by commas (optional; without them those that are publicly known)"
     shown = (
         ("agg", "What to ask, one per line", f"n = count{mean}", True),
-        (
-            "where",
-            "Which rows (optional)",
-            f"{ranged['name']} >= {ranged['bounds'][0]}" if ranged else "age >= 18",
-            False,
-        ),
+        ("where", "Which rows (optional)", f"{ranged['name']} >= {_middle(ranged)}" if ranged else "age >= 18", False),
         ("group_by", "Group by (optional)", keyed["name"] if keyed else "city", False),
-        ("keys", "The groups, separated by commas (optional)", _some(keyed["keys"]) if keyed else "Paris, Lyon", False),
+        ("keys", groups, _some(keyed["keys"]) if keyed else "Paris, Lyon", False),
     )
     boxes = "".join(field(*each[:3], long=each[3], value=filled.get(each[0], "")) for each in shown)
-    price = "" if filled.get("sql") else filled.get("epsilon", "")
-    return boxes + field("epsilon", "Price (epsilon)", "0.1", id="epsilon-form", value=price)
+    return boxes + _price_fields(about, {} if filled.get("sql") else filled, "-form")
+
+
+def _price_fields(about: Mapping[str, Any], filled: Mapping[str, str], suffix: str = "") -> str:
+    """The price in the figures of the budget."""
+    figure = "rho" if "rho" in about["budget"] else "epsilon"
+    delta = rational(about["budget"].get("delta", "0"))
+    example = "0.01" if figure == "rho" else "0.1"
+    boxes = field(figure, f"Price ({figure})", example, id=f"{figure}{suffix}", value=filled.get(figure, ""))
+    if delta > 0:
+        label = "Price (delta), where groups or values are found in the data (optional)"
+        small = in_words(min(delta / 10, _SMALL))
+        boxes += field("delta", label, small, id=f"delta{suffix}", value=filled.get("delta", ""))
+    return boxes
+
+
+def _middle(ranged: Mapping[str, Any]) -> str:
+    """A number between its bounds."""
+    low, high = (rational(each) for each in ranged["bounds"])
+    return in_words(Fraction((low + high) // 2) if high - low > 1 else (low + high) / 2)
 
 
 def _some(keys: list[Any]) -> str:
-    return ", ".join(map(str, keys[:2]))
+    return ", ".join(_quoted(str(key)) for key in keys[:2])
+
+
+def _quoted(key: str) -> str:
+    return "'" + key.replace("'", "''") + "'" if "," in key or key.startswith("'") else key
 
 
 def question_of(fields: Mapping[str, str]) -> dict[str, Any]:
     """What a form asks, in the form of the API."""
-    price = {"epsilon": fields.get("epsilon", "").strip()}
+    price = {name: said for name in _PRICES if (said := fields.get(name, "").strip())}
     if fields.get("sql", "").strip():
         return {"sql": fields["sql"], **price}
     lines = [line for line in fields.get("agg", "").splitlines() if line.strip()]
     if not lines:
         raise ParameterError("say what to ask: a SELECT, or a line such as visits = count.")
-    aggregates = {}
+    if not price:
+        raise ParameterError("say what the answer may cost: a price such as 0.1.")
+    aggregates: dict[str, str] = {}
     for line in lines:
         name, is_named, text = (part.strip() for part in line.partition("="))
         if not (is_named and name):
             raise ParameterError("each line is a name, '=' and what to ask, such as visits = count.")
+        if name in aggregates:
+            raise ParameterError(f"two lines have the name {name!r}. Give each its own.")
         aggregates[name] = text
     question: dict[str, Any] = {"agg": aggregates, **price}
     if where := fields.get("where", "").strip():
         question["where"] = [where]
     if groups := fields.get("group_by", "").strip():
-        question["group_by"] = [groups]
-        if keys := [key.strip() for key in fields.get("keys", "").split(",") if key.strip()]:
+        question["group_by"] = _parts(groups)
+        if keys := fields.get("keys", "").strip():
             question["keys"] = keys
     return question
+
+
+def _parts(groups: str) -> list[str]:
+    """What commas separate that stand neither in brackets nor in quotes.
+
+    >>> _parts('city, band = bins(age, [0, 18]), "a, b"')
+    ['city', 'band = bins(age, [0, 18])', '"a, b"']
+    """
+    ends, depth, is_quoted = [-1], 0, False
+    for at, sign in enumerate(groups):
+        is_quoted ^= sign == '"'
+        depth += 0 if is_quoted else (sign in "([") - (sign in ")]")
+        if sign == "," and depth <= 0 and not is_quoted:
+            ends.append(at)
+    parts = [groups[before + 1 : after].strip() for before, after in pairwise([*ends, len(groups)])]
+    return [part for part in parts if part]
 
 
 def fields_of(asked: str) -> dict[str, str]:
     """The fields of a form that asks this, as far as a form can."""
     values = read_object(asked.encode())
-    found: dict[str, str] = {name: str(values[name]) for name in ("sql", "epsilon") if name in values}
+    found: dict[str, str] = {name: _plain(values[name]) for name in ("sql", *_PRICES) if name in values}
     if isinstance(agg := values.get("agg"), dict):
         found["agg"] = "\n".join(f"{name} = {text}" for name, text in agg.items())
     for name in ("where", "group_by", "keys"):
         if isinstance(listed := values.get(name), list):
             found[name] = (" and " if name == "where" else ", ").join(map(str, listed))
+        elif isinstance(listed, str):
+            found[name] = listed
     return found
 
 
@@ -127,4 +172,6 @@ def asked_in_words(asked: str) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_plain, value))
+    if isinstance(value, Decimal):
+        return str(value).lower()  # 1e-7, as it is typed
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict) else str(value)
