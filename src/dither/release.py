@@ -59,6 +59,11 @@ class ReleasePath:
     """Who asks; by default the user who runs the process."""
     share: str | None = None
     """The account of what this analyst may spend of the budget, charged together with that of the dataset."""
+    pause: Callable[[], None] | None = None
+    """Waits when the numbers are drawn, or have failed, until the ledger may have the outcome.
+
+    When that was depends on data, and numbers of later entries would tell it else. What is lost if the process ends here is an outcome, never a charge.
+    """
 
     def left_of(self, account: Account) -> Amounts:
         """What may still be spent of the account of the dataset: no more than is left of the share, in each figure."""
@@ -104,6 +109,8 @@ class ReleasePath:
             answer = _drawn(exact, draw)
             while isinstance(answer, Then):
                 answer = _drawn(answer.exact, answer.draw)
+            if self.pause is not None:
+                self.pause()
             # A test that takes the noise away meanwhile, in another thread, must not get an answer that looks private.
             if answer is not None and noise_is_removed() == charge.entry.noise_removed:
                 shown = self._answered(charge, answer, key, _digest_of(digest, answer, charge.entry))

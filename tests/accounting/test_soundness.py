@@ -11,6 +11,7 @@ import pytest
 from flint import arb, ctx
 
 from dither.accounting import WideBracket, compose, composition, of_pairs
+from dither.accounting.loss_law import span
 from dither.accounting.noise_calibration import gaussian_scale, most_repetitions
 from dither.errors import ParameterError
 from dither.events import (
@@ -28,6 +29,7 @@ from dither.pairs import ProfileOf
 from dither.pairs.finite import FinitePair, finite
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.laplace import LaplacePair
+from dither.pairs.moments import ConcentratedPair
 from dither.pairs.pair import Pair
 from dither.pairs.subsampled import fixed_size
 from dither.pairs.two_point import TwoPointPair
@@ -243,3 +245,18 @@ def test_an_infinite_cost_fits_no_budget() -> None:
 def test_a_tested_distance_has_a_sensitivity_of_one(test: Event) -> None:
     with pytest.raises(ParameterError, match="at least 1"):
         TestAndRelease(test, Fraction(3), LaplaceNoise(Fraction(1)))
+
+
+@pytest.mark.filterwarnings("ignore::dither.accounting.WideBracket")
+@pytest.mark.parametrize("rho", [Fraction(1, 10**12), Fraction(1, 10**9), Fraction(1, 10**3), Fraction(1)])
+def test_losses_of_which_only_bounds_are_known_reach_as_far_on_either_side(rho: Fraction) -> None:
+    """Below, ln of what may be lost, 30 for any ρ, would make lattices long and their steps wide."""
+    low, high = span(ConcentratedPair(rho), 1e-13, 1e-13)
+    scale = math.sqrt(2 * rho)
+    assert -10 * scale - rho < low < -5 * scale
+    assert 5 * scale < high < 10 * scale + rho
+    both = of_pairs([(ConcentratedPair(rho), 1), (GaussianPair(2 * rho), 1)])
+    found = both.delta_bracket(Fraction(4 * scale))
+    exact = GaussianPair(4 * rho).delta_bracket(Fraction(4 * scale))
+    assert found[0] <= exact[1]
+    assert exact[0] <= found[1] <= 2 * ZCDP(2 * rho).delta(Fraction(4 * scale))

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 import dither.release
+import dither.web.app
 from dither.web.pace import wait_for
 from tests.web.world import COUNT, Caller, World, describe, service
 
@@ -186,4 +187,43 @@ def test_refusals_of_a_release_come_at_multiples_too(tmp_path: Path) -> None:
         anna.get("/datasets")
         began = time.monotonic()
         assert anna.ask({**COUNT, "epsilon": "7"}).status_code == 402
+        assert time.monotonic() - began >= 0.5
+
+
+def test_g83_the_ledger_does_not_tell_when_an_engine_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of the next entry, which is in its certificate, would say whether it was done before."""
+    monkeypatch.setattr(dither.web.app, "_GRACE", 2)
+    file = describe(tmp_path, server="practice = false")
+    file.write_text(file.read_text().replace("period = 0\n", "period = 3000\n"))
+    drawn, real = threading.Semaphore(0), dither.release._drawn
+
+    def seen(*given: Any) -> Any:
+        try:
+            return real(*given)
+        finally:
+            drawn.release()
+
+    monkeypatch.setattr(dither.release, "_drawn", seen)
+    with service(file) as world:
+        anna = world.caller(world.key("anna"))
+        for name in ("first", "second"):
+            until(anna, later(anna, name), "running")
+            assert drawn.acquire(timeout=300)
+        kinds = [entry.kind for entry in world.service.offered["visits"].ledger.entries()]
+        assert kinds == ["budget", "charge", "attempt", "charge", "attempt"]
+    file.write_text(file.read_text().replace("period = 3000\n", "period = 0\n"))
+    with service(file) as world:  # stopped in good order, both have their outcomes
+        assert world.service.offered["visits"].account.failures.unanswered == 0
+        assert world.caller(anna.key).ask(COUNT, "first").status_code == 200
+        assert world.spent == "1/50"
+
+
+def test_g83_a_question_that_fails_is_told_at_a_multiple_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dither.release, "_drawn", lambda exact, draw: None)
+    file = describe(tmp_path, server="practice = false")
+    file.write_text(file.read_text().replace("period = 0\n", "period = 0.5\n"))
+    with service(file) as world:
+        anna = world.caller(world.key("anna"))
+        began = time.monotonic()
+        assert anna.ask(COUNT).status_code == 503
         assert time.monotonic() - began >= 0.5

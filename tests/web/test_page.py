@@ -200,12 +200,12 @@ def test_groups_are_typed_as_their_column_holds_them(tmp_path: Path) -> None:
                 assert "Pay and answer" in planned(http, asked).text, groups
         anna = world.caller(key)
         count = {"agg": {"n": "count"}, "epsilon": "0.1"}
-        for asked in (
+        for grouped in (
             {"group_by": ["day"], "keys": ["2024-01-31"]},
             {"group_by": ["day", "city"], "keys": [["2024-01-31", "75001"]]},
             {"group_by": ["day", "city"], "keys": {"day": ["2024-01-31"], "city": ["75001"]}},
         ):
-            assert anna.post("/datasets/visits/plan", {**count, **asked}).status_code == 200, asked
+            assert anna.post("/datasets/visits/plan", {**count, **grouped}).status_code == 200, grouped
         for wrong in ("2024-13-31", "January 31", ""):
             refused = anna.post("/datasets/visits/plan", {**count, "group_by": ["day"], "keys": [wrong]})
             assert (refused.status_code, "kind of their column" in refused.json()["error"]) == (400, True)

@@ -197,6 +197,8 @@ def span(pair: Pair, left: float, right: float) -> tuple[float, float]:
     is_low, is_high = _ends_in_atoms(pair, finite - left, right)
     if not is_low:
         low = max(_crossing(pair, finite - left)[0], least)
+        if not pair.is_exact:  # there δ(ℓ) stands for P[L > ℓ], and is near 1 far below only: what lies there tells δ
+            low = max(low, -_crossing(pair.swapped(), left)[1])  # of the other direction
     if not is_high:
         high = min(_crossing(pair, right)[1], largest)
     return low, max(high, math.nextafter(low, math.inf))

@@ -2,12 +2,14 @@
 
 A question holds one of the places of its dataset from before its charge until its outcome is told, which is at a
 multiple of the period after it began. So neither who asked, nor who asks the same again, nor who stands behind it in
-the queue can see when the engine was done: only how many periods it took.
+the queue can see when the engine was done: only how many periods it took. The ledger hears of it no sooner, as the
+numbers of later entries, which answers have, would tell it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -30,6 +32,7 @@ __all__ = ["Jobs"]
 _Value = TypeVar("_Value")
 _MOST_PLACES: Final = 16
 """Of one dataset: so many questions are at work at once at most."""
+_MOST_THREADS: Final = 256
 _MOST_OF_ONE: Final = 64
 """Questions of one key that are at work or wait for a place."""
 
@@ -48,6 +51,9 @@ class Jobs:
     service: Service
     _jobs: dict[str, _Job] = field(default_factory=dict)
     _places: dict[str, anyio.CapacityLimiter] = field(default_factory=dict)
+    _threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_MOST_THREADS))
+    """Of their own, as most of them only wait for the end of a period."""
+    _ends: threading.Event = field(default_factory=threading.Event)
 
     def start(self, key: Key, inquiry: AskedQuestion) -> asyncio.Task[TableRelease]:
         """The task that answers it; the same request sent twice is one task."""
@@ -72,11 +78,16 @@ class Jobs:
         return waiting.index(id) if id in waiting else None
 
     async def drain(self, seconds: float) -> None:
-        """Before the service ends: what waits for a place is left, uncharged; what has begun is answered."""
+        """Before the service ends: what waits for a place is left, uncharged; what has begun is answered.
+
+        What waits for the end of a long period is written down then, so that it does not count as a failure.
+        """
         for each in [job for job in self._jobs.values() if not job.has_begun]:
             each.task.cancel()
-        if running := [job.task for job in self._jobs.values() if job.has_begun]:
-            await asyncio.wait(running, timeout=seconds)
+        for patience in (0.8 * seconds, 0.2 * seconds):
+            if running := [job.task for job in self._jobs.values() if job.has_begun]:
+                await asyncio.wait(running, timeout=patience)
+            self._ends.set()
 
     async def _answered(self, key: Key, inquiry: AskedQuestion) -> TableRelease:
         async with self._place(self.service.offered[inquiry.dataset]):
@@ -84,12 +95,21 @@ class Jobs:
             self._jobs[inquiry.id].has_begun = True
             running = await _in_thread(lambda: self.service.questions.begin(inquiry.id))
             release, state, told, error = None, ANSWERED, "", None
+            pauses: list[float] = []
+
+            def pause() -> None:
+                pauses.append(self._rest(began, running))
+                self._ends.wait(pauses[-1])
+
             try:
-                release = await _in_thread(lambda: self.service.release(key, running))
+                release = await anyio.to_thread.run_sync(
+                    lambda: self.service.release(key, running, pause), limiter=self._threads
+                )
             except Exception as found:
                 error, told = found, failure(found)[1]
                 state = FAILED if is_charged(found) else REFUSED
-            await asyncio.sleep(self._rest(began, running))
+            if not pauses:  # refused before data was read, or read again
+                await asyncio.sleep(self._rest(began, running))
             await _in_thread(lambda: self.service.questions.end(inquiry.id, state, told))
         self.service.count("answers" if error is None else state)
         if error is not None:

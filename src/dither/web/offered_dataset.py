@@ -75,9 +75,18 @@ class Offered:
         question, price = self.asked(key, values)
         return question, question.plan(**price)
 
-    def release(self, key: Key, values: Mapping[str, Any], idempotency_key: str) -> TableRelease:
-        """Charge, then answer. Keys of two analysts are never the same: a name has no colon."""
+    def release(
+        self, key: Key, values: Mapping[str, Any], idempotency_key: str, pause: Callable[[], None] | None = None
+    ) -> TableRelease:
+        """Charge, then answer. Keys of two analysts are never the same: a name has no colon.
+
+        With a `pause` the ledger hears of the outcome after it.
+        """
         question, price = self.asked(key, values)
+        if pause is not None:
+            query = question.query
+            paced = replace(query.origin, release_path=replace(query.origin.release_path, pause=pause))
+            question = replace(question, query=replace(query, origin=paced))
         return question.release(**price, key=_own(key, idempotency_key))
 
     def is_charged(self, key: Key, idempotency_key: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,7 +94,7 @@ class Service:
             return inquiry
         return self.questions.held(inquiry)
 
-    def release(self, key: Key, inquiry: AskedQuestion) -> TableRelease:
+    def release(self, key: Key, inquiry: AskedQuestion, pause: Callable[[], None] | None = None) -> TableRelease:
         """Charge, then answer, for who asked it; one that was answered before is read again, and costs nothing.
 
         A ledger that was restored from an older copy, or a new one, does not have its charge: it would pay once more.
@@ -107,7 +107,7 @@ class Service:
                 "this answer is not in the ledger that is served: it was restored from an older copy, or is a new one. "
                 "Nothing was charged. Ask again under a new key."
             )
-        return offered.release(key, inquiry.values, inquiry.key)
+        return offered.release(key, inquiry.values, inquiry.key, pause)
 
     def answer(self, key: Key, id: str) -> tuple[AskedQuestion, TableRelease]:
         """An answer that was given before, for who asked and for the owner. It is read again, and costs nothing."""
