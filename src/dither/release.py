@@ -62,7 +62,8 @@ class ReleasePath:
     pause: Callable[[], None] | None = None
     """Waits when the numbers are drawn, or have failed, until the ledger may have the outcome.
 
-    When that was depends on data, and numbers of later entries would tell it else. What is lost if the process ends here is an outcome, never a charge.
+    When that was depends on data, and numbers of later entries would tell it else.
+    What is lost if the process ends here is an outcome, never a charge.
     """
 
     def left_of(self, account: Account) -> Amounts:

@@ -67,3 +67,22 @@ def test_labels_of_equal_spending_stand_apart(spent: list[str]) -> None:
     assert all(after - before >= 20.9 for before, after in pairwise(places))
     assert places[0] >= 15
     assert places[-1] <= 195
+
+
+def test_the_group_of_what_is_missing_is_called_as_in_the_table() -> None:
+    column = {"m": pa.array([1.0]), "m_low": pa.array([0.0]), "m_high": pa.array([4.0])}
+    release: Any = SimpleNamespace(tidy=lambda: pa.table({"city": pa.array([None], pa.string()), **column}))
+    assert ">(missing)<" in chart(release)
+
+
+def test_labels_fit_beside_the_axis_on_a_small_screen() -> None:
+    """Where letters are 20 high, and few are wider than 11: what stood left of the picture was cut."""
+    release: Any = SimpleNamespace(
+        tidy=lambda: pa.table(
+            {"city": ["Saint-Quentin-en-Yvelines, spring"], "m": [1.0], "m_low": [0.0], "m_high": [4.0]}
+        )
+    )
+    drawn = chart(release)
+    (start, label), *_ = re.findall(r'<text x="(\d+)"[^>]*>([^<]*)<', drawn)
+    assert label.startswith("Saint-Quentin")
+    assert 11 * len(label) <= int(start) + 5

@@ -220,3 +220,19 @@ def test_the_owner_sees_the_whole_plan_of_a_question_that_waits(tmp_path: Path) 
         assert "error (95 %)" in shown
         assert "Somebody who is 50 % sure" in shown
         assert "At most 1 row of each user_id" in shown
+
+
+def test_examples_of_names_that_are_no_plain_words_can_be_typed(tmp_path: Path) -> None:
+    file = describe(tmp_path, server="practice = false")
+    (tmp_path / "my visits.csv").write_text((tmp_path / "visits.csv").read_text().replace("city", "the city", 1))
+    file.write_text(file.read_text().replace("visits.csv", "my visits.csv").replace("city =", '"the city" ='))
+    with service(file) as world, signed_in(world, world.service.keyring.add("anna", {"my visits": {}})) as http:
+        place = "/data/my%20visits"
+        hints = dict(re.findall('<small id="about-([^"]+)">Such as (.*?)</small>', http.get(place).text))
+        token = re.findall('name="token" value="([0-9a-f]+)"', http.get(place).text)[0]
+        hints = {name: unescape(hint) for name, hint in hints.items()}
+        assert hints["sql"] == 'SELECT "the city", COUNT(*) AS n FROM "my visits" GROUP BY "the city"'
+        asked = {name: hints[name] for name in ("where", "group_by", "keys")}
+        for fields in ({"sql": hints["sql"]}, {"agg": "n = count", **asked}):
+            found = http.post(f"{place}/plan", data={"token": token, "epsilon": hints["epsilon"], **fields})
+            assert "Pay and answer" in found.text

@@ -73,7 +73,7 @@ def _drawn(name: str, keys: list[str], rows: list[dict[str, Any]]) -> str:
 
 def _mark(row: dict[str, Any], name: str, keys: list[str], at: int, across: Any) -> str:
     y = _ROW * at + _ROW // 2
-    said = ", ".join(str(row[key]) for key in keys) or name
+    said = ", ".join("(missing)" if row[key] is None else str(row[key]) for key in keys) or name
     label = escape(said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…")
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     start, end = across(low), across(high)

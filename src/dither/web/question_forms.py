@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -18,6 +19,7 @@ __all__ = ["asked_in_words", "field", "fields_of", "form_fields", "question_of",
 
 _PRICES: Final = ("epsilon", "delta", "rho")
 _SMALL: Final = Fraction(1, 10**7)
+_WORD: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
 def field(
@@ -45,8 +47,8 @@ def field(
 
 def sql_fields(about: Mapping[str, Any], filled: Mapping[str, str]) -> str:
     """The box for SQL, and the price."""
-    keyed = next((each["name"] for each in about["columns"] if "keys" in each), None)
-    table = about["table"]
+    keyed = next((_named(each["name"]) for each in about["columns"] if "keys" in each), None)
+    table = _named(about["table"])
     example = (
         f"SELECT {keyed}, COUNT(*) AS n FROM {table} GROUP BY {keyed}" if keyed else f"SELECT COUNT(*) FROM {table}"
     )
@@ -58,13 +60,14 @@ def form_fields(about: Mapping[str, Any], filled: Mapping[str, str]) -> str:
     """The same without SQL."""
     ranged = next((each for each in about["columns"] if "bounds" in each and each["kind"] != "date"), None)
     keyed = next((each for each in about["columns"] if "keys" in each), None)
-    mean = f"\naverage = mean({ranged['name']})" if ranged else ""
+    mean = f"\naverage = mean({_named(ranged['name'])})" if ranged else ""
+    where = f"{_named(ranged['name'])} >= {_middle(ranged)}" if ranged else ""
     groups = "The groups, separated by commas (optional; without them those that are publicly known)"
     shown = (
         ("agg", "What to ask, one per line", f"n = count{mean}", True),
-        ("where", "Which rows (optional)", f"{ranged['name']} >= {_middle(ranged)}" if ranged else "age >= 18", False),
-        ("group_by", "Group by (optional)", keyed["name"] if keyed else "city", False),
-        ("keys", groups, _some(keyed["keys"]) if keyed else "Paris, Lyon", False),
+        ("where", "Which rows (optional)", where, False),
+        ("group_by", "Group by (optional)", _named(keyed["name"]) if keyed else "", False),
+        ("keys", groups, _some(keyed["keys"]) if keyed else "", False),
     )
     boxes = "".join(field(*each[:3], long=each[3], value=filled.get(each[0], "")) for each in shown)
     return boxes + _price_fields(about, {} if filled.get("sql") else filled, "-form")
@@ -81,6 +84,11 @@ def _price_fields(about: Mapping[str, Any], filled: Mapping[str, str], suffix: s
         small = in_words(min(delta / 10, _SMALL))
         boxes += field("delta", label, small, id=f"delta{suffix}", value=filled.get("delta", ""))
     return boxes
+
+
+def _named(name: str) -> str:
+    """A name as it stands in a question: in double quotes where it is no plain word."""
+    return name if _WORD.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
 def _middle(ranged: Mapping[str, Any]) -> str:
