@@ -80,7 +80,6 @@ def with_grouping_sets(query: Query, sets: Sequence[Sequence[str]], keys: Any, l
         origin=origin,
         keys=grouped,
         public_keys=public,
-        _key_table=None if public is None else engine.upload(public),
         lineage=lineage,
         levels=levels,
     )

@@ -108,8 +108,6 @@ class Query(Shortcuts[Single]):
     """The rows, as an expression of Ibis."""
     keys: Mapping[str, Expression] = field(default_factory=dict)
     public_keys: pa.Table | None = None
-    _key_table: Any = field(default=None, repr=False)
-    """The public keys, in the engine."""
     words: tuple[str, ...] = ()
     domains: Domains = field(default_factory=dict, repr=False)
     calls: tuple[str, ...] = field(default=(), repr=False)
@@ -144,7 +142,7 @@ class Query(Shortcuts[Single]):
             if self.origin._source.has_types:
                 no_text_is_read(table)
             changes.setdefault("lineage", self.lineage.touched())
-        kept = ("origin", "_table", "keys", "public_keys", "_key_table", "domains", "lineage")
+        kept = ("origin", "_table", "keys", "public_keys", "domains", "lineage")
         return Query(
             **{name: getattr(self, name) for name in kept} | changes,
             words=(*self.words, *words),
@@ -487,13 +485,12 @@ class Query(Shortcuts[Single]):
             known = [public] if public is not None else []
             public = crossed([*known, *(pa.table({each.name: each.values}) for each in binned)]).select(names)
         shown_by = [in_quotes(each) if isinstance(each, str) else each.words for each in by]
-        said, uploaded = f"by {', '.join(shown_by)}", None
+        said = f"by {', '.join(shown_by)}"
         if public is not None:
             said += f" for {public.num_rows} public keys {fingerprint(public)}"
-            uploaded = self.origin._source.engine.upload(public)
         ordered = {name: made[name] for name in names}
         call = f".group_by({', '.join(code)})"
-        return self._with(said, call=call, _table=table, keys=ordered, public_keys=public, _key_table=uploaded)
+        return self._with(said, call=call, _table=table, keys=ordered, public_keys=public)
 
     def grouping_sets(self, *sets: Sequence[str], keys: Any = None, level: str = "level") -> Query:
         """Group the rows by several sets of columns at once, such as cities by day, cities, and all rows.

@@ -339,7 +339,7 @@ class Question:
         for aggregate in self.aggregates.values():
             query._mentions(getattr(aggregate, "of", None))
             needs |= aggregate.needs
-        keys = None if query._key_table is None else query._key_table.schema()
+        keys = None if query.public_keys is None else str(query.public_keys.schema)
         form = (query._table.schema(), keys, repr(query.keys), repr(self.aggregates), self._among_keys)
         checked, short = query.origin._source.engine.checked, hash(form)
         if short not in checked:
@@ -354,7 +354,7 @@ class Question:
 
     @once
     def _column_types(self) -> BoundedTable:
-        """For checks of names and types; it is not asked."""
+        """For checks of names and types; it is not asked, and nothing is brought to the engine for it."""
         return self._table_of(_EACH_ROW, kind=ColumnTypes)
 
     @once
@@ -366,12 +366,13 @@ class Question:
         self, unit: TableUnit, levels: Levels | None = None, kind: type[BoundedTable] = BoundedTable
     ) -> BoundedTable:
         query, public = self.query, self.query.public_keys
+        engine = query.origin._source.engine
         return kind(
-            query.origin._source.engine,
+            engine,
             query._table,
             unit,
             query.keys,
-            query._key_table,
+            None if public is None else kind.keys_of(engine, public),
             has_many_groups=public is not None and public.num_rows >= _MANY_GROUPS,
             levels=levels,
             has_types=query.origin._source.has_types,

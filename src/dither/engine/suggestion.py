@@ -180,7 +180,7 @@ def _one_group_each(query: Query, unit: Person, sums: Mapping[str, Sum]) -> Quer
     if unit.column in (_GROUPS, _ROWS, _VALUE, _TOTAL):
         raise ParameterError(f"the column {unit.column!r} of persons has a name that suggest uses. Rename it.")
     table = Question(query, {"people": count_people()})._of_any_limits.one_group_each(_GROUPS, _ROWS, sums)
-    one = _of_one_row(query, unit, _table=table, _key_table=None, domains={})
+    one = _of_one_row(query, unit, _table=table, domains={})
     return one._with(call="", origin=replace(one.origin, _source=replace(query.origin._source, refused={})))
 
 
@@ -207,7 +207,7 @@ class _Values:
 def _of_rows(query: Query, unit: Person, aggregate: Total | Mean, seen: float) -> _Values:
     """The value of one row of each person."""
     low, high = (float(rational(end, "bounds")) for end in known_bounds(aggregate.bounds))
-    return _Values(_of_one_row(query, unit, _key_table=None), aggregate.of, value_edges(low, high, seen), (low, high))
+    return _Values(_of_one_row(query, unit), aggregate.of, value_edges(low, high, seen), (low, high))
 
 
 def _of_totals(query: Query, unit: Person, aggregate: Total | Mean, seen: float) -> _Values:

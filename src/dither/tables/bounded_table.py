@@ -30,10 +30,20 @@ from ibis import _
 from dither.errors import ParameterError
 from dither.tables.database_engines import Engine
 from dither.tables.database_engines.engine import leaving
-from dither.tables.database_engines.sealed_entry import called, identity_of
+from dither.tables.database_engines.sealed_entry import columns_of_table, identity_of, of_each_row
 from dither.tables.exact_totals import Measure, Reduced, Sum, Values
 from dither.tables.expression import Expression
-from dither.tables.expression_compiler import day, kind_of, missing_column, number, of_kind, shown, with_values
+from dither.tables.expression_compiler import (
+    day,
+    different,
+    kind_of,
+    missing_column,
+    number,
+    of_kind,
+    one_value,
+    shown,
+    with_values,
+)
 from dither.tables.float_bins import FloatBins
 from dither.tables.half_octave_bins import HalfOctaveBins
 from dither.tables.lost_to_limits import Cut, steps_of_persons, steps_of_rows, wanted_by
@@ -47,7 +57,7 @@ PERSON = "dither person"
 """The column of who it is, where persons are told apart."""
 _PACKED, _PACKED_BINS = 1 << 31, 1 << 12
 """So many values of a hash stand before so many bins, from −2048 on, in one whole number."""
-_ROWS, _TOTAL, _COUNT, _KEY = "dither rows", " total", " count", "dither key "
+_ROWS, _TOTAL, _COUNT, _KEY, _VALUE = "dither rows", " total", " count", "dither key ", "dither value "
 
 
 @dataclass(frozen=True)
@@ -107,17 +117,21 @@ class BoundedTable:
             if self.unit.column not in self.rows.columns:
                 raise missing_column(self.unit.column, shown(self.rows))
             identity_of(self.rows, self.unit.column)
-        typed = with_values(self.rows, _prefixed(self.keys))
-        for name in self.keys:
-            if kind_of(self._key(typed, name)) == "real":
+        different(self.rows.columns, _prefixed(self.keys))
+        for name, of in self.keys.items():
+            if kind_of(self._key(one_value(self.rows, of), name)) == "real":
                 raise ParameterError(
                     f"the column {name!r} holds real numbers, and groups need values that repeat. "
                     "Group by public bins of it."
                 )
 
-    def _key(self, table: ir.Table, name: str) -> Any:
+    @staticmethod
+    def keys_of(engine: Engine, public: pa.Table) -> ir.Table:
+        """Public keys as the engine has them."""
+        return engine.upload(public)
+
+    def _key(self, value: Any, name: str) -> Any:
         """The value of a key, of the kind that the public keys have. The key of a time is its day."""
-        value = table[_KEY + name]
         value = day(value) if kind_of(value) == "time" else value
         if self.public_keys is None or name not in self.public_keys.columns:
             return value
@@ -155,7 +169,7 @@ class BoundedTable:
 
     def is_whole(self, of: Expression) -> bool:
         """Whether the values are whole numbers or conditions by their type. No row is looked at."""
-        return kind_of(with_values(self.rows, {"dither value": of})["dither value"]) in ("whole", "truth")
+        return kind_of(one_value(self.rows, of)) in ("whole", "truth")
 
     def distinct(self, of: Expression, salt: int) -> ExactAggregate:
         """One row per group: its keys and `dither_distinct`, the number of different values."""
@@ -227,8 +241,8 @@ class BoundedTable:
         """Rows of a known person in a wanted group: who, the keys, and the wanted values."""
         table = with_values(self.rows, {**_prefixed(self.keys), **wanted})
         who = {PERSON: identity_of(table, self.unit.column)} if isinstance(self.unit, Person) else {}
-        values = {**who, **{key: self._key(table, key) for key in self.keys}, **{name: table[name] for name in wanted}}
-        table = table.select(*called(values or {_ROWS: ibis.literal(1)}))  # rows that are only counted, and by nothing
+        values = {**who, **{key: self._key(table[_KEY + key], key) for key in self.keys}, **{name: table[name] for name in wanted}}
+        table = of_each_row(table, values or {_ROWS: ibis.literal(1)})  # rows that are only counted, and by nothing
         if who:
             table = table.filter(table[PERSON].notnull())
         if self.public_keys is not None:
@@ -244,7 +258,7 @@ class BoundedTable:
                 columns[name] = found.setdefault(repr(measure.of), name)
         rows = self._attributed({name: of for name in columns.values() if (of := measures[name].of) is not None})
         same, brought = _brought(measures, {name: rows[column] for name, column in columns.items()}, columns)
-        rows = rows.mutate(**brought) if brought else rows
+        rows = of_each_row(rows, columns_of_table(rows) | brought) if brought else rows
         one = ibis.literal(1, type="int64")
         if not isinstance(self.unit, Person):
             single = {
@@ -284,7 +298,7 @@ class BoundedTable:
     def _few_rows(self, of: Expression, salt: int, read: Callable[[Any], Any] = lambda value: value) -> ir.Table:
         """Single rows with a value, as it is `read`: of each person few groups, and few rows in each of them."""
         rows = self._attributed({"dither_value": of})
-        rows = rows.mutate(dither_value=read(rows["dither_value"]))
+        rows = of_each_row(rows, columns_of_table(rows) | {"dither_value": read(rows["dither_value"])})
         rows = rows.filter(rows["dither_value"].notnull())
         if not isinstance(self.unit, Person):
             return rows
@@ -318,15 +332,43 @@ class BoundedTable:
 
 
 class ColumnTypes(BoundedTable):
-    """Rows of which questions are built to check names and types, and are not asked: nothing is bounded.
+    """Rows of which questions are built to check names and types, and are not asked.
 
-    Under a unit of single rows most steps of a question fall away, and here the search for bins as well: building them
-    takes longer than reading a text of SQL.
+    Nothing is bounded, added up or put into bins: only the values of single rows are built, of which all else is made.
+    Building the rest takes longer than reading a text of SQL.
     """
+
+    @staticmethod
+    def keys_of(engine: Engine, public: pa.Table) -> ir.Table:
+        """A table of their names and types."""
+        return ibis.table(ibis.Schema.from_pyarrow(public.schema), name="dither keys")
+
+    def totals(self, measures: Mapping[str, Measure], salt: int) -> ExactAggregate:
+        """What rows bring to the measures."""
+        values = {repr(each.of): each.of for each in measures.values() if each.of is not None}
+        known = {said: one_value(self.rows, of) for said, of in values.items()}
+        return self._of_rows(*(each.row(known[repr(each.of)]) for each in measures.values() if each.of is not None))
 
     def bins(self, of: Expression, bins: FloatBins, salt: int) -> ExactAggregate:
         """The values that would be put into bins."""
-        return self._asked(self._few_rows(of, salt, number), "bins", of, bins)
+        return self._of_rows(number(one_value(self.rows, of)))
+
+    def cells(self, of: Expression, bins: HalfOctaveBins, anchor: float, salt: int) -> ExactAggregate:
+        """The values that would be put into cells."""
+        return self._of_rows(number(one_value(self.rows, of)))
+
+    def distinct(self, of: Expression, salt: int) -> ExactAggregate:
+        """The values of which the different ones would be counted."""
+        return self._of_rows(one_value(self.rows, of))
+
+    def tally(self, of: Expression, values: pa.Array, salt: int) -> ExactAggregate:
+        """The values that would be looked for among the public ones."""
+        return self._of_rows(of_kind(one_value(self.rows, of), kind_of(ibis.null(dt.DataType.from_pyarrow(values.type)))))
+
+    def _of_rows(self, *values: Any) -> ExactAggregate:
+        keys = [self._key(one_value(self.rows, of), name) for name, of in self.keys.items()]
+        brought = {f"{_VALUE}{at}": value for at, value in enumerate((*keys, *values))}
+        return self._asked(of_each_row(self.rows, brought or {_ROWS: ibis.literal(1)}))
 
 
 def _brought(

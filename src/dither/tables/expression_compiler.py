@@ -20,7 +20,7 @@ import ibis.expr.types as ir
 from dither.errors import ParameterError
 from dither.exact import is_unicode
 from dither.tables.database_engines.engine import builtin
-from dither.tables.database_engines.sealed_entry import SMALLEST, as_type, called, tame
+from dither.tables.database_engines.sealed_entry import SMALLEST, as_type, columns_of_table, of_each_row, tame
 from dither.tables.expression import (
     ARITHMETIC,
     COMPARISONS,
@@ -49,6 +49,7 @@ __all__ = [
     "not_reserved",
     "number",
     "of_kind",
+    "one_value",
     "shown",
     "with_values",
 ]
@@ -80,10 +81,18 @@ def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Ta
     for depth in sorted(levels):
         new = list({id(operation): operation for operation in levels[depth]}.values())  # each once, if used repeatedly
         named = {id(each): f"{_PREFIX}{len(names) + index}" for index, each in enumerate(new)}
-        staged = staged.mutate(**{named[id(each)]: _computed(each, staged, names) for each in new})
+        made = {named[id(each)]: _computed(each, staged, names) for each in new}
+        staged = of_each_row(staged, columns_of_table(staged) | made)
         names |= named
     values = {name: _value(expression, staged, names) for name, expression in expressions.items()}
-    return staged.select(*called({name: staged[name] for name in table.columns} | values))
+    kept = columns_of_table(staged)
+    return of_each_row(staged, {name: kept[name] for name in table.columns} | values)
+
+
+def one_value(table: ir.Table, expression: Expression) -> Any:
+    """The value in one step, for its type and its refusals alone: asked of an engine, it would be written out anew
+    wherever an operation names it. What is missing or of the wrong kind is refused as `with_values` refuses it."""
+    return _value(expression, table, {})
 
 
 def few_steps(table: ir.Table) -> None:

@@ -39,11 +39,13 @@ __all__ = [
     "Sealed",
     "as_type",
     "called",
+    "columns_of_table",
     "day",
     "has_word",
     "identity_name",
     "identity_of",
     "none_left",
+    "of_each_row",
     "refused_column",
     "seal",
     "short",
@@ -109,6 +111,20 @@ def called(columns: Mapping[str, ir.Value]) -> list[Any]:
     """Values by their names, for a step of Ibis. As keywords, a column called `self` or `by` would be taken for one of
     the step's own parameters."""
     return [value.name(name) for name, value in columns.items()]
+
+
+def of_each_row(table: ir.Table, columns: Mapping[str, ir.Value]) -> ir.Table:
+    """The table of these columns alone, each made of the same row of `table`.
+
+    The `select` of Ibis first looks for what is made of several rows, or of another table, and takes longer over that
+    than over all else. The first does not come here, and the second is refused here as well.
+    """
+    return ops.Project(table.op(), {name: value.op() for name, value in columns.items()}).to_expr()
+
+
+def columns_of_table(table: ir.Table) -> dict[str, ir.Value]:
+    """The columns by their names, as `of_each_row` takes them."""
+    return {name: field.to_expr() for name, field in table.op().fields.items()}
 
 
 def none_left(columns: Sequence[str], refused: Mapping[str, str]) -> None:
