@@ -6,6 +6,7 @@ nothing that follows from them tells of anybody. A range that is too narrow make
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -259,23 +260,60 @@ def values_of(expression: Expression, domains: Domains) -> tuple[Any, ...] | Non
     assert isinstance(expression, Operation)
     verb, parts = expression.verb, expression.parts
     if verb == "if_else":
-        return _joined([values_of(part, domains) for part in parts[1:]])
+        return _joined([values_of(parts[1], domains), _values_otherwise(parts[0], parts[2], domains)])
     if verb == "where":
         return _joined([values_of(parts[0], domains), (None,)])
     if verb == "date_trunc" and (known := range_of(expression, domains)) is not None:
         assert isinstance(parts[1], Literal)
         return _days(known, str(parts[1].value))
-    if verb in ("year", "month", "weekday", "hour", "minute"):
+    if verb in ("year", "month", "day", "weekday", "hour", "minute", "floor", "round"):
         limits = range_of(expression, domains)
         if limits is not None and limits[1] - limits[0] < _MOST_VALUES:
             return tuple(range(limits[0], limits[1] + 1))
+    if verb in _OF_WHOLE:
+        sets = [values_of(part, domains) for part in parts]
+        return _calculated(_OF_WHOLE[verb], [each for each in sets if each is not None]) if all(sets) else None
     return None
 
 
+_OF_WHOLE: Final[dict[str, Callable[..., Any]]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "negative": lambda a: -a,
+}
+
+
+def _calculated(verb: Callable[..., Any], sets: list[tuple[Any, ...]]) -> tuple[int, ...] | None:
+    """All results for these values, if they are whole numbers and few."""
+    numbers = [value for each in sets for value in each]
+    if not all(type(value) is int for value in numbers) or math.prod(map(len, sets)) > _MOST_VALUES:
+        return None
+    found = {verb(*each) for each in itertools.product(*sets)}
+    return tuple(sorted(found)) if max(map(abs, found)) < _ALL_WHOLE else None
+
+
+_ALL_WHOLE: Final = 1 << 53
+"""Whole numbers below it are doubles, in which arithmetic is done."""
+
+
+def _values_otherwise(condition: Expression, value: Expression, domains: Domains) -> tuple[Any, ...] | None:
+    """All values of an expression where a condition does not hold: after `a == 6`, a + 1 is not 7."""
+    is_equal = isinstance(condition, Operation) and condition.verb == "=="
+    if is_equal and isinstance(value, Operation) and value.verb in _OF_WHOLE:
+        assert isinstance(condition, Operation)
+        same, other = condition.parts
+        first, second = (*value.parts, None)[:2]
+        known = values_of(same, domains)
+        if first is same and isinstance(other, Literal) and isinstance(second, Literal) and known is not None:
+            left = tuple(each for each in known if each != other.value)
+            return _calculated(_OF_WHOLE[value.verb], [left, (second.value,)]) if left else None
+    return values_of(value, domains)
+
+
 def domain_of(expression: Expression, domains: Domains) -> Domain:
-    """What is known of an expression, as of a column: its keys if they are few, else its range."""
-    keys = values_of(expression, domains)
-    return Domain(bounds=range_of(expression, domains)) if keys is None else Domain(keys=keys)
+    """What is known of an expression, as of a column."""
+    return Domain(bounds=range_of(expression, domains), keys=values_of(expression, domains))
 
 
 def _joined(sets: list[tuple[Any, ...] | None]) -> tuple[Any, ...] | None:

@@ -42,6 +42,7 @@ from dither.tables.expression_compiler import (
     of_kind,
     one_value,
     shown,
+    whole_of,
     with_values,
 )
 from dither.tables.float_bins import FloatBins
@@ -131,11 +132,13 @@ class BoundedTable:
         return engine.upload(public)
 
     def _key(self, value: Any, name: str) -> Any:
-        """The value of a key, of the kind that the public keys have. The key of a time is its day."""
+        """The value of a key, of the kind that the public keys have. The key of a time is its day; arithmetic gives
+        real numbers, and those that are whole are the public key of that number."""
         value = day(value) if kind_of(value) == "time" else value
         if self.public_keys is None or name not in self.public_keys.columns:
             return value
-        return of_kind(value, kind_of(self.public_keys[name]))
+        kind = kind_of(self.public_keys[name])
+        return whole_of(value) if (kind_of(value), kind) == ("real", "whole") else of_kind(value, kind)
 
     def totals(self, measures: Mapping[str, Measure], salt: int) -> ExactAggregate:
         """One row per group: its keys and its `measures`."""
@@ -241,7 +244,11 @@ class BoundedTable:
         """Rows of a known person in a wanted group: who, the keys, and the wanted values."""
         table = with_values(self.rows, {**_prefixed(self.keys), **wanted})
         who = {PERSON: identity_of(table, self.unit.column)} if isinstance(self.unit, Person) else {}
-        values = {**who, **{key: self._key(table[_KEY + key], key) for key in self.keys}, **{name: table[name] for name in wanted}}
+        values = {
+            **who,
+            **{key: self._key(table[_KEY + key], key) for key in self.keys},
+            **{name: table[name] for name in wanted},
+        }
         table = of_each_row(table, values or {_ROWS: ibis.literal(1)})  # rows that are only counted, and by nothing
         if who:
             table = table.filter(table[PERSON].notnull())
@@ -363,7 +370,9 @@ class ColumnTypes(BoundedTable):
 
     def tally(self, of: Expression, values: pa.Array, salt: int) -> ExactAggregate:
         """The values that would be looked for among the public ones."""
-        return self._of_rows(of_kind(one_value(self.rows, of), kind_of(ibis.null(dt.DataType.from_pyarrow(values.type)))))
+        return self._of_rows(
+            of_kind(one_value(self.rows, of), kind_of(ibis.null(dt.DataType.from_pyarrow(values.type))))
+        )
 
     def _of_rows(self, *values: Any) -> ExactAggregate:
         keys = [self._key(one_value(self.rows, of), name) for name, of in self.keys.items()]

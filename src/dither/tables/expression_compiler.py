@@ -51,6 +51,7 @@ __all__ = [
     "of_kind",
     "one_value",
     "shown",
+    "whole_of",
     "with_values",
 ]
 
@@ -220,14 +221,18 @@ def of_kind(value: ir.Value, kind: str) -> Any:
     """A value as one of the kind of public keys: a text may stand for a whole number or a day, NULL if it is none."""
     found = kind_of(value)
     if found == "text" and kind == "whole":
-        double = number(value)
-        whole = (double == _floored(double)) & (double.abs() < _ALL_WHOLE)
-        return whole.ifelse(double, ibis.null("float64")).cast("int64")
+        return whole_of(number(value))
     if found in ("text", "time") and kind == "date":
         return day(value)
     if found != kind:
         raise ParameterError(f"keys are of the kind of their column: it holds a {found}, and they are each a {kind}.")
     return value
+
+
+def whole_of(double: Any) -> Any:
+    """A double that is a whole number as a 64-bit integer, and NULL for all others."""
+    whole = (double == _floored(double)) & (double.abs() < _ALL_WHOLE)
+    return whole.ifelse(double, ibis.null("float64")).cast("int64")
 
 
 def clamped(value: Any, low: Any, high: Any) -> Any:

@@ -152,6 +152,8 @@ class Combined(Made):
         values = [value for value, _, _ in cells]
         if self.verb in _LOGIC:
             return _LOGIC[self.verb](*values), None, None
+        if self.verb in _CHOICES:
+            return _CHOICES[self.verb](*cells)
         if any(value is None for value in values):
             return None, None, None
         if self.verb in _COMPARED:
@@ -212,6 +214,8 @@ _VALUES: Final[dict[str, Callable[..., float]]] = {
     "abs": abs,
     "sqrt": lambda a: math.sqrt(max(a, 0)),
     "floor": _floor,
+    "ceil": lambda a: -_floor(-a),
+    "whole": lambda a: math.copysign(1, a) * _floor(abs(a) + 0.5) if math.isfinite(a) else a,
     "round": _rounded,
     "least": min,
     "greatest": max,
@@ -225,10 +229,33 @@ _ENDS: Final[dict[str, Callable[..., tuple[float, float]]]] = {
     "abs": lambda a: ((0 if a[0] <= 0 <= a[1] else min(map(abs, a))), max(map(abs, a))),
     "sqrt": lambda a: (math.sqrt(max(a[0], 0)), math.sqrt(max(a[1], 0))),
     "floor": lambda a: (_floor(a[0]), _floor(a[1])),
+    "ceil": lambda a: (-_floor(-a[0]), -_floor(-a[1])),
+    "whole": lambda a: (_VALUES["whole"](a[0]), _VALUES["whole"](a[1])),
     "round": lambda a, digits=(0, 0): (_rounded(a[0], digits[0]), _rounded(a[1], digits[0])),
     "least": lambda *ends: (min(low for low, _ in ends), min(high for _, high in ends)),
     "greatest": lambda *ends: (max(low for low, _ in ends), max(high for _, high in ends)),
 }
+
+
+def _null_if(a: Cell, b: Cell) -> Cell:
+    return (None, None, None) if a[0] == b[0] else a
+
+
+def _first_known(*cells: Cell) -> Cell:
+    """The first that is not NULL. Where noise made the first one NULL, the truth may be anything."""
+    at = next((at for at, cell in enumerate(cells) if cell[0] is not None), 0)
+    value, low, high = cells[at]
+    return (value, low, high) if at == 0 or low is None else (value, -math.inf, math.inf)
+
+
+def _case(*cells: Cell) -> Cell:
+    """A condition and its value by turns, then the value otherwise."""
+    chosen = (value for condition, value in zip(cells[:-1:2], cells[1::2], strict=True) if condition[0] is True)
+    return next(chosen, cells[-1])[0], None, None
+
+
+_CHOICES: Final[dict[str, Callable[..., Cell]]] = {"nullif": _null_if, "coalesce": _first_known, "case": _case}
+"""What can have a value where one of its parts is NULL."""
 _COMPARED: Final[dict[str, Callable[[Any, Any], bool]]] = dict(
     zip(("==", "!=", "<", "<=", ">", ">="), (op.eq, op.ne, op.lt, op.le, op.gt, op.ge), strict=True)
 )
@@ -244,7 +271,7 @@ _LOGIC: Final[dict[str, Callable[..., Any]]] = {
     "not": lambda a: None if a is None else not a,
     "is_null": lambda a: a is None,
 }
-OPERATIONS: Final = frozenset({*_VALUES, *_COMPARED, *_LOGIC})
+OPERATIONS: Final = frozenset({*_VALUES, *_COMPARED, *_LOGIC, *_CHOICES})
 
 
 @dataclass(frozen=True)
@@ -257,11 +284,13 @@ class Ordering:
 
 
 def _check_kinds(made: Made, row: Mapping[str, Cell]) -> None:
-    """Raise where values of different kinds are equated: Python would say that they differ, and leave rows out."""
+    """Raise where values of different kinds are equated, or stand in one column: Python would say that they differ, and
+    leave rows out."""
     for part in made.parts if isinstance(made, Combined) else ():
         _check_kinds(part, row)
-    if isinstance(made, Combined) and made.verb in ("==", "!="):
-        values = [part.cell(row)[0] for part in made.parts]
+    if isinstance(made, Combined) and made.verb in ("==", "!=", "nullif", "coalesce", "case"):
+        parts = (*made.parts[1:-1:2], made.parts[-1]) if made.verb == "case" else made.parts
+        values = [part.cell(row)[0] for part in parts]
         if len({float if type(value) is int else type(value) for value in values if value is not None}) > 1:
             raise TypeError("values of different kinds")
 

@@ -10,6 +10,7 @@ from dither.errors import ParameterError
 
 __all__ = ["INSTEAD", "place_of", "refused"]
 
+_NOW: Final = "the question that is recorded must say which rows it is about. Write the day: DATE '2024-12-31'."
 INSTEAD: Final[dict[type[exp.Expr], str]] = {
     exp.Window: "windows look at other rows, and a question about rows looks at one at a time.",
     exp.Subquery: (
@@ -19,6 +20,16 @@ INSTEAD: Final[dict[type[exp.Expr], str]] = {
     exp.RegexpLike: "patterns are not matched. Compare with = or IN.",
     exp.DPipe: "texts are not joined. Group by several columns instead.",
     exp.Mod: "write x - 10 * FLOOR(x / 10) for a remainder.",
+    exp.ILike: "write LOWER(x) LIKE 'pa%'.",
+    exp.Upper: "write LOWER(x) = 'paris', in small letters.",
+    exp.Concat: "texts are not joined. Group by several columns instead.",
+    exp.Length: "texts are compared with = and LIKE. Their lengths are not the same on every engine.",
+    exp.CurrentDate: _NOW,
+    exp.CurrentTimestamp: _NOW,
+    exp.Interval: "an interval is added to a day of the text: write x > DATE '2024-12-31' - INTERVAL '3' MONTH.",
+    exp.DateDiff: "compare days instead, as in x < DATE '2024-12-31' - INTERVAL '30' DAY.",
+    **dict.fromkeys((exp.NullSafeEQ, exp.NullSafeNEQ), "write a = b or a <> b, with OR a IS NULL where that is meant."),
+    exp.Select: "a SELECT stands in FROM, and in WHERE after EXISTS or IN.",
     exp.Null: "NULL stands in IS NULL, and is what CASE without ELSE gives.",
 }
 """What to write instead of what is not answered."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal, Inexact, localcontext
 from typing import Any, Final
 
@@ -297,18 +297,58 @@ def _floor(node: exp.Floor, scope: Scope) -> Expression:
     return _row_of(node.this, scope).floor()
 
 
+def _ceil(node: exp.Ceil, scope: Scope) -> Expression:
+    if node.args.get("decimals") is not None:
+        raise refused(node, "CEIL takes one number.")
+    return -(-_row_of(node.this, scope)).floor()
+
+
+def _power(node: exp.Pow, scope: Scope) -> Expression:
+    exponent = said(node.expression)
+    if isinstance(exponent, bool) or not isinstance(exponent, int) or not 1 <= exponent <= _MOST_FACTORS:
+        raise refused(node, f"a power is a whole number from 1 to {_MOST_FACTORS}, as in POWER(x, 2).")
+    base = _row_of(node.this, scope)
+    made = base
+    for _ in range(exponent - 1):
+        made = made * base
+    return made
+
+
+_MOST_FACTORS: Final = 4
+
+
 def _cast(node: exp.Cast, scope: Scope) -> Expression:
     if node.to.is_type(*exp.DataType.REAL_TYPES):
         return _row_of(node.this, scope) + 0
     value = said(node)
     if value is not None:
         return literal(value)
+    if node.to.is_type("date"):
+        return _row_of(node.this, scope).date_trunc("day")
+    if node.to.is_type("timestamp") and isinstance(node.this, exp.Literal):
+        return literal(_time(node))
     raise refused(node, _CASTS)
 
 
+def _date(node: exp.Date, scope: Scope) -> Expression:
+    """DATE(t), as BigQuery and MySQL write the day of a time."""
+    return _row_of(node.this, scope).date_trunc("day")
+
+
+def _time(node: exp.Cast) -> datetime:
+    """A time as it is written; with a zone it could be another one on each engine."""
+    try:
+        found = datetime.fromisoformat(str(node.this.this))
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is not None or found.microsecond:
+        raise refused(node, "a time is written as TIMESTAMP '2024-12-31 08:15:00', without a zone.")
+    return found
+
+
 _CASTS: Final = (
-    "CAST to DOUBLE is answered, and DATE '2024-12-31'. For whole numbers write FLOOR(x). Texts of a file are read as "
-    "numbers and days where these are needed, without CAST."
+    "CAST to DOUBLE and to DATE is answered, and DATE '2024-12-31'. For whole numbers write FLOOR(x). Texts of a file "
+    "are read as numbers and days where these are needed, without CAST."
 )
 
 
@@ -393,7 +433,7 @@ _READERS: Final[dict[type[exp.Expr], Callable[[Any, Scope], Expression]]] = {
     exp.Add: _two(lambda a, b: a + b),
     exp.Sub: _two(lambda a, b: a - b),
     exp.Mul: _two(lambda a, b: a * b),
-    exp.Div: _two(lambda a, b: a / b),
+    **dict.fromkeys((exp.Div, exp.SafeDivide), _two(lambda a, b: a / b)),
     exp.EQ: _two(lambda a, b: a == b),
     exp.NEQ: _two(lambda a, b: a != b),
     exp.LT: _two(lambda a, b: a < b),
@@ -412,6 +452,9 @@ _READERS: Final[dict[type[exp.Expr], Callable[[Any, Scope], Expression]]] = {
     exp.Least: _extreme(lambda a, b: a <= b),
     exp.Greatest: _extreme(lambda a, b: a >= b),
     exp.Floor: _floor,
+    exp.Ceil: _ceil,
+    exp.Pow: _power,
+    exp.Date: _date,
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.Extract: _extract,
@@ -448,7 +491,8 @@ _ARGUMENTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.If: frozenset({"this", "true", "false"}),
     exp.Coalesce: frozenset({*_PLAIN, "is_nvl", "is_null"}),
     **dict.fromkeys((exp.Least, exp.Greatest), frozenset({*_PLAIN, "ignore_nulls"})),
-    exp.Floor: frozenset({"this", "decimals"}),
+    **dict.fromkeys((exp.Floor, exp.Ceil), frozenset({"this", "decimals"})),
+    exp.Date: frozenset({"this"}),
     exp.Cast: frozenset({"this", "to", "_type"}),
     exp.TryCast: frozenset({"this", "to", "_type", "requires_string"}),
     exp.DateTrunc: frozenset({"this", "unit"}),

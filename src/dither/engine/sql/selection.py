@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,12 +42,16 @@ _CLAUSES: Final = {"expressions", "from_", "joins", "where", "with_", "group", "
 _ENDS: Final = {"DP_INTERVAL_LOW": False, "DP_INTERVAL_HIGH": True}
 _VERBS: Final[dict[type[exp.Expr], str]] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Neg: "negative", exp.Abs: "abs", exp.Sqrt: "sqrt",
-    exp.Floor: "floor", exp.Round: "round", exp.Least: "least", exp.Greatest: "greatest",
+    exp.Floor: "floor", exp.Ceil: "ceil", exp.Round: "round", exp.Least: "least", exp.Greatest: "greatest",
+    exp.Nullif: "nullif", exp.Coalesce: "coalesce", exp.SafeDivide: "/",
     exp.EQ: "==", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
     exp.And: "and", exp.Or: "or", exp.Not: "not",
 }  # fmt: skip
 """The whitelist of what is done with noisy answers."""
-_BETWEEN: Final = "between aggregates there are + - * /, ABS, SQRT, FLOOR, ROUND, LEAST, GREATEST and conditions."
+_BETWEEN: Final = (
+    "between aggregates there are + - * /, ABS, SQRT, FLOOR, CEIL, ROUND, LEAST, GREATEST, NULLIF, COALESCE, CASE, IF, "
+    "CAST to numbers, and conditions."
+)
 
 
 @dataclass(frozen=True)
@@ -207,6 +212,13 @@ class _Select:
             low, high = (Combined(verb, (self._made(node.this), self._made(node.args[end])))
                          for verb, end in ((">=", "low"), ("<=", "high")))  # fmt: skip
             return Combined("and", (low, high))
+        if isinstance(node, exp.In) and node.expressions and node.args.get("query") is None:
+            equal = [Combined("==", (self._made(node.this), self._made(each))) for each in node.expressions]
+            return functools.reduce(lambda first, second: Combined("or", (first, second)), equal)
+        if isinstance(node, exp.Case | exp.If):
+            return self._case(node)
+        if isinstance(node, exp.Cast):
+            return self._cast(node)
         verb = _VERBS.get(type(node))
         if verb is None:
             raise refused(node, INSTEAD.get(type(node), _BETWEEN))
@@ -216,6 +228,30 @@ class _Select:
                 raise refused(node, "ROUND takes a number of digits, as in ROUND(AVG(x), 2).")
             parts.append(digits)
         return Combined(verb, tuple(self._made(part) for part in parts))
+
+    def _case(self, node: exp.Case | exp.If) -> Combined:
+        """CASE of noisy answers: which branch it is depends on the noise, so it has no interval."""
+        branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]
+        parts: list[Made] = []
+        for each in branches:
+            condition = self._made(each.this)
+            if isinstance(node, exp.Case) and node.this is not None:
+                condition = Combined("==", (self._made(node.this), condition))
+            parts += [condition, self._chosen(each.args["true"])]
+        default = node.args.get("default" if isinstance(node, exp.Case) else "false")
+        return Combined("case", (*parts, Known(None) if default is None else self._chosen(default)))
+
+    def _chosen(self, node: exp.Expr) -> Made:
+        return Known(None) if isinstance(node, exp.Null) else self._made(node)
+
+    def _cast(self, node: exp.Cast) -> Combined:
+        """A noisy answer as a number of another kind; whole numbers are the nearest ones."""
+        of = self._made(node.this)
+        if node.to.is_type(*exp.DataType.REAL_TYPES):
+            return Combined("+", (of, Known(0.0)))
+        if node.to.is_type(*exp.DataType.INTEGER_TYPES):
+            return Combined("whole", (of,))
+        raise refused(node, "between aggregates CAST is to DOUBLE or to BIGINT. For digits write ROUND(x, 2).")
 
     def _noisy(self, node: exp.Expr, wanted: str | None) -> NoisyColumn:
         """An aggregate; the same one is asked once."""

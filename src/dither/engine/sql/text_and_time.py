@@ -20,7 +20,8 @@ def _iso_weekday(value: Expression) -> Expression:
 
 def _weekday(value: Expression) -> Expression:
     """0 is Sunday, as in PostgreSQL."""
-    return if_else(value.weekday() == 6, 0, value.weekday() + 1)
+    day = value.weekday()
+    return if_else(day == 6, 0, day + 1)
 
 
 def _quarter(value: Expression) -> Expression:
