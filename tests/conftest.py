@@ -3,6 +3,7 @@
 Every commit searches the same examples, the nightly run searches new ones.
 """
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from flint import ctx
 from hypothesis import settings
 
 from tests.servers import postgres_server, spark_session
+from tests.spark_cluster import EXECUTORS, ON_A_CLUSTER, SparkCluster, spark_cluster
 
 settings.register_profile("commit", deadline=None, derandomize=True, database=None)
 settings.register_profile("nightly", deadline=None, max_examples=5_000)
@@ -70,7 +72,20 @@ def postgres_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    """A Spark session. Tests that use it carry `xdist_group("spark")`, so that one worker alone starts one."""
-    with spark_session() as session:
+def cluster() -> Iterator[SparkCluster]:
+    """A Spark cluster of as many workers as the environment says; only tests that ask one are run with it."""
+    with spark_cluster(int(os.environ[ON_A_CLUSTER])) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A Spark session. Tests that use it carry `xdist_group("spark")`, so that one worker alone starts one.
+
+    It is inside this process, or on a cluster if the environment says so: tests/tables/test_spark_cluster.py.
+    """
+    at = {}
+    if ON_A_CLUSTER in os.environ:
+        at = {"master": request.getfixturevalue("cluster").url, "settings": EXECUTORS}
+    with spark_session(**at) as session:
         yield session

@@ -10,16 +10,25 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import pytest
 
-__all__ = ["PostgresServer", "missing", "postgres_server", "running_postgres", "spare_port", "spark_session"]
+__all__ = [
+    "PostgresServer",
+    "missing",
+    "needs_java",
+    "postgres_server",
+    "running_postgres",
+    "spare_port",
+    "spark_session",
+]
 
 _ASKED = count()
 """How many ports this process was given."""
@@ -111,17 +120,23 @@ def spare_port() -> int:
             return port
 
 
-@contextmanager
-def spark_session() -> Iterator[Any]:
-    """Spark inside this process, for tables of a few rows: no compiled stages, no network, no page to look at.
-
-    Otherwise it is as a user makes it: what the engine needs must hold by Spark's own defaults.
-    """
+def needs_java() -> None:
+    """Skip the test or fail it where there is no Java."""
     if shutil.which("java") is None:
         missing("Java is not installed, which Spark needs: apt-get install openjdk-17-jre-headless.")
+
+
+@contextmanager
+def spark_session(master: str = "local[2]", settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[Any]:
+    """A session for tables of a few rows: no compiled stages, no network, no page to look at.
+
+    Spark runs inside this process, or at the `master` of a cluster (tests/spark_cluster.py). Otherwise it is as a user
+    makes it: what the engine needs must hold by Spark's own defaults.
+    """
+    needs_java()
     from pyspark.sql import SparkSession
 
-    settings = {
+    everywhere = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # little is run twice
         "spark.driver.host": "127.0.0.1",
@@ -135,8 +150,8 @@ def spark_session() -> Iterator[Any]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    builder = SparkSession.builder.master("local[2]").appName("dither tests")
-    for name, value in settings.items():
+    builder = SparkSession.builder.master(master).appName("dither tests")
+    for name, value in (everywhere | dict(settings)).items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     try:
