@@ -89,6 +89,31 @@ MUTATIONS = [
             ("return -magnitude or None", "return -magnitude"),
             ("(distance * scale - self.variance) ** 2", "(distance * scale) ** 2"),
             ("(float(distance) - middle) * inverse", "float(distance) * inverse"),
+            # in short vectors
+            ("ball(-int(points[i]) / self.scale).exp()", "ball(-(int(points[i]) + 1) / self.scale).exp()"),
+            ("(runs << bits) + points", "(runs << bits + 1) + points"),
+            ("runs.max(initial=0) >> _ROOM_BITS - bits", "0"),
+            ("uniform / float(1 << bits) - COARSE.margin", "uniform / float(1 << bits) + COARSE.margin"),
+            (
+                "(uniform + np.uint64(1)) / float(1 << bits) + COARSE.margin",
+                "uniform / float(1 << bits) + COARSE.margin",
+            ),
+            ("passed == most", "passed > most"),
+            ("self._settled(source, int(uniform[i]), bits)", "passed[i]"),
+            ("signed[~negative | (signed != 0)]", "signed"),
+            ("(distances.astype(np.float64) - middle) * inverse", "distances.astype(np.float64) * inverse"),
+            ("self._exactly(int(distances[i]))", "self._exactly(int(distances[i]) + 1)"),
+            (
+                "(uniform + np.uint64(1)) / steps <= chances - COARSE.margin",
+                "(uniform + np.uint64(1)) / steps <= chances + COARSE.margin",
+            ),
+            (
+                "(uniform + np.uint64(1)) / steps <= chances - COARSE.margin",
+                "uniform / steps <= chances - COARSE.margin",
+            ),
+            ("uniform / steps >= chances + COARSE.margin", "uniform / steps >= chances - COARSE.margin"),
+            ("partial(exactly, i)", "partial(exactly, 0)"),
+            ("missing -= len(found)", "missing = 0"),
         )
     ),
     Mutation("noise/rejection.py", "if source is not self._source:", "if self._source is None:", _DIRECT),
@@ -133,6 +158,27 @@ MUTATIONS = [
     # Shapes in double precision
     Mutation("noise/blocks.py", "range(1, 19)", "range(1, 9)", ("tests/noise/test_law_ratios.py",)),
     Mutation("noise/discrete_gaussian.py", "(offset + 2 * near)", "(offset + near)", _STREAMS),
+    *(
+        Mutation("noise/gumbel.py", before, after, ("tests/noise/test_law_ratios.py",))
+        for before, after in (
+            ("rise = exp_minus(q * (hazard - later))", "rise = exp_minus(hazard - later)"),
+            ("_mean_fall(s * later) / _mean_fall(s * hazard)", "1"),
+            ("(_fall(s * (hazard * growth)) / _fall(s * hazard))", "growth"),
+            ("chance = exp_minus_any(q * hazard *", "chance = exp_minus_any(hazard *"),
+            ("(d * _mean_fall(d) * growth)", "d"),
+            ("range(2, 20)", "range(2, 12)"),
+            ("else 1 - exp_minus_any(y)", "else 1.0"),
+            ("return None", "pass"),
+        )
+    ),
+    *(
+        Mutation("noise/blocks.py", before, after, ("tests/noise/test_law_ratios.py",))
+        for before, after in (
+            ("_INVERSE_FACTORIALS[:8]", "_INVERSE_FACTORIALS[:7]"),
+            ("rest, total = (x - n / _PARTS, _FIRST)", "rest, total = (0.0, _FIRST)"),
+            ("near -= floor / _PARTS", "near -= floor / (_PARTS + 1)"),
+        )
+    ),
     # Uniform integers and coins
     Mutation(
         "noise/uniform.py",

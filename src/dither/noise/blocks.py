@@ -25,6 +25,7 @@ __all__ = [
     "Layout",
     "Shape",
     "exp_minus",
+    "exp_minus_any",
     "plan",
 ]
 
@@ -244,13 +245,60 @@ _HIGHEST, *_LOWER = reversed(_INVERSE_FACTORIALS)
 
 
 def exp_minus(x: Floats) -> Floats:
-    """e^{−x} for 0 ≤ x ≤ 1 with an error below 2^-45, from additions and multiplications only.
+    """e^{−x} for 0 ≤ x ≤ 1 with an error below 2^-50, from additions and multiplications only.
 
-    The Taylor polynomial of degree 18 leaves less than 1/19! < 2^-56. Horner's rule with 18 steps errs by at most
-    γ₃₈ Σ xᵏ/k! < 38 · 2^-53 · e · 1.01 < 2^-46 (Higham 2002, section 5.1; two roundings a step and the rounded
-    coefficients, whose relative error is below 18 · 2^-53 but weighs xᵏ/k!: together below 2^-45).
+    The Taylor polynomial of degree 18 leaves less than 1/19! < 2^-56. For Horner's rule let T_k be the exact partial
+    results, between 0 and 1/k!, and u = 2^-53. A coefficient is off by k units, one for each division, and there are
+    two roundings, of x T_{k+1} ≤ 1/(k+1)! and of T_k: the errors obey e_k ≤ x e_{k+1} + u ((k + 1)/k! + 1/(k + 1)!)
+    but for terms in u². So e_0 ≤ u (e + e + e − 1) < 7.2 u; together below 8 u = 2^-50.
     """
     total = _HIGHEST + 0 * x
     for coefficient in _LOWER:
         total = coefficient - x * total
     return total
+
+
+_FARTHEST, _PARTS = 41, 32
+
+
+def _powers() -> NDArray[np.float64]:
+    """e^{−n/32} for n below 41 · 32, each off by less than 6 units of 2^-53; then 0, off by less than 2^-59.
+
+    Each is the product of two numbers that are rounded from balls, by 2 units at most.
+    """
+    with precision(_PLANNING_BITS):
+        whole, parts = (
+            [float((-ball(n) / share).exp()) for n in range(count)]
+            for share, count in ((1, _FARTHEST), (_PARTS, _PARTS))
+        )
+    return np.append(np.outer(whole, parts), 0.0)
+
+
+_POWERS = _powers()
+_LISTED_POWERS: list[float] = _POWERS.tolist()
+_FIRST, *_OTHERS = reversed(_INVERSE_FACTORIALS[:8])
+
+
+def exp_minus_any(x: Floats) -> Floats:
+    """e^{−x} for x ≥ 0: a relative error below 9 · 2^-53 for x < 41, an absolute one below 2^-59 beyond.
+
+    With n = ⌊32x⌋, r = x − n/32 < 1/32 is exact. The Taylor polynomial of degree 7 leaves r^8/8! < 0.3 units. In
+    Horner's rule, as in `exp_minus`, each further step weighs 1/32 of the one before: less than 1.2 units, and with
+    e^{−r} > 0.96 relatively less than 1.6 together. The power is off by 6 units, and the product by 1.
+    """
+    if isinstance(x, float):
+        if not x < _FARTHEST:
+            return 0.0
+        n = int(x * _PARTS)
+        rest, total = x - n / _PARTS, _FIRST
+        for coefficient in _OTHERS:
+            total = coefficient - rest * total
+        return total * _LISTED_POWERS[n]
+    near = np.minimum(x, _FARTHEST)
+    floor = np.floor(near * _PARTS)
+    near -= floor / _PARTS
+    found: Floats = _FIRST - near * 0
+    for coefficient in _OTHERS:
+        found = coefficient - near * found
+    found *= _POWERS.take(floor.astype(np.intp))
+    return found

@@ -201,6 +201,10 @@ class Direct(Protocol):
         """One exact sample."""
         ...
 
+    def draw_many(self, source: BitSource, count: int) -> Integers:
+        """`count` independent exact samples, faster than one by one."""
+        ...
+
 
 class _FirstDraws:
     """The samples of a law until a table pays. The count begins anew with each source, so that bits decide alone."""
@@ -218,6 +222,10 @@ class _FirstDraws:
             return None
         self._left -= 1
         return self._direct.draw(source)
+
+    def draw_many(self, source: BitSource, count: int) -> Integers:
+        """A short vector, which needs no table however many were drawn before."""
+        return self._direct.draw_many(source, count)
 
 
 class RejectionLaw(Law):
@@ -247,6 +255,8 @@ class RejectionLaw(Law):
     def _draw_many(self, source: BitSource, count: int) -> Integers:
         if count >= _MANY and self._single.fits_int64:
             return _sampler(self, FINE).draw_many(source, count)
+        if self._first is not None and _BEFORE_A_TABLE < count < _MANY:
+            return self._first.draw_many(source, count)
         draw = self._draw if count <= _BEFORE_A_TABLE else self._single.draw
         return integer_array([draw(source) for _ in range(count)])
 
