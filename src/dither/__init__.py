@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dither.engine import Dataset, bins, check_certificate, col, if_else
     from dither.engine.distribution_aggregates import count_distinct, histogram, max, median, min, quantile, top
     from dither.engine.moment_aggregates import count, count_people, mean, share, std, sum, variance
+    from dither.engine.ratio_aggregate import ratio
     from dither.engine.stream import Stream
     from dither.estimators import solve, stats
     from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
@@ -175,6 +176,7 @@ __all__ = [
     "pairs",
     "plots",
     "quantile",
+    "ratio",
     "sensitivity",
     "share",
     "solve",

@@ -43,6 +43,7 @@ ASKED = {
     "sum far from 0": dp.sum("x", (60, 90)),
     "mean": dp.mean("x", (0, 100)),
     "share": dp.share(dp.col("x") > 50),
+    "ratio": dp.ratio("x", "k", (0, 90), (0, 4)),
     "std": dp.std("x", (0, 100)),
     "histogram": dp.histogram("x", [0, 10, 50, 100]),
     "quantile": dp.quantile("x", ["0.25", "0.5"], (0, 100)),

@@ -25,6 +25,7 @@ AGGREGATES: Mapping[str, Any] = {
     "sum": dp.sum("x", (-10, 90)),
     "mean": dp.mean("x", (0, 100)),
     "share": dp.share(dp.col("x") > 10),
+    "ratio": dp.ratio("x", "k", (0, 90), (0, 4)),
     "variance": dp.variance("x", (0, 100)),
     "std": dp.std("x", (-5, 5)),
     "histogram": dp.histogram("x", [0, 10, 50, 100]),

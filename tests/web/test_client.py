@@ -50,6 +50,7 @@ AGGREGATES = [
     dp.variance("cost", bounds=(-5, 5)),
     dp.std("cost", bounds=(0, 1)),
     dp.share(c("age") >= 18),
+    dp.ratio(c("tip") * 2, "cost", (0, 20), (0, 200)),
     dp.median("cost", bounds=(0, 200)),
     dp.quantile("cost", [0.25, 0.75], bounds=(0, 200), interval_level=0.9),
     dp.min("age", bounds=(0, 120)),

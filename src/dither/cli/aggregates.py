@@ -1,7 +1,7 @@
 """Aggregates, groups and bounds, as text.
 
 aggregate   count     mean(spend, 0, 200)      quantile(spend, [0.25, 0.75], 0, 200, interval=0.95)
-            median(spend, none)       share(age > 40)
+            median(spend, none)       share(age > 40)                 ratio(tip, fare, 0, 50, 0, 200)
             top(condition, 3, ['flu', 'asthma', 'angina'])       histogram(age, [0, 18, 65, 120])
 group       city      bins(age, [0, 18, 65, 120])
 """
@@ -69,6 +69,7 @@ class _Aggregates:
         self._reader = reader
         self._known = known
         self._columns = columns
+        self._to: Expression | None = None
 
     def aggregate(self) -> Aggregate:
         reader = self._reader
@@ -116,6 +117,17 @@ class _Aggregates:
         """`, ['flu', 'asthma']`, or nothing."""
         reader = self._reader
         return reader.listed(lambda: public_value(reader)) if reader.accept(",") else None
+
+    def to(self, of: Expression) -> Expression:
+        """`, fare`: the column whose sum is divided by."""
+        self._reader.expect(",")
+        self._to = to = Conditions(self._reader).condition()
+        return to
+
+    def to_bounds(self, of: Expression) -> tuple[Number, Number] | None:
+        """The same for the column whose sum is divided by."""
+        assert self._to is not None  # `to` stands before its bounds
+        return self.bounds(self._to)
 
     def bounds(self, of: Expression) -> tuple[Number, Number] | None:
         """`, low, high`, or those that are known of the column; `, none` where a range is to be found privately."""
@@ -169,6 +181,8 @@ _PARAMETERS: Final[Mapping[str, Callable[[_Aggregates, Expression], Any]]] = {
     "interval_level": _Aggregates.interval_level,
     "number": _Aggregates.number,
     "probability": _Aggregates.probability,
+    "to": _Aggregates.to,
+    "to_bounds": _Aggregates.to_bounds,
 }
 """How each parameter of an aggregate is written, after the column."""
 

@@ -24,7 +24,9 @@ def columns_of_numbers(
     aggregates: Mapping[str, Aggregate], groups: Iterable[str | Bins], made: Mapping[str, Expression]
 ) -> dict[str, str]:
     """The columns of the source that are read as numbers, and what does so; `made` are new columns."""
-    readers = [(f"{name} = {aggregate}", _value(aggregate)) for name, aggregate in aggregates.items()]
+    readers = [
+        (f"{name} = {aggregate}", _value(part)) for name, aggregate in aggregates.items() for part in aggregate.made_of
+    ]
     readers += [(str(each), _binned(each)) for each in groups if isinstance(each, Bins)]
     found: dict[str, str] = {}
     for reader, value in readers:

@@ -109,6 +109,11 @@ class Aggregate(ABC):
         return self
 
     @property
+    def made_of(self) -> tuple[Aggregate, ...]:
+        """The aggregates whose numbers it needs: itself, or the two sums of a ratio."""
+        return (self,)
+
+    @property
     def width(self) -> int:
         """How many values are held for each group."""
         return 1

@@ -107,12 +107,13 @@ def in_a_sentence(shares: Sequence[CutShare], share: Fraction) -> str:
 def cuts_of(aggregates: Mapping[str, Aggregate], neighbour: Neighbour, keys: Sequence[str]) -> tuple[Cut, ...]:
     """What limits and bounds may cut of these aggregates; nothing is cut of single rows but their values."""
     found: dict[str, Cut] = {}
+    made_of = [part for each in aggregates.values() for part in each.made_of]
     if neighbour.adjacency.protects == "person":
-        if all(set(each.needs) == {PEOPLE} for each in aggregates.values()):
+        if all(set(each.needs) == {PEOPLE} for each in made_of):
             found |= {"groups": Cut("groups", "groups of people")} if keys else {}
-        elif not all(isinstance(each, Total) or set(each.needs) == {PEOPLE} for each in aggregates.values()):
+        elif not all(isinstance(each, Total) or set(each.needs) == {PEOPLE} for each in made_of):
             found["rows"] = Cut("rows", "rows")
-    for each in aggregates.values():
+    for each in made_of:
         if isinstance(each, Total | Mean | Variance) and each.bounds is not None:
             low, high = _ends(each.bounds)
             is_sum = isinstance(each, Total)

@@ -33,22 +33,23 @@ def limits_in_words(aggregates: Mapping[str, Aggregate], neighbour: Neighbour, k
     str or None
         The sentence.
     """
-    said = [*_of_persons(aggregates, neighbour, keys), *_of_values(aggregates)]
+    made_of = [part for each in aggregates.values() for part in each.made_of]
+    said = [*_of_persons(made_of, neighbour, keys), *_of_values(made_of)]
     if not said:
         return None
     text = "".join(sign if sign.isprintable() else " " for sign in "; ".join(dict.fromkeys(said)))
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _of_persons(aggregates: Mapping[str, Aggregate], neighbour: Neighbour, keys: Sequence[str]) -> list[str]:
+def _of_persons(aggregates: Sequence[Aggregate], neighbour: Neighbour, keys: Sequence[str]) -> list[str]:
     if neighbour.adjacency.protects != "person":
         return []
     who, groups = neighbour.adjacency.column, _number(neighbour.groups, "group")
-    if all(set(aggregate.needs) == {PEOPLE} for aggregate in aggregates.values()):
+    if all(set(aggregate.needs) == {PEOPLE} for aggregate in aggregates):
         return [f"each {who} counts in at most {groups} ({', '.join(keys)})"] if keys else []
     where = f" in each of at most {groups} ({', '.join(keys)})" if keys else ""
-    sums = [each for each in aggregates.values() if isinstance(each, Total)]
-    if all(isinstance(each, Total) or set(each.needs) == {PEOPLE} for each in aggregates.values()):
+    sums = [each for each in aggregates if isinstance(each, Total)]
+    if all(isinstance(each, Total) or set(each.needs) == {PEOPLE} for each in aggregates):
         return [f"the sum of {each.of} of each {who}{where} {_clipped(each, neighbour.rows)}" for each in sums]
     verb = "counts" if neighbour.rows == 1 else "count"
     return [f"at most {_number(neighbour.rows, 'row')} of each {who}{where} {verb}"]
@@ -63,9 +64,9 @@ def _clipped(aggregate: Total, rows: int) -> str:
     return f"counts from {low} to {high}"
 
 
-def _of_values(aggregates: Mapping[str, Aggregate]) -> list[str]:
+def _of_values(aggregates: Sequence[Aggregate]) -> list[str]:
     said = []
-    for aggregate in aggregates.values():
+    for aggregate in aggregates:
         if isinstance(aggregate, Spread):
             low, high = aggregate.bins.edges[0], aggregate.bins.edges[-1]
             said.append(f"rows with {aggregate.bins.of} outside {low} to {high} do not count")

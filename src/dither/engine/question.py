@@ -337,7 +337,7 @@ class Question:
         query = self.query
         needs: dict[str, Need] = {}
         for aggregate in self.aggregates.values():
-            query._mentions(getattr(aggregate, "of", None))
+            query._mentions(*(getattr(part, "of", None) for part in aggregate.made_of))
             needs |= aggregate.needs
         keys = None if query.public_keys is None else str(query.public_keys.schema)
         form = (query._table.schema(), keys, repr(query.keys), repr(self.aggregates), self._among_keys)

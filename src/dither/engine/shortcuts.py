@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from dither.engine import distribution_aggregates as distribution
 from dither.engine import moment_aggregates as moments
+from dither.engine import ratio_aggregate as ratios
 from dither.engine.aggregate import AGGREGATES, Aggregate, Bounds
 from dither.engine.price import NoiseKind, Terms, priced
 from dither.engine.table_release import TableRelease
@@ -341,6 +342,36 @@ class Shortcuts(ABC, Generic[_Answer]):
         """
         return self._all_rows(
             moments.share(of), Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out)
+        )
+
+    @_shortcut
+    def ratio(
+        self,
+        of: str | Expression,
+        to: str | Expression,
+        bounds: Bounds,
+        to_bounds: Bounds,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: NoiseKind | None = None,
+        weights: Mapping[str, Number] | None = None,
+        level: Number = 0.95,
+        population: bool = False,
+        left_out: bool | None = None,
+        key: str | None = None,
+    ) -> _Answer:
+        """Divide the sum of one column by the sum of another.
+
+        >>> release = data.ratio("spend", dp.col("spend") * 2, bounds=(0, 200), to_bounds=(0, 400), epsilon=0.5)
+        >>> low, high = release.interval(0.95)
+        >>> 0 < low < release.value < high < 1
+        True
+        """
+        return self._all_rows(
+            ratios.ratio(of, to, bounds, to_bounds),
+            Terms(epsilon, delta, rho, noise, weights, level, population, key, left_out),
         )
 
     @_shortcut

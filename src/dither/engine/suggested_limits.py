@@ -20,6 +20,7 @@ from dither.engine.distribution_aggregates import Spread
 from dither.engine.group_sensitivity import Added
 from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.noisy_shapes import Clamped, Floats, Shapes, ValueSpread
+from dither.engine.ratio_aggregate import Ratio
 from dither.unit import Neighbour, Person
 
 __all__ = ["Weighed", "weighed"]
@@ -95,6 +96,9 @@ class _Judge:
             errors = self._of_sums(tried) if isinstance(aggregate, Total) else self._of_means(tried)
             best = int(np.argmin(errors))
             return float(errors[best]), (float(tried.low[best]), float(tried.high[best]))
+        if isinstance(aggregate, Ratio):  # as a count of rows would be: its bounds stay as they are
+            every, kept = (float(shapes.kept(*most)) for most in ((math.inf, 1.0, math.inf), (groups, 1.0, rows)))
+            return math.hypot(self._scale, (every - kept) / self.groups), None
         # What is chosen by ranks: noise beside the rows that are left, and no bias by values.
         return self._scale / max(float(shapes.kept(groups, 1.0, rows)) / self.groups, 1.0), None
 

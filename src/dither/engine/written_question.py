@@ -109,11 +109,12 @@ def _code(each: Any) -> str:
     """An aggregate is written as the ledger writes it, with its column as Python writes it."""
     if isinstance(each, Expression):
         return expression_code(each)
-    of, written = getattr(each, "of", None), str(each)
-    if of is not None:
-        head, _, rest = written.partition(str(of))
-        written = head + (repr(of.name) if isinstance(of, Column) else expression_code(of)) + rest
-    return f"dp.{written}"
+    head, rest = "dp.", str(each)
+    for of in (getattr(part, "of", None) for part in each.made_of):
+        if of is not None:
+            before, _, rest = rest.partition(str(of))
+            head += before + (repr(of.name) if isinstance(of, Column) else expression_code(of))
+    return head + rest
 
 
 def keys_code(public: pa.Table) -> str:

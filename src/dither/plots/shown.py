@@ -178,7 +178,7 @@ def _decimals(value: Any, low: Any, high: Any) -> int:
         return 0
     width = abs(float(value)) / 100 if low is None or high is None else (float(high) - float(low)) / 2
     if not 0 < width < math.inf:
-        width = max(abs(float(value)) / 100, 1e-9)
+        width = abs(float(value)) / 100 or 1.0
     if not math.isfinite(width):
         return 0
     return min(max(1 - math.floor(math.log10(width)), 0), 12)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -253,6 +254,17 @@ _MOMENTS: dict[str, Callable[..., Aggregate]] = {
     "std": dp.std,
 }
 """Aggregates whose range may be found, and of which bounds leave something out."""
+
+
+def _ratio(name: str, bounds: tuple[Any, Any]) -> Aggregate:
+    """A sum by another one of the same column; bounds below 0, which a ratio refuses, are mirrored."""
+    low, high = (Decimal(str(end)) for end in bounds)
+    ends = (low, high) if low >= 0 else (max(-high, Decimal(0)), max(-low, high))
+    return dp.ratio(name, name, bounds=ends, to_bounds=(0, 3))
+
+
+_CUT: dict[str, Callable[..., Aggregate]] = {**_MOMENTS, "ratio": _ratio}
+"""Aggregates of which bounds leave something out."""
 _WITHIN_PERSON = {
     "count": lambda name: dp.count(),
     "sum": lambda name: dp.sum(name, (-100, 100)),
@@ -305,7 +317,7 @@ def _aggregates() -> dict[str, Operator]:
         known = [value for value in values if value != -(2**63)]  # no literal of an expression
         made[f"top of {kind}"] = Operator("all", lambda name, known=known: dp.top(name, 2, known), ("top",))  # type: ignore[misc]
     bounded: dict[str, Callable[..., Aggregate]] = {
-        **_MOMENTS,
+        **_CUT,
         "median": dp.median,
         "quantile": lambda name, bounds, **options: dp.quantile(name, ["0.25", "0.9"], bounds, **options),
         "min": dp.min,
@@ -356,7 +368,7 @@ def _left_out() -> dict[str, Operator]:
     """What bounds leave out, with ends of every size."""
     return {
         f"{LEFT_OUT}: {verb}, {kind} bounds": Operator(LEFT_OUT, _within(aggregate, bounds), (verb,), ends=kind)
-        for verb, aggregate in _MOMENTS.items()
+        for verb, aggregate in _CUT.items()
         for kind, bounds in ENDS.items()
     }
 
@@ -378,7 +390,7 @@ _KINDS = {
 }
 """By the last word of an operator's name, or of its shape's."""
 _ANY = frozenset({"whole", "real", "text", "truth", "date", "time"})
-_NEED_NUMBERS = ("sum", "mean", "variance", "std", "median", "quantile", "min", "max", "with +")
+_NEED_NUMBERS = ("sum", "mean", "ratio", "variance", "std", "median", "quantile", "min", "max", "with +")
 _NEED_ORDER = (
     "2^53 + 1",
     "1e100",
@@ -407,7 +419,7 @@ def _goes_with(name: str, operator: Operator) -> frozenset[str]:
         found -= {"real"}
     if said.startswith("per person") and not said.endswith("count"):
         found &= _NUMERIC
-    if said.startswith(("where", LEFT_OUT)) and measure.startswith(("sum", "mean", "variance", "std")):
+    if said.startswith(("where", LEFT_OUT)) and measure.startswith(("sum", "mean", "ratio", "variance", "std")):
         found &= _NUMERIC
     return found
 

@@ -86,10 +86,13 @@ def test_every_aggregate_with_bounds_has_those_of_every_size(name: str, ends: st
 def test_bounds_of_no_use_are_refused_before_the_charge(name: str, bounds: str, container: Open, book: Ledger) -> None:
     (typed,) = (each for each in types_of(_MAIN["duckdb"]) if each.name == "DOUBLE")
     worlds = Worlds(container(_MAIN["duckdb"]), [typed], book, worlds=[0])
-    of = ("0.5",) if name == "quantile" else ()
+    of: tuple[Any, ...] = ("0.5",) if name == "quantile" else ("c0",) if name == "ratio" else ()
+    others = {"to_bounds": (0, 1)} if name == "ratio" else {}
     aggregate: Any = AGGREGATES[name]
     with pytest.raises(ParameterError, match=r"between 1e-(100 and 1e100|308 and 1e308)"):
-        worlds.after.agg(v=aggregate("c0", *of, bounds=REFUSED_BOUNDS[bounds])).release(epsilon=1, left_out=True)
+        worlds.after.agg(v=aggregate("c0", *of, bounds=REFUSED_BOUNDS[bounds], **others)).release(
+            epsilon=1, left_out=True
+        )
     assert worlds.after.spent["epsilon"] == 0
     worlds.close()
 

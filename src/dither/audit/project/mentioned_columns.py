@@ -230,7 +230,8 @@ def _groups(question: Inquiry) -> Iterator[_Note]:
 def _all_measured(question: Inquiry) -> Iterator[_Note]:
     """What is asked of the values of the source: first within each person, where that is asked."""
     for aggregate in (question.per_person or question.aggregates).values():
-        yield from _measured(aggregate, question.columns)
+        for part in aggregate.made_of:
+            yield from _measured(part, question.columns)
 
 
 def _measured(aggregate: Aggregate, made: Mapping[str, Expression]) -> Iterator[_Note]:

@@ -93,6 +93,10 @@ def _bounds(aggregate: Any) -> str:
     return "" if aggregate.bounds is None else ", ".join(map(_number, aggregate.bounds))
 
 
+def _to_bounds(aggregate: Any) -> str:
+    return ", ".join(map(_number, aggregate.to_bounds))
+
+
 def _probability(aggregate: Any) -> str:
     said = [_number(each) for each in aggregate.probabilities]
     return said[0] if aggregate.alone else f"[{', '.join(said)}]"
@@ -116,6 +120,8 @@ _PARAMETERS: Final[Mapping[str, Callable[[Any], str]]] = {
     "interval_level": _interval_level,
     "number": lambda aggregate: str(aggregate.number),
     "probability": _probability,
+    "to": lambda aggregate: expression_text(aggregate.to),
+    "to_bounds": _to_bounds,
 }
 """How each parameter is written, after the column: as `cli/aggregates.py` reads it."""
 
