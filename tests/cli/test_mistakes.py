@@ -92,7 +92,19 @@ def test_a_description_does_not_claim_to_say_what_it_does_not_say(folder: Path) 
     done = run("plan", "dither.toml", "--group-by", "city")
     assert done.code == 2
     assert "is set in the description" not in done.err
-    assert "--group-by does not go with a description" in done.err
+    assert "--group-by does not go with a description: its questions say all but the price." in done.err
+    assert "Write group_by = ... into one of them" in done.err
+
+
+def test_data_that_was_moved_is_not_led_to_a_second_budget(folder: Path) -> None:
+    line = "release {} --person user_id --agg n=count_people --epsilon 0.1 --ledger moved.ledger"
+    assert run(*line.format("visits.csv").split(), "--budget-epsilon", "1").code == 0
+    (folder / "visits.csv").rename(folder / "elsewhere.csv")
+    refused = run(*line.format("elsewhere.csv").split())
+    assert refused.code == 2
+    assert "dither ledger move moved.ledger OLD_PLACE elsewhere.csv" in refused.err
+    assert run("ledger", "move", "moved.ledger", "visits.csv", "elsewhere.csv").code == 0
+    assert run(*line.format("elsewhere.csv").split()).code == 0
 
 
 def test_a_key_in_other_letters_is_noticed_after_the_noise(folder: Path) -> None:

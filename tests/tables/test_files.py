@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dither as dp
+from dither import progress
 from dither.errors import EngineError, ParameterError
 from dither.tables import BoundedTable, Column, RowCount, Values, open_source
 from dither.tables.database_engines import checked_files, parquet_files
@@ -464,8 +465,8 @@ def test_without_a_folder_for_notes_files_are_looked_at_again(
 def test_the_bar_is_for_terminals_and_long_looks(
     is_seen: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_files, "_PATIENCE", 0)
-    monkeypatch.setattr(parquet_files, "_STEP", 0.001)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(progress, "_STEP", 0.001)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_seen)
     asked = threading.Event()
 
@@ -473,7 +474,10 @@ def test_the_bar_is_for_terminals_and_long_looks(
         asked.set()
         return 0.5
 
-    with parquet_files.progress_bar("looking", share):
+    with progress.progress_bar("looking", share):
+        assert asked.wait(60) if is_seen else not asked.wait(0.1)
+    asked.clear()
+    with progress.working("asking"), progress.progress_bar("looking", share):  # the part tells the share of the whole
         assert asked.wait(60) if is_seen else not asked.wait(0.1)
     assert capsys.readouterr().out == ""
 

@@ -274,9 +274,20 @@ class Description:
         if budget is None:
             raise ParameterError(
                 "this dataset has no budget yet. Say once what may be spent in all, such as --budget-epsilon 2."
+                f"{self._perhaps_moved}"
             )
         with self._opened(budget, place) as data:
             yield data
+
+    @property
+    def _perhaps_moved(self) -> str:
+        """The same people under two names would be paid for from two budgets."""
+        if self.ledger is None or not is_there(self.ledger):
+            return ""
+        return (
+            " If it had one at another place, that goes on: dither ledger move "
+            f"{shlex.quote(str(self.ledger))} OLD_PLACE {shlex.quote(str(self.source))}"
+        )
 
     def account_of(self, identity: str) -> Account | None:
         if self.ledger is None or not is_there(self.ledger):

@@ -69,8 +69,9 @@ def _with_price(description: Description, given: Mapping[str, Any]) -> Descripti
     for name in given:
         if name not in (*_PRICE, *_NOT_OF_THE_QUESTION):
             raise ParameterError(
-                f"--{name.replace('_', '-')} does not go with a description, which says all but the price. Write it "
-                "there, as a question of its own."
+                f"--{name.replace('_', '-')} does not go with a description: its questions say all but the price. "
+                f"Write {name} = ... into one of them, or into one of its own, [questions.my_question]; or leave the "
+                "description out, and ask of the data with flags alone."
             )
     if not description.questions:
         raise ParameterError("the description asks no question. Add one: [questions.visits] with agg and epsilon.")

@@ -7,17 +7,15 @@ import json
 import math
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 
-__all__ = ["bar", "finite", "outlive_readers", "print_json", "printable", "working"]
+from dither.progress import working
 
-_PATIENCE = 1.0
-"""Seconds after which work is long."""
+__all__ = ["bar", "finite", "outlive_readers", "print_json", "printable", "working"]
 
 
 def print_json(value: Any) -> None:
@@ -73,35 +71,6 @@ def outlive_readers() -> None:
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(_Pipe(sys.stdout.fileno())), sys.stdout.encoding, sys.stdout.errors, line_buffering=True
     )
-
-
-@contextmanager
-def working(on: str) -> Iterator[None]:
-    """A moving sign on stderr while the work inside takes longer than a second, if somebody can see it."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    sign, gate = console.status(on), threading.Lock()
-    done = threading.Event()
-
-    def show() -> None:
-        with gate:
-            if not done.is_set():
-                sign.start()
-
-    waiting = threading.Timer(_PATIENCE, show)
-    waiting.daemon = True
-    waiting.start()
-    try:
-        yield
-    finally:
-        waiting.cancel()
-        with gate:
-            done.set()
-            sign.stop()
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import itertools
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -14,13 +16,14 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from dither.errors import ParameterError
+from dither.progress import progress_bar
 from dither.tables.database_engines.csv_files import is_one_line_each, is_utf8
 from dither.tables.database_engines.duckdb_paths import exact
 from dither.tables.database_engines.duckdb_tables import Definitions, definitions
 from dither.tables.database_engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, leaves_of, or_empty
 from dither.tables.database_engines.file_fingerprint import Fingerprint
 from dither.tables.database_engines.lazy_compilers import load_compilers_when_asked
-from dither.tables.database_engines.parquet_files import AS_STORED, check_values
+from dither.tables.database_engines.parquet_files import AS_STORED, COUNTS_PROGRESS, check_values
 from dither.tables.database_engines.sealed_entry import (
     ColumnType,
     as_type,
@@ -159,6 +162,8 @@ class DuckDB(Engine):
         if backend is None:
             load_compilers_when_asked()
         self.backend = ibis.duckdb.connect() if backend is None else backend
+        if backend is None and sys.stderr.isatty():  # somebody may look on
+            self.backend.raw_sql("; ".join(f"SET {setting}" for setting in COUNTS_PROGRESS))
         self._files: tuple[Fingerprint, ...] = ()
         self._read: tuple[Any, ...] = ()
         self._defined: Definitions = frozenset()
@@ -378,8 +383,16 @@ class DuckDB(Engine):
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._check_collation()  # the connection may belong to others as well
-        reader = self.backend.con.sql(query).to_arrow_reader(BATCH_ROWS)
-        yield from or_empty(reader, reader.schema)
+        connection = self.backend.con
+        if not self._is_ours:
+            reader = connection.sql(query).to_arrow_reader(BATCH_ROWS)
+            yield from or_empty(reader, reader.schema)
+            return
+        with progress_bar("asking the engine", lambda: max(0.0, connection.query_progress()) / 100):
+            reader = connection.sql(query).to_arrow_reader(BATCH_ROWS)
+            first = next(reader, None)  # rows are read and grouped before there is one
+        rest = reader if first is None else itertools.chain([first], reader)
+        yield from or_empty(rest, reader.schema)
 
 
 def _named(of: Any) -> str:

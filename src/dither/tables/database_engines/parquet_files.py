@@ -11,21 +11,20 @@ writer that follows the format sees to that whatever the rows hold, and then it 
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
 from dither.errors import ParameterError
+from dither.progress import progress_bar
 from dither.tables.database_engines.checked_files import is_remembered, remember
 from dither.tables.database_engines.duckdb_paths import exact
 from dither.tables.database_engines.file_fingerprint import Fingerprint
 
-__all__ = ["AS_STORED", "check_values", "progress_bar"]
+__all__ = ["AS_STORED", "COUNTS_PROGRESS", "check_values"]
 
 AS_STORED: Final[Mapping[str, bool]] = {
     "hive_partitioning": False,  # a folder user_id=1 would replace the column user_id
@@ -61,15 +60,10 @@ _FAULTS: Final[Mapping[str, tuple[str, str]]] = {
 """What may be wrong with a value and how to write it instead, by how the name of the type begins."""
 _SCHEMA: Final = """
     SELECT type, converted_type IS NOT NULL OR logical_type IS NOT NULL, num_children FROM parquet_schema([?])"""
-_SETTINGS: Final = (
-    "autoinstall_known_extensions=false",
-    "autoload_known_extensions=false",
-    "enable_progress_bar=true",  # counts, and prints nothing itself
-    "enable_progress_bar_print=false",
-)
+COUNTS_PROGRESS: Final = ("enable_progress_bar=true", "enable_progress_bar_print=false")
+"""DuckDB counts how far a question is, and prints nothing itself."""
+_SETTINGS: Final = ("autoinstall_known_extensions=false", "autoload_known_extensions=false", *COUNTS_PROGRESS)
 _KEPT: Final = "unused_columns"
-_PATIENCE: Final = 1.0
-_STEP: Final = 0.1
 
 
 def check_values(files: Sequence[Fingerprint]) -> None:
@@ -152,31 +146,3 @@ def _is_read(connection: Any, pattern: str, columns: Iterable[str]) -> bool:
     except (duckdb.Error, UnicodeDecodeError):  # its words hold the value, and may be no text themselves
         return False
     return True
-
-
-@contextmanager
-def progress_bar(what: str, share: Callable[[], float]) -> Iterator[None]:
-    """A bar on stderr that follows the share of the work done, while the work inside takes longer than a second."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    done = threading.Event()
-    watching = threading.Thread(target=_watch, args=(what, share, done), daemon=True)
-    watching.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watching.join()
-
-
-def _watch(what: str, share: Callable[[], float], done: threading.Event) -> None:
-    if done.wait(_PATIENCE):
-        return
-    from rich.console import Console  # takes a while to load, and short work never needs it
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=1.0)
-        while not done.wait(_STEP):
-            progress.update(task, completed=share())
