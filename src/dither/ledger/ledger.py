@@ -710,7 +710,7 @@ class Ledger:
         str
             The number, a colon and 64 hexadecimal digits.
         """
-        with self._store.reading() as connection:
+        with self._store.reading(synced=True) as connection:
             newest = self._store.last(connection)
             while newest is not None and newest.kind == "outcome" and newest.content.get("outcome") == ANSWERED:
                 newest = self._store.before(connection, newest)

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import weakref
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -74,7 +75,11 @@ class SQLiteMemory:
     def schema(self, connection: Connection, tables: Mapping[str, Collection[str]]) -> None:
         """It has none."""
 
-    def begin_writing(self, connection: Connection, *, synced: bool) -> None:
+    def turn(self) -> AbstractContextManager[object]:
+        """Threads wait for each other's locks in SQLite."""
+        return nullcontext()
+
+    def begin_writing(self, connection: Connection) -> None:
         """Take the lock before reading, so that what is read stays true until the end of the transaction."""
         driver: Any = connection.connection.driver_connection
         driver.execute("BEGIN EXCLUSIVE")
@@ -84,8 +89,11 @@ class SQLiteMemory:
         driver: Any = connection.connection.driver_connection
         driver.execute("BEGIN")
 
-    def written(self, connection: Connection, *, synced: bool) -> None:
+    def sync(self, connection: Connection) -> None:
         """There is no disk."""
+
+    def written(self, connection: Connection) -> None:
+        """Nobody else has it."""
 
     def check(self, connection: Connection) -> None:
         """Nobody else can write here."""

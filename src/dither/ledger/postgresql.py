@@ -6,6 +6,7 @@ What is relied on, and why it is enough: ledger.md, "PostgreSQL".
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -42,6 +43,12 @@ _TABLES: Final = ("r", "p")
 _MAY_CREATE: Final = (
     "SELECT nspname FROM pg_catalog.pg_namespace "
     "WHERE nspname = ANY (%(names)s) AND has_schema_privilege(oid, 'CREATE') AND has_schema_privilege(oid, 'USAGE')"
+)
+_SYNC: Final = (
+    f"SET LOCAL search_path = {_PINNED}; "
+    "SELECT set_config('synchronous_commit', "
+    "CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true), "
+    "CASE WHEN NOT pg_is_in_recovery() THEN pg_logical_emit_message(true, 'dither', '') END"
 )
 
 
@@ -152,11 +159,14 @@ class PostgreSQLDatabase:
             )
         return schema
 
-    def begin_writing(self, connection: Connection, *, synced: bool) -> None:
-        """One writer at a time, and a commit that waits for the disk, whatever the server's default is.
+    def turn(self) -> AbstractContextManager[object]:
+        """The server lets writers wait for each other."""
+        return nullcontext()
 
-        If it is not `synced`, the commit does not wait: it is whole or absent after a crash of the server, and never
-        there without those before it.
+    def begin_writing(self, connection: Connection) -> None:
+        """One writer at a time, and a commit that does not wait for the disk: `sync` does, when the next may write.
+
+        Such a commit is whole or absent after a crash of the server, and never there without those before it.
 
         Under READ COMMITTED every statement sees what was committed before it began. The statements after the lock
         begin when the writer before has committed, so they see all it wrote. A stricter level would take its view with
@@ -164,13 +174,9 @@ class PostgreSQLDatabase:
         """
         connection.exec_driver_sql(
             "SELECT pg_catalog.set_config('search_path', %(path)s, true), "
+            "pg_catalog.set_config('synchronous_commit', 'off', true), "
             "pg_catalog.set_config('lock_timeout', %(wait)s, true)",
             {"path": _PINNED, "wait": f"{int(_WAIT_SECONDS * 1000)}ms"},
-        )
-        connection.exec_driver_sql(
-            "SELECT set_config('synchronous_commit', CASE WHEN NOT %(synced)s THEN 'off' "
-            "WHEN current_setting('synchronous_commit') = 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)",
-            {"synced": synced},
         )
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(lock)s)", {"lock": _LOCK})
 
@@ -180,7 +186,17 @@ class PostgreSQLDatabase:
             f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL search_path = {_PINNED}"
         )
 
-    def written(self, connection: Connection, *, synced: bool) -> None:
+    def sync(self, connection: Connection) -> None:
+        """Wait until the server's log is on disk up to here, whatever its default is, and with it all commits before.
+
+        A commit that waits for the disk syncs the log up to its own record, and one sync of the server serves all who
+        wait. It waits only if its transaction wrote something: a message of no bytes, of which no table knows. A standby
+        takes no commits, and has only what is on the disk of its primary.
+        """
+        with connection.begin():
+            connection.exec_driver_sql(_SYNC)
+
+    def written(self, connection: Connection) -> None:
         """Nothing can have come between: the server answers for its files."""
 
     def check(self, connection: Connection) -> None:

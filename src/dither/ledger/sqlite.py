@@ -1,4 +1,4 @@
-"""A ledger in a file: SQLite with a write-ahead log, synced at every commit.
+"""A ledger in a file: SQLite with a write-ahead log, synced after every commit, before anything is said of it.
 
 What is relied on, and why it is enough: ledger.md, "Durability".
 """
@@ -6,12 +6,14 @@ What is relied on, and why it is enough: ledger.md, "Durability".
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import sqlite3
+import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
@@ -20,6 +22,9 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Engine
 
 from dither.errors import LedgerError
+
+if sys.platform == "darwin":
+    import fcntl
 
 __all__ = ["OpenFiles", "SQLiteFile", "made_for_its_owner"]
 
@@ -32,10 +37,12 @@ _LISTS: Final = ("/proc/self/fd", "/dev/fd")
 WAIT_SECONDS: Final = 120
 """How long a writer waits for the others."""
 
-_SYNCED: Final = "synchronous=FULL"
-_UNSYNCED: Final = "synchronous=NORMAL"
-"""Of one transaction: it is whole or absent after a power cut, and never there without those before it."""
-_SETTINGS: Final = ("fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
+_TURN_SECONDS: Final = 1
+"""How long a thread waits for the others of its process before it asks SQLite, which makes it sleep and try again."""
+
+_SETTINGS: Final = ("synchronous=NORMAL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
+_COPY_BACK: Final = "PRAGMA wal_checkpoint(PASSIVE)"
+"""Copy the log into the file and sync that, as far as no reader needs what was there before; nobody is held up."""
 _CAUSES: Final = {
     sqlite3.SQLITE_BUSY: f"another process held it for more than {WAIT_SECONDS} seconds",
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check its path and its folder",
@@ -166,11 +173,17 @@ class _Connection(sqlite3.Connection):
     """
 
     files: OpenFiles | None = None
+    log: int | None = None
+    """Our own descriptor of the log, to sync it. The system tells each descriptor once that something was lost; it may
+    tell that of SQLite when the log is copied back, and SQLite passes over it there."""
+    made_up: int = 0
+    """After how many failed syncs of this process the log was last copied back by this connection."""
 
     def close(self) -> None:
         """Close it, unless that would harm the files of others."""
         if self.files is None or self.files.are_in_place:
             with _OPENING:
+                self._close_log()
                 super().close()
         else:
             _leave_open(self)
@@ -178,6 +191,14 @@ class _Connection(sqlite3.Connection):
     def __del__(self) -> None:
         if self.files is not None and not self.files.are_in_place:
             _leave_open(self)
+        else:
+            self._close_log()
+
+    def _close_log(self) -> None:
+        """SQLite has no lock on the log, so closing one more descriptor of it gives none up."""
+        log, self.log = self.log, None
+        if log is not None:
+            os.close(log)
 
 
 def _leave_open(connection: _Connection) -> None:
@@ -192,6 +213,9 @@ class SQLiteFile:
     path: Path
     _inode: Identity | None = field(default=None, init=False)
     _names_are_durable: bool = field(default=False, init=False)
+    _failed_syncs: int = field(default=0, init=False)
+    _turn: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _process: int = field(default_factory=os.getpid, init=False)
     is_durable: ClassVar = True
     readers_hold_up_writers: ClassVar = False
 
@@ -229,6 +253,7 @@ class SQLiteFile:
                 connection.files = OpenFiles.now(self.path, before)
                 self._inode = self._inode or self._identity()
                 self._check(connection)
+                self._open_log(connection)
             except BaseException:
                 connection.close()
                 raise
@@ -252,16 +277,38 @@ class SQLiteFile:
             )
         _patiently(lambda: connection.execute("SELECT name FROM sqlite_master").fetchall())  # opens the log's index
 
+    def _open_log(self, connection: _Connection) -> None:
+        """Have the log open, to sync it; and copy it back, as far as readers let us.
+
+        A sync may have failed before, of which the system does not tell who opens the log later (`_make_up`).
+        """
+        assert connection.files is not None
+        connection.log = os.open(_names(self.path)[1], os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        if _of_descriptor(connection.log) != connection.files.opened[1]:
+            raise self._replaced()
+        connection.execute(_COPY_BACK).fetchall()
+
     def schema(self, connection: Connection, tables: Mapping[str, Collection[str]]) -> None:
         """A file has none."""
 
-    def begin_writing(self, connection: Connection, *, synced: bool) -> None:
-        """Take the lock before reading, so that what is read stays true until the end of the transaction.
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Let the threads of this process write in turn. It is for speed alone: SQLite's lock is what counts."""
+        if self._process != os.getpid():  # a thread of the parent may have had its turn at the fork
+            self._turn, self._process = threading.Lock(), os.getpid()
+        turn = self._turn
+        is_ours = turn.acquire(timeout=_TURN_SECONDS)
+        try:
+            yield
+        finally:
+            if is_ours:
+                turn.release()
 
-        Whether the commit is synced is set each time, so that no transaction inherits it from the one before.
-        """
+    def begin_writing(self, connection: Connection) -> None:
+        """Take the lock before reading, so that what is read stays true until the end of the transaction."""
         driver: Any = connection.connection.driver_connection
-        driver.execute(f"PRAGMA {_SYNCED if synced else _UNSYNCED}")
+        if driver.made_up != self._failed_syncs:
+            self._make_up(driver)
         _patiently(driver.execute, "BEGIN IMMEDIATE")
         self._check(driver)
 
@@ -271,15 +318,45 @@ class SQLiteFile:
         _patiently(driver.execute, "BEGIN")
         self._check(driver)
 
-    def written(self, connection: Connection, *, synced: bool) -> None:
-        """After a commit: the names of the file and of its log are on disk too, and are still theirs.
+    def sync(self, connection: Connection) -> None:
+        """Wait until the log is on disk up to here, this connection's commits and those it saw among it; and its name.
 
-        SQLite syncs the folder of a new log, but does not look whether that worked.
+        Nobody is held up meanwhile, and the system lets one sync of the disk serve all who wait. SQLite syncs the folder
+        of a new log, but does not look whether that worked.
         """
-        self._check(connection.connection.driver_connection)
-        if synced and not self._names_are_durable:
+        driver: Any = connection.connection.driver_connection
+        try:
+            _sync_file(driver.log)
+        except OSError:
+            with _OPENING:
+                self._failed_syncs += 1
+            raise
+        if not self._names_are_durable:
             _sync_folder(self.path.parent)
             self._names_are_durable = True
+
+    def written(self, connection: Connection) -> None:
+        """After a commit: the names of the file and of its log are still theirs."""
+        self._check(connection.connection.driver_connection)
+
+    def _make_up(self, connection: _Connection) -> None:
+        """After a failed sync: copy the whole log into the file, and sync that, before anything rests on the log again.
+
+        The system may have dropped what it could not write, and the next sync of the log would not say so.
+        """
+        failed = self._failed_syncs
+        deadline = time.monotonic() + WAIT_SECONDS
+        while True:
+            is_busy, frames, copied = connection.execute(_COPY_BACK).fetchone()
+            if not is_busy and frames == copied:
+                connection.made_up = failed
+                return
+            if time.monotonic() > deadline:
+                raise LedgerError(
+                    f"the disk of the ledger {self.name} reported an error, and its log cannot be copied back, as "
+                    "somebody reads it. Nothing was charged. Try again when they have ended."
+                )
+            time.sleep(0.005)
 
     def _check(self, connection: Any) -> None:
         """Refuse to go on if a name leads elsewhere than when this connection opened it.
@@ -287,10 +364,13 @@ class SQLiteFile:
         Else the next process would open another log than this one, and neither would know what the other spends.
         """
         if self._identity() != self._inode or not connection.files.are_in_place:
-            raise LedgerError(
-                f"the ledger {self.name}, its -wal or its -shm file was moved, replaced or deleted while it was in "
-                "use. No answer was given. Put them back and start again."
-            )
+            raise self._replaced()
+
+    def _replaced(self) -> LedgerError:
+        return LedgerError(
+            f"the ledger {self.name}, its -wal or its -shm file was moved, replaced or deleted while it was in "
+            "use. No answer was given. Put them back and start again."
+        )
 
     def _identity(self) -> Identity | None:
         """Which file has the name now."""
@@ -311,6 +391,8 @@ class SQLiteFile:
         """Why it failed, in words that hold no data."""
         if isinstance(error, UnicodeDecodeError):  # SQLite's own words, with bytes of a damaged schema in them
             return _CAUSES[sqlite3.SQLITE_CORRUPT]
+        if isinstance(error, OSError) and error.errno in (errno.EIO, errno.ENOSPC, errno.EDQUOT):
+            return _CAUSES[sqlite3.SQLITE_IOERR if error.errno == errno.EIO else sqlite3.SQLITE_FULL]
         code = getattr(error, "sqlite_errorcode", None)
         return type(error).__name__ if code is None else _CAUSES.get(code & 0xFF, f"SQLite's error {code}")
 
@@ -330,6 +412,14 @@ def _patiently(attempt: Callable[..., _Result], *arguments: str) -> _Result:
             if not busy or time.monotonic() > deadline:
                 raise
         time.sleep(0.005)
+
+
+def _sync_file(descriptor: int) -> None:
+    """What was written to the file survives a power cut. On macOS an fsync alone does not reach the disk itself."""
+    if sys.platform == "darwin":
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fsync(descriptor)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -99,9 +99,11 @@ class Place(Protocol):
     def is_there(self) -> bool: ...
     def engine(self) -> Engine: ...
     def schema(self, connection: Connection, tables: Mapping[str, Collection[str]]) -> str | None: ...
-    def begin_writing(self, connection: Connection, *, synced: bool) -> None: ...
+    def turn(self) -> AbstractContextManager[object]: ...
+    def begin_writing(self, connection: Connection) -> None: ...
     def begin_reading(self, connection: Connection) -> None: ...
-    def written(self, connection: Connection, *, synced: bool) -> None: ...
+    def sync(self, connection: Connection) -> None: ...
+    def written(self, connection: Connection) -> None: ...
     def check(self, connection: Connection) -> None: ...
     def cause(self, error: BaseException) -> str: ...
 
@@ -167,28 +169,41 @@ class Store:
 
     @contextmanager
     def writing(self, *, synced: bool = True) -> Iterator[Connection]:
-        """A transaction that no other writer can enter. When it ends without an error, what it wrote is on disk.
+        """A transaction that no other writer can enter. When this ends without an error, what it wrote is on disk, and
+        so is all that it read.
 
-        If it is not `synced`, a power cut may take it back, with all that was written after it and is not synced.
+        The others may enter when it is committed, and it is synced only then: one sync serves all who wait for one
+        (ledger.md, "Group commit"). So what a transaction reads need not be on disk yet, and nothing is said of it
+        before this has ended. If it is not `synced`, a power cut may take it back, with all that was written after it
+        and is not synced.
         """
         with self._errors_in_our_words():
             with self._connected() as connection:
-                with connection.begin():
-                    self._place.begin_writing(connection, synced=synced)
+                with self._place.turn(), connection.begin():
+                    self._place.begin_writing(connection)
                     is_older = self._version == OLDER
                     if is_older:  # from now on it may hold what an older dither does not know
                         connection.execute(_format.update().where(_format.c.version == OLDER).values(version=FORMAT))
                     yield connection
-                self._place.written(connection, synced=synced)
+                if synced:
+                    self._place.sync(connection)
+                self._place.written(connection)
             if is_older:
                 self._version = FORMAT
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A consistent view; writers are not held up."""
-        with self._errors_in_our_words(), self._connected() as connection, connection.begin():
-            self._place.begin_reading(connection)
-            yield connection
+    def reading(self, *, synced: bool = False) -> Iterator[Connection]:
+        """A consistent view; writers are not held up.
+
+        If it is `synced`, what was seen is on disk when this ends, but for outcomes that nobody syncs: else a power cut
+        may take back the newest of it.
+        """
+        with self._errors_in_our_words(), self._connected() as connection:
+            with connection.begin():
+                self._place.begin_reading(connection)
+                yield connection
+            if synced:
+                self._place.sync(connection)
 
     def close(self) -> None:
         """Give back the connections of this process."""
