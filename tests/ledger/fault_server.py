@@ -64,6 +64,8 @@ def child(order: dict[str, Any], say: int) -> None:
         sqlite._sync_folder = lambda folder: None
     if order.get("trace"):
         SHIM.faults_trace(os.open(order["trace"], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
+    if order.get("overtaken"):
+        overtake(order, say)
     SHIM.faults_arm(order["folder"].encode(), order["at"], order["fault"], int(order["goes_on"]))
     steps = Steps(order["dies"], order["size"], order.get("fails", False))
     if order["dies"] == "failed":
@@ -75,18 +77,36 @@ def child(order: dict[str, Any], say: int) -> None:
         try:
             release_path = release_path or opened(order["folder"])
             steps.reach("opened the ledger")
-            own = None if key.startswith("plain") else key
-            table, _ = release_path.release(EVENT, COST, "how many?", [steps], steps.draw, key=own)  # type: ignore[list-item]
-            steps.reach("kept")
+            release(release_path, key, steps, say)
         except DitherError as error:
             SHIM.faults_note(f"{key} failed".encode())
             os.write(say, f"error {type(error).__name__} {error}\n".encode())
-        else:
-            said = f"{key} {table['noisy'][0].as_py()}"
-            SHIM.faults_note(said.encode())
-            os.write(say, f"{said}\n".encode())
     if release_path is not None:
         release_path.ledger.close()  # copies the log back, and deletes it
+
+
+def overtake(order: dict[str, Any], say: int) -> None:
+    """Let somebody else release, and say the answer, where the n-th sync of the log would begin."""
+    syncs, sync = iter(range(1, 1_000_000)), sqlite._sync_file
+    steps = Steps(order["dies"], 1)
+
+    def overtaken(descriptor: int) -> None:
+        if next(syncs) == order["overtaken"]:
+            release(opened(order["folder"]), "key-other", steps, say)
+            steps.reach("overtaken")
+        sync(descriptor)
+
+    sqlite._sync_file = overtaken
+
+
+def release(release_path: ReleasePath, key: str, steps: Steps, say: int) -> None:
+    """Ask under the key, and say the answer."""
+    own = None if key.startswith("plain") else key
+    table, _ = release_path.release(EVENT, COST, "how many?", [steps], steps.draw, key=own)  # type: ignore[list-item]
+    steps.reach("kept")
+    said = f"{key} {table['noisy'][0].as_py()}"
+    SHIM.faults_note(said.encode())
+    os.write(say, f"{said}\n".encode())
 
 
 def opened(folder: str) -> ReleasePath:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,17 +40,17 @@ def check(folder: Path, outcome: Outcome) -> Ledger:
     return ledger
 
 
-def each_call(server: Server, folder: Path, fault: int, used: bool, at: Callable[[int], range]) -> int:
+def each_call(server: Server, folder: Path, fault: int, used: bool, at: Callable[[int], range], **settings: Any) -> int:
     """Releases with the fault at each of the calls that `at` picks from their number; how many there were."""
     (folder / "before").mkdir()
     if used:
         assert server.run(folder / "before", keys=("key0",)).answers.keys() == {"key0"}
     shutil.copytree(folder / "before", folder / "whole")
-    calls = server.run(folder / "whole").calls
+    calls = server.run(folder / "whole", **settings).calls
     kills = 0
     for number in at(calls):
         shutil.copytree(folder / "before", folder / str(number))
-        outcome = server.run(folder / str(number), fault, number)
+        outcome = server.run(folder / str(number), fault, number, **settings)
         kills += outcome.killed
         check(folder / str(number), outcome)
     return kills

@@ -190,8 +190,8 @@ class PostgreSQLDatabase:
         """Wait until the server's log is on disk up to here, whatever its default is, and with it all commits before.
 
         A commit that waits for the disk syncs the log up to its own record, and one sync of the server serves all who
-        wait. It waits only if its transaction wrote something: a message of no bytes, of which no table knows. A standby
-        takes no commits, and has only what is on the disk of its primary.
+        wait. It waits only if its transaction wrote something: a message of no bytes, of which no table knows. A
+        standby takes no commits, and has only what is on the disk of its primary.
         """
         with connection.begin():
             connection.exec_driver_sql(_SYNC)

@@ -40,7 +40,10 @@ WAIT_SECONDS: Final = 120
 _TURN_SECONDS: Final = 1
 """How long a thread waits for the others of its process before it asks SQLite, which makes it sleep and try again."""
 
-_SETTINGS: Final = ("synchronous=NORMAL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
+_UNSYNCED: Final = "synchronous=NORMAL"
+"""A commit gives the lock back at once. It is whole or absent after a power cut, and never there without those before
+it; `sync` makes sure of it."""
+_SETTINGS: Final = ("fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
 _COPY_BACK: Final = "PRAGMA wal_checkpoint(PASSIVE)"
 """Copy the log into the file and sync that, as far as no reader needs what was there before; nobody is held up."""
 _CAUSES: Final = {
@@ -275,6 +278,7 @@ class SQLiteFile:
             raise LedgerError(
                 f"the ledger {self.name} cannot have a write-ahead log where it lies. Put it on a local disk."
             )
+        connection.execute(f"PRAGMA {_UNSYNCED}")
         _patiently(lambda: connection.execute("SELECT name FROM sqlite_master").fetchall())  # opens the log's index
 
     def _open_log(self, connection: _Connection) -> None:
@@ -321,8 +325,8 @@ class SQLiteFile:
     def sync(self, connection: Connection) -> None:
         """Wait until the log is on disk up to here, this connection's commits and those it saw among it; and its name.
 
-        Nobody is held up meanwhile, and the system lets one sync of the disk serve all who wait. SQLite syncs the folder
-        of a new log, but does not look whether that worked.
+        Nobody is held up meanwhile, and the system lets one sync of the disk serve all who wait. SQLite syncs the
+        folder of a new log, but does not look whether that worked.
         """
         driver: Any = connection.connection.driver_connection
         try:
