@@ -86,8 +86,10 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "accounting": lambda found: _by_case("accounting", found),
     "groupby": lambda found: _by_case("groupby", found),
     "continual": lambda found: _limits("continual", found),
+    "ledger": lambda found: _limits("ledger", found),
     "service": lambda found: _limits("service", found),
     "sql": lambda found: _by_case("sql", found),
+    "start": lambda found: _limits("start", found),
 }
 
 

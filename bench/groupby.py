@@ -1,6 +1,6 @@
 """The topic `groupby`: a private group-by against the plain query of the same engine and against the peers.
 
-Every case runs in a process of its own, on two cores. The drawing of noise and the ledger are measured by themselves.
+Every case runs in a process of its own, on two cores. The drawing of noise is measured by itself.
 A case that cannot be measured is a missed row that says why; a peer that cannot is met with a figure that is quoted.
 """
 
@@ -11,23 +11,19 @@ from pathlib import Path
 
 from bench import environment
 from bench.child import Failed, last_line
-from bench.ledger_case import Writing
 from bench.meter import Cost
 from bench.progress import say
-from bench.row import Row, less_is_better, more_is_better, none_allowed
+from bench.row import Row, less_is_better, none_allowed
 
 ROWS, ROWS_FOR_TUMULT = 10**7, 10**6
 READY_GROUPS = 10**6
 ROUNDS = 2
-WRITERS, CHARGES = 64, 640
-CHARGES_ALONE = 1000
 
 PLAIN_TIMES = 1 / 3
 OPENDP_TIMES = 5.0
 TUMULT_TIMES = 50.0
 MEMORY_LIMIT_MB = 2000.0
 DRAWING_SECONDS = 2.0
-CHARGES_PER_SECOND = 300.0
 
 QUOTED_SECONDS = {"OpenDP": 55.0, "Tumult": 127.0}
 """Wall times of an earlier measurement on two cores, for a peer that cannot be measured now."""
@@ -45,7 +41,6 @@ def rows() -> Iterator[Row]:
     yield from _against_tumult()
     for groups in ("found", "public"):
         yield _drawing_row(groups)
-    yield from _ledger_rows()
 
 
 def _against_plain(engine: str, case: str) -> Generator[Row, None, Cost | None]:
@@ -122,33 +117,6 @@ def _drawing_row(groups: str) -> Row:
     except Failed as failure:
         return _not_measured(name, failure)
     return less_is_better(name, ours=cost.cpu, peer="limit", peer_value=DRAWING_SECONDS, asked=1.0, unit="s")
-
-
-def _ledger_rows() -> Iterator[Row]:
-    for database, writers, charges in (
-        ("sqlite", 1, CHARGES_ALONE),
-        ("sqlite", WRITERS, CHARGES),
-        ("postgresql", WRITERS, CHARGES),
-    ):
-        name = f"ledger, {database}, {writers} {'writer' if writers == 1 else 'writers'}"
-        say(f"{name} ...")
-        try:
-            line = last_line(environment.ours(), "bench.ours_ledger", [database, str(writers), str(charges)])
-        except Failed as failure:
-            yield _not_measured(name, failure)
-            continue
-        yield from _writing_rows(name, Writing.from_json(line))
-
-
-def _writing_rows(name: str, writing: Writing) -> Iterator[Row]:
-    """A rate is asked of one writer, where so many fsyncs take less than half of the time."""
-    alone = writing.writers == 1
-    allowed = CHARGES_PER_SECOND * writing.sync <= 0.5
-    yield more_is_better(
-        f"{name}, durable charges (an fsync takes {1000 * writing.sync:.2f} ms)", ours=writing.rate, peer="limit",
-        peer_value=CHARGES_PER_SECOND, asked=1.0 if alone and allowed else None, unit="/s",
-    )  # fmt: skip
-    yield none_allowed(f"{name}, charges beyond or short of the cap", found=writing.off, unit="charges")
 
 
 def _not_measured(name: str, failure: Failed) -> Row:

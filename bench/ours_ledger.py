@@ -1,6 +1,7 @@
-"""dither's ledger, as a process of its own: `python -m bench.ours_ledger sqlite|postgresql WRITERS CHARGES`.
+"""dither's ledger, as a process of its own: `python -m bench.ours_ledger DATABASE KIND WRITERS CHARGES`.
 
-The cap of the account is CHARGES charges. Every writer is a process that charges until it is refused.
+DATABASE is sqlite or postgresql, and the writers are of one KIND: threads or processes. The cap of the account is
+CHARGES charges, and every writer charges until it is refused.
 """
 
 import multiprocessing
@@ -8,6 +9,7 @@ import os
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,35 +29,59 @@ SYNCS = 100
 PAGE = 4096
 
 
-def written(database: str, writers: int, charges: int) -> Writing:
+def written(database: str, kind: str, writers: int, charges: int) -> Writing:
     with _folder() as folder, _location(database, folder) as location:
         ledger = Ledger(location)
         ledger.open_account("visits", dp.PureDP(1))
         cost = Fraction(1, charges)
-        seconds = _together(location, writers, cost)
+        if kind == "threads":
+            seconds, cpu = _threads(ledger, writers, cost)
+        else:
+            seconds, cpu = _processes(location, writers, cost)
         granted = ledger.account("visits").charges
         assert ledger.verify(ledger.anchor()) == granted + 1
-        return Writing(writers, granted, seconds, _sync_seconds(folder), abs(granted - charges))
+        return Writing(writers, granted, seconds, cpu, _sync_seconds(folder), abs(granted - charges))
 
 
-def _together(location: str, writers: int, cost: Fraction) -> float:
-    """The wall time from the moment when all writers have the ledger open until the last one is refused."""
+def _threads(ledger: Ledger, writers: int, cost: Fraction) -> tuple[float, float]:
+    """Wall and CPU time from the moment when all threads are there until the last one is refused."""
+    ready = threading.Barrier(writers + 1)
+    threads = [threading.Thread(target=_spend, args=(ledger, cost, ready)) for _ in range(writers)]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    start, used = time.perf_counter(), time.process_time()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - start, time.process_time() - used
+
+
+def _processes(location: str, writers: int, cost: Fraction) -> tuple[float, float]:
+    """Wall time from the moment when all have the ledger open until the last one is refused; CPU time of all."""
     context: Any = multiprocessing.get_context("fork")
-    ready = context.Barrier(writers + 1)
-    processes = [context.Process(target=_spend, args=(location, cost, ready)) for _ in range(writers)]
+    ready, used = context.Barrier(writers + 1), context.SimpleQueue()
+    processes = [context.Process(target=_process, args=(location, cost, ready, used)) for _ in range(writers)]
     for process in processes:
         process.start()
     ready.wait()
     start = time.perf_counter()
+    cpu = sum(used.get() for _ in processes)
+    seconds = time.perf_counter() - start
     for process in processes:
         process.join()
-    seconds = time.perf_counter() - start
     assert all(process.exitcode == 0 for process in processes)
-    return seconds
+    return seconds, cpu
 
 
-def _spend(location: str, cost: Fraction, ready: Any) -> None:
+def _process(location: str, cost: Fraction, ready: Any, used: Any) -> None:
     ledger = Ledger(location)
+    start = time.process_time()
+    _spend(ledger, cost, ready)
+    used.put(time.process_time() - start)
+
+
+def _spend(ledger: Ledger, cost: Fraction, ready: Any) -> None:
+    ledger.account("visits")  # opens its connection
     ready.wait()
     try:
         while True:
@@ -94,4 +120,4 @@ def _sync_seconds(folder: Path) -> float:
 
 
 if __name__ == "__main__":
-    print(written(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])).to_json())
+    print(written(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])).to_json())

@@ -19,17 +19,19 @@ TOPICS: dict[str, str] = {
     "continual": "bench.continual",
     "groupby": "bench.groupby",
     "guidance": "bench.guidance",
+    "ledger": "bench.ledger",
     "mechanisms": "bench.mechanisms",
     "noise": "bench.noise",
     "service": "bench.service",
     "sql": "bench.sql",
+    "start": "bench.start",
 }
 
-CORES = {"accuracy": 2, "groupby": 2, "service": 2, "sql": 2}
+CORES = {"accuracy": 2, "groupby": 2, "ledger": 2, "service": 2, "sql": 2, "start": 2}
 """Topics that may use more than one core: they run other processes, or measure errors rather than time."""
 
 
-WITHOUT_PEERS = frozenset({"continual", "service", "sql"})
+WITHOUT_PEERS = frozenset({"continual", "ledger", "service", "sql", "start"})
 """Topics that need no environment but ours: measured beside limits and formulas, or beside peers that each have one of
 their own."""
 

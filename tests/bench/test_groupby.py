@@ -10,7 +10,6 @@ import pytest
 from bench import groupby, meter
 from bench.child import Failed, last_line
 from bench.groupby_case import GROUPS, HIGH, visits
-from bench.ledger_case import Writing
 from bench.meter import Cost
 
 PYTHON = Path(sys.executable)
@@ -85,16 +84,3 @@ def test_a_case_of_ours_that_cannot_be_measured_is_missed(monkeypatch: pytest.Mo
     monkeypatch.setattr(groupby, "_cost", failing)
     (row,) = groupby._against_plain("Spark", "spark")
     assert (row.verdict, "no Java" in row.case) == ("MISSED", True)
-
-
-@pytest.mark.parametrize(
-    ("writing", "verdicts"),
-    [
-        (Writing(1, 1000, 3.0, sync=0.001, off=0), ["holds", "holds"]),
-        (Writing(1, 1000, 4.0, sync=0.001, off=0), ["MISSED", "holds"]),
-        (Writing(1, 1000, 4.0, sync=0.002, off=0), ["-", "holds"]),  # the disk does not allow it
-        (Writing(64, 640, 9.0, sync=0.001, off=1), ["-", "MISSED"]),
-    ],
-)
-def test_what_is_asked_of_the_ledger(writing: Writing, verdicts: list[str]) -> None:
-    assert [row.verdict for row in groupby._writing_rows("ledger", writing)] == verdicts
