@@ -154,7 +154,8 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     def sleep(seconds: float) -> None:
         if threading.current_thread() is not asking:  # a thread that an earlier test left behind
-            return pause(seconds)
+            pause(seconds)
+            return
         slept.append(seconds)
         if len(slept) == 100:
             monkeypatch.setattr("dither.ledger.failures.WAIT_SECONDS", -1)  # all of them are too old now

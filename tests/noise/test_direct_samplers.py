@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from dither.exact import Ball, ball, precision
-from dither.noise import DiscreteGaussian, DiscreteLaplace, Geometric, entropy, direct_samplers
+from dither.noise import DiscreteGaussian, DiscreteLaplace, Geometric, direct_samplers, entropy
 from dither.noise.blocks import COARSE
+from dither.noise.direct_samplers import DirectGaussian, DirectGeometric, DirectLaplace
 from dither.noise.entropy import BitSource
 from dither.noise.law import Integers, integer_array
 from dither.noise.rejection import RejectionLaw
-from dither.noise.direct_samplers import DirectGaussian, DirectGeometric, DirectLaplace
 from tests.every_stream import RecordedBits, every_stream
 from tests.noise.fit import ALARM, p_value
 

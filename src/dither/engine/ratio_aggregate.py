@@ -94,8 +94,8 @@ class Ratio(Aggregate):
         return Answer(np.clip(found, *ends), *ends)
 
     def __str__(self) -> str:
-        (low, high), (to_low, to_high) = self.upper.bounds or (), self.lower.bounds or ()
-        return f"ratio({self.of}, {self.to}, bounds=({low}, {high}), to_bounds=({to_low}, {to_high}))"
+        bounds, to_bounds = (f"({each[0]}, {each[1]})" for each in (self.bounds, self.to_bounds) if each is not None)
+        return f"ratio({self.of}, {self.to}, bounds={bounds}, to_bounds={to_bounds})"
 
 
 def _in_scales(total: Total, parts: Mapping[str, Noisy]) -> tuple[Floats, float]:
