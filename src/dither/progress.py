@@ -46,7 +46,10 @@ def working(what: str) -> Iterator[None]:
 @contextmanager
 def progress_bar(what: str, share: Share) -> Iterator[None]:
     """Show the share of the work done, while what is inside takes longer than a second."""
-    if not (_SHOWN and _is_seen()):
+    if not _is_seen():
+        yield
+        return
+    if not _SHOWN:
         with _showing(what, share):
             yield
         return

@@ -114,7 +114,7 @@ class ReleasePath:
                 self.pause()
             # A test that takes the noise away meanwhile, in another thread, must not get an answer that looks private.
             if answer is not None and noise_is_removed() == charge.entry.noise_removed:
-                shown = self._answered(charge, answer, key, _digest_of(digest, answer, charge.entry))
+                shown = self._answered(charge, answer, key, digest)
                 _log.info("released the answer of entry %d", charge.entry.number)
                 return shown, charge.entry
         except BaseException:  # cancelled, or the answer cannot be kept: seen by who asked, as any failure is
@@ -163,17 +163,22 @@ class ReleasePath:
             "and that the engine has memory and disk, then step again."
         )
 
-    def _answered(self, charge: Charge, answer: pa.Table, key: str | None, digest: str | None) -> pa.Table:
+    def _answered(
+        self, charge: Charge, answer: pa.Table, key: str | None, digest: Callable[[pa.Table, Entry], str] | None
+    ) -> pa.Table:
         """What may be said, after the ledger knows that there is an answer.
 
         Without a key it is given even if that cannot be written, as on a full disk: it is paid for, and its attempt
         then stays among those without an outcome, where it counts as a failure. A key promises that the same bytes can
-        be had again, so there an answer that cannot be kept is not given.
+        be had again, so there an answer that cannot be kept is not given. Without a digest it is given all the same.
         """
+        known = None
+        with suppress(Exception):
+            known = None if digest is None else digest(answer, charge.entry)
         if key is not None:
-            return _read(self.ledger.keep(charge, _written(answer), digest))
+            return _read(self.ledger.keep(charge, _written(answer), known))
         with suppress(LedgerError):
-            self.ledger.answered(charge, digest)
+            self.ledger.answered(charge, known)
         return answer
 
     def _failed(self, charge: Charge) -> None:
@@ -195,13 +200,6 @@ def _drawn(
         # A connection is given back by the thread that holds it.
         answer = draw([opened.enter_context(closing(each._open())) for each in exact])
     return answer
-
-
-def _digest_of(digest: Callable[[pa.Table, Entry], str] | None, answer: pa.Table, entry: Entry) -> str | None:
-    """What the outcome records; without a digest the answer is given all the same, as it is paid for."""
-    with suppress(Exception):
-        return None if digest is None else digest(answer, entry)
-    return None
 
 
 def _written(table: pa.Table) -> bytes:

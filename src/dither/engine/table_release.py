@@ -283,7 +283,7 @@ class TableRelease(Release):
         >>> release.tidy().select(["spend_from", "spend_to"]).to_pylist()[0]
         {'spend_from': 0, 'spend_to': 25}
         """
-        return tidied(self.to_arrow(), self.plan.aggregates)
+        return tidied(self.value, self.plan.aggregates)
 
     def to_pandas(self) -> pd.DataFrame:
         """Convert to a pandas frame, as `tidy` shapes it.

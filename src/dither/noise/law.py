@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 from typing import Any, SupportsIndex, overload
 
@@ -160,15 +161,21 @@ class Law(ABC):
         """
         level = rational(probability, "probability")
         check.between(0, 1, probability=level)
+        return _quantile(self, level)
 
-        def reaches(x: int) -> bool:
-            # Compare the smaller side: 1 − level may be far below the rounding of cdf.
-            if level > Fraction(1, 2):
-                return bool(self._tail(x) <= ball(1 - level))
-            return bool(self._cdf(x) >= ball(level))
 
-        with precision(WORKING_BITS):
-            return _first_true(reaches)
+@lru_cache(maxsize=4096)
+def _quantile(law: Law, level: Fraction) -> int:
+    """Remembered: intervals and plans ask equal laws for few levels, again and again."""
+
+    def reaches(x: int) -> bool:
+        # Compare the smaller side: 1 − level may be far below the rounding of cdf.
+        if level > Fraction(1, 2):
+            return bool(law._tail(x) <= ball(1 - level))
+        return bool(law._cdf(x) >= ball(level))
+
+    with precision(WORKING_BITS):
+        return _first_true(reaches)
 
 
 class SymmetricLaw(Law):
