@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeVar
 
@@ -55,7 +55,7 @@ class ReleasePath:
 
     ledger: Ledger
     account: str
-    by: str | None = None
+    by: str = field(default_factory=current_user)
     """Who asks; by default the user who runs the process."""
     share: str | None = None
     """The account of what this analyst may spend of the budget, charged together with that of the dataset."""
@@ -98,9 +98,8 @@ class ReleasePath:
         """
         for each in (*exact, *alike):
             each._rehearse()
-        by = current_user() if self.by is None else self.by
         charge = self.ledger.charge(
-            self.account, event, cost, question, key=key, by=by, share=self.share, awaits_outcome=True
+            self.account, event, cost, question, key=key, by=self.by, share=self.share, awaits_outcome=True
         )
         if charge.answer is not None:
             _log.info("the answer of entry %d is repeated; nothing was charged", charge.entry.number)

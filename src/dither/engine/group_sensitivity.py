@@ -30,6 +30,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,6 +74,8 @@ __all__ = [
     "selection_epsilon",
 ]
 
+_REMEMBERED = 1024
+"""Kinds of noise that are kept: plans, searches for a price and releases make equal ones again and again."""
 _SCALES = 64
 _SELDOM = Fraction(1, 20)
 _ROOT_BITS = 64
@@ -176,11 +179,13 @@ class Added(Noise):
         return self.noising.event
 
     @classmethod
+    @lru_cache(maxsize=_REMEMBERED)
     def laplace(cls, sensitivity: int, epsilon: Fraction, adjacency: Adjacency, width: int = 0) -> Added:
         """Laplace noise on whole numbers of this ℓ₁ sensitivity."""
         return cls._of(Laplace(sensitivity=sensitivity, epsilon=epsilon, adjacency=adjacency), width)
 
     @classmethod
+    @lru_cache(maxsize=_REMEMBERED)
     def gaussian(cls, square: int, moves: int, rho: Fraction, adjacency: Adjacency, width: int = 0) -> Added:
         """Gaussian noise on whole numbers of squared ℓ₂ sensitivity `square`, of which `moves` may move at once."""
         return cls._of(Gaussian(sensitivity_squared=square, rho=rho, dimension=moves, adjacency=adjacency), width)

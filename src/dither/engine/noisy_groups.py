@@ -126,8 +126,10 @@ class Drawing:
             groups = Groups(table.select(list(self.keys)))
         else:
             groups = Groups(self.public if self.public is not None else pa.table({}))
-            columns = self._known(groups, rest.pop(0)) if self._measured else {}
-            table = _table(groups.keys, columns)
+            columns, table = self.plan.columns, groups.keys
+            exact = exact_measures(self._measured, columns, groups, rest.pop(0)) if self._measured else {}
+            for key, numbers in exact.items():
+                table = _table(table, {columns[key]: self.plan.parts[key].noise.draw(numbers)})
         for key, batches in zip(self._others, rest, strict=True):
             part = self.plan.parts[key]
             if key == LEFT_OUT:  # of all groups together, so that it is no column
@@ -176,12 +178,6 @@ class Drawing:
         else:
             exact = counted(column)
         return self.plan.parts[key].noise.draw(exact)
-
-    def _known(self, groups: Groups, batches: Iterable[pa.RecordBatch]) -> dict[str, pa.Array]:
-        """Public groups: those that the engine does not know are 0."""
-        columns = self.plan.columns
-        exact = exact_measures(self._measured, columns, groups, batches)
-        return {columns[key]: self.plan.parts[key].noise.draw(numbers) for key, numbers in exact.items()}
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from dither.engine.table_release import shown_column
 from dither.errors import LedgerConflict, LedgerError, ParameterError
 from dither.estimators.noise_tails import NoiseLaw
 from dither.events import to_json
-from dither.ledger import Charge, Entry, current_user
+from dither.ledger import Charge, Entry
 from dither.ledger.budget import Budget, read_budget
 from dither.release import fresh_salt
 from dither.tables import PERSON, BoundedTable, ExactAggregate
@@ -127,7 +127,7 @@ class RunningStream:
             definition.plan.cost,
             definition.words,
             key=f"stream {definition.header.name}",
-            by=current_user() if release_path.by is None else release_path.by,
+            by=release_path.by,
             share=release_path.share,
             periods=definition.horizon.periods,
         )

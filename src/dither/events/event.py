@@ -232,7 +232,8 @@ class Stated(EventBase):
         set_fields(self, values=values)
         check.nonnegative(**dict.fromkeys(("smallest value",), min(values, default=Fraction(0))))
         wanted = _MEASURES[self.measure]
-        if not values or (len(values) not in _lengths(self.measure) if self.measure != "RenyiDP" else len(values) % 2):
+        fewest = 1 if self.measure == "ZCDP" else len(wanted)  # ξ of zCDP may be left out
+        if not values or (len(values) % 2 if self.measure == "RenyiDP" else not fewest <= len(values) <= len(wanted)):
             raise ParameterError(f"{self.measure} has the values ({', '.join(wanted)}), got {len(values)} values.")
         for label, value in zip(wanted, values, strict=False):
             if label in ("delta", "tv"):
@@ -252,9 +253,3 @@ _MEASURES: dict[str, tuple[str, ...]] = {
     "GaussianDP": ("mu squared",),
     "TVStable": ("tv",),
 }
-
-
-def _lengths(measure: str) -> tuple[int, ...]:
-    """How many values a measure may have: ξ of zCDP may be left out."""
-    most = len(_MEASURES[measure])
-    return (1, most) if measure == "ZCDP" else (most,)

@@ -106,20 +106,16 @@ def to_json(event: Event) -> str:
 
 
 def _write(value: Any) -> Any:
-    if isinstance(value, EventBase):
-        return {"kind": type(value).__name__, **_write_fields(value)}
-    if isinstance(value, Adjacency):
-        return _write_fields(value)
+    if isinstance(value, EventBase | Adjacency):
+        record: Any = value
+        named = ((field.name, getattr(record, field.name)) for field in fields(record))
+        written = {name: _write(each) for name, each in named if each is not None}
+        return {"kind": type(value).__name__, **written} if isinstance(value, EventBase) else written
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, tuple):
         return [_write(item) for item in value]
     return value if isinstance(value, bool | str) else int(value)
-
-
-def _write_fields(record: Any) -> dict[str, Any]:
-    named = ((field.name, getattr(record, field.name)) for field in fields(record))
-    return {name: _write(value) for name, value in named if value is not None}
 
 
 def from_json(text: str) -> Event:

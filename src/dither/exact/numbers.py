@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -186,6 +187,7 @@ def _parse(value: object, name: str) -> Fraction:
     raise NotANumberError(f"{name} must be {_EXPECTED}, got the type {type(value).__name__}.")
 
 
+@lru_cache(maxsize=256)
 def _from_text(text: str, name: str) -> Fraction:
     text = text.strip()
     if len(text) > _LONGEST_TEXT:

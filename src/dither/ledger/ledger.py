@@ -370,9 +370,7 @@ class Ledger:
                 "In tests that take the noise away, open the dataset with ledger=':memory:'."
             )
         _check_text(question=question, by=by)
-        _check_name(
-            account=account, **({} if key is None else {"key": key}), **({} if share is None else {"share": share})
-        )
+        _check_text(1, account=account, key="-" if key is None else key, share="-" if share is None else share)
         check_cost(event, cost)
         body: dict[str, Any] = {"event": to_json(event), "cost": write_budget(cost), "question": question}
         if periods is not None:
@@ -419,7 +417,7 @@ class Ledger:
         >>> ledger.has_charge("visits.csv", "march")
         False
         """
-        _check_name(account=account, key=key)
+        _check_text(1, account=account, key=key)
         with self._store.reading() as connection:
             return self._store.keyed(connection, "charge", account, key) is not None
 
@@ -768,9 +766,9 @@ class NoLedger(Ledger):
 
 def check_account(account: str, parts: Collection[str], failures_allowed: int | None) -> int | None:
     """Refuse what no account can be opened with, whatever the ledger holds; return how many failures are allowed."""
-    _check_name(account=account)
+    _check_text(1, account=account)
     for part in parts:
-        _check_name(part=part)
+        _check_text(1, part=part)
     return None if failures_allowed is None else check_allowance(failures_allowed)
 
 
@@ -812,14 +810,9 @@ LONGEST_ANSWER: Final = 200_000_000
 """Bytes of an answer that is stored under an idempotency key."""
 
 
-def _check_text(**texts: object) -> None:
+def _check_text(least: int = 0, /, **texts: object) -> None:
     for name, text in texts.items():
         if not isinstance(text, str) or len(text) > _LONGEST_TEXT or "\x00" in text or not is_unicode(text):
             raise ParameterError(f"{name} must be a Unicode text of at most {_LONGEST_TEXT} characters without NUL.")
-
-
-def _check_name(**names: object) -> None:
-    _check_text(**names)
-    for name, text in names.items():
-        if not text:
+        if not len(text) >= least:
             raise ParameterError(f"{name} must not be empty.")

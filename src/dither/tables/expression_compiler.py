@@ -76,8 +76,11 @@ def with_values(table: ir.Table, expressions: Mapping[str, Expression]) -> ir.Ta
     names: dict[int, str] = {}
     levels: dict[int, list[Operation]] = {}
     for expression in expressions.values():
-        for part in _columns_of_their_own(expression):
-            _collect(part, levels)
+        if isinstance(expression, Operation):
+            # The last step makes the value. It finds in columns what it names several times, and the parts of what it
+            # names once.
+            for part in (expression,) if expression.verb in ARITHMETIC else expression.parts:
+                _collect(part, levels)
     staged = table
     for depth in sorted(levels):
         new = list({id(operation): operation for operation in levels[depth]}.values())  # each once, if used repeatedly
@@ -296,14 +299,6 @@ def _collect(expression: Expression, levels: dict[int, list[Operation]]) -> int:
     depth = 1 + max(_collect(part, levels) for part in expression.parts)
     levels.setdefault(depth, []).append(expression)
     return depth
-
-
-def _columns_of_their_own(expression: Expression) -> tuple[Expression, ...]:
-    """What the last step, which makes the value itself, finds in columns: what it names several times, and the parts
-    of what it names once."""
-    if not isinstance(expression, Operation):
-        return ()
-    return (expression,) if expression.verb in ARITHMETIC else expression.parts
 
 
 def _value(expression: Expression, table: ir.Table, names: Mapping[int, str]) -> Any:

@@ -15,7 +15,7 @@ import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
 
-from dither.errors import ParameterError
+from dither.errors import EngineError, ParameterError
 from dither.progress import progress_bar
 from dither.tables.database_engines.csv_files import is_one_line_each, is_utf8
 from dither.tables.database_engines.duckdb_paths import exact
@@ -162,7 +162,8 @@ class DuckDB(Engine):
         if backend is None:
             load_compilers_when_asked()
         self.backend = ibis.duckdb.connect() if backend is None else backend
-        if backend is None and sys.stderr.isatty():  # somebody may look on
+        self._is_watched = backend is None and sys.stderr.isatty()  # somebody may look on
+        if self._is_watched:
             self.backend.raw_sql("; ".join(f"SET {setting}" for setting in COUNTS_PROGRESS))
         self._files: tuple[Fingerprint, ...] = ()
         self._read: tuple[Any, ...] = ()
@@ -229,18 +230,31 @@ class DuckDB(Engine):
             return leaf.to_expr()
 
     def fill(self, expression: ir.Table) -> None:
-        """Those that a kept table is made of are filled before it."""
+        """Fill those that were not yet; the words of an error may be data, so it is reported without them."""
+        failed = ""
         with self.lock:
             if all(leaf in self._filled for leaf in list(self._kept)):
                 return
-            for leaf in leaves_of(expression):
-                if leaf not in self._kept or leaf in self._filled:
-                    continue
-                self.fill(self._kept[leaf])
-                rows = self._compiled(self._kept[leaf])
-                self.backend.con.execute(f'DELETE FROM temp."{leaf.name}"')
-                self.backend.con.execute(f'INSERT INTO temp."{leaf.name}" {rows}')
-                self._filled.add(leaf)
+            try:
+                self._fill(expression)
+            except Exception as error:
+                failed = type(error).__name__
+        if failed:
+            raise EngineError(
+                f"{self.name} could not work out whose rows are whose ({failed}), so nothing was charged. Check that "
+                "it has memory and disk."
+            )
+
+    def _fill(self, expression: ir.Table) -> None:
+        """Those that a kept table is made of are filled before it."""
+        for leaf in leaves_of(expression):
+            if leaf not in self._kept or leaf in self._filled:
+                continue
+            self._fill(self._kept[leaf])
+            rows = self._compiled(self._kept[leaf])
+            self.backend.con.execute(f'DELETE FROM temp."{leaf.name}"')
+            self.backend.con.execute(f'INSERT INTO temp."{leaf.name}" {rows}')
+            self._filled.add(leaf)
 
     def ready(self) -> None:
         """Refuse to go on if a file or a table is not the one that was opened: what is known holds for that one."""
@@ -384,7 +398,7 @@ class DuckDB(Engine):
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._check_collation()  # the connection may belong to others as well
         connection = self.backend.con
-        if not self._is_ours:
+        if not self._is_watched:
             reader = connection.sql(query).to_arrow_reader(BATCH_ROWS)
             yield from or_empty(reader, reader.schema)
             return

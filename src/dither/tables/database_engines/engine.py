@@ -239,7 +239,7 @@ class Engine(ABC):
         with self.lock:
             self._drop(self._brought.left_behind())
             self._brought.check_there(found)
-        self._fill_before_charge(expression)
+        self.fill(expression)
         if form in self._rehearsed:
             return
         failed = ""
@@ -258,18 +258,6 @@ class Engine(ABC):
             )
         if form is not None:
             self._rehearsed.add(form)
-
-    def _fill_before_charge(self, expression: ir.Table) -> None:
-        failed = ""
-        try:
-            self.fill(expression)
-        except Exception as error:  # whose words may be data
-            failed = type(error).__name__
-        if failed:
-            raise EngineError(
-                f"{self.name} could not work out whose rows are whose ({failed}), so nothing was charged. Check that "
-                "it has memory and disk."
-            )
 
     def _twin(self, leaf: Any) -> Any:
         """A relation of the same columns and types without rows, made once."""
