@@ -129,7 +129,7 @@ def test_a_dataset_is_closed_after_the_questions_of_other_threads(session: Sessi
     with pytest.raises(EngineError, match=r"was closed, so nothing was charged\. Open it again"):
         question.release(epsilon=10**6)
     with pytest.raises(EngineError, match="was closed"):
-        _asked(data, "Nice")
+        _asked(data, "Nice").release(epsilon=10**6)  # whose keys are not there yet
     data.close()
     account = book.account("visits")
     assert (account.charges, account.failures.unanswered) == (1, 0)

@@ -281,6 +281,7 @@ SHORTCUTS: Mapping[str, Callable[..., Any]] = {
     "sum": lambda data, **price: data.sum(X, BOUNDS, **price),
     "mean": lambda data, **price: data.mean(X, BOUNDS, **price),
     "share": lambda data, **price: data.share(dp.col("x") > 10, **price),
+    "ratio": lambda data, **price: data.ratio(X, "k", BOUNDS, (0, 4), **price),
     "variance": lambda data, **price: data.variance(X, BOUNDS, **price),
     "std": lambda data, **price: data.std(X, BOUNDS, **price),
     "median": lambda data, **price: data.median(X, BOUNDS, **price),

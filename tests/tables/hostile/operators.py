@@ -406,7 +406,7 @@ _NEED_ORDER = (
 def _goes_with(name: str, operator: Operator) -> frozenset[str]:
     """The kinds of columns that an operator goes with, by its name."""
     said, _, measure = name.partition(": ")
-    found = _ORDERED if said.endswith("is_in wholes") else _KINDS.get(said.split(" ")[-1], _ANY)
+    found = _ORDERED if said.endswith(("is_in wholes", "public wholes")) else _KINDS.get(said.split(" ")[-1], _ANY)
     if any(verb in said for verb in ("year", "month", "weekday", "hour", "minute")) or said == "sum of day":
         found &= _KINDS["day"]
     elif said.endswith("condition not") or said == "where not":
