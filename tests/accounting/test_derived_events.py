@@ -245,7 +245,7 @@ def test_groups_of_a_table_by_a_chain_of_laws() -> None:
         pairs = [FinitePair(tuple(a), tuple(b)) for a, b in itertools.pairwise(rows)]
         if any(pair.infinity for pair in pairs):
             continue
-        worst = worst_of(pairs)
+        worst = worst_of((pair.p, pair.q) for pair in pairs)
         group = compose([events.GroupOf(events.FiniteAnswer(worst.p, worst.q), 3)])
         for epsilon in EPSILONS:
             odds = math.exp(epsilon)

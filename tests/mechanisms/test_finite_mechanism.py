@@ -19,6 +19,7 @@ from dither.errors import OverBudget, ParameterError
 from dither.events import PoissonSampled, from_json, to_json
 from dither.exact import ball
 from dither.ledger import Ledger
+from dither.pairs import finite
 from dither.pairs.finite import FinitePair, worst_of
 
 RESPONSE = {"no": {"no": "3/4", "yes": "1/4"}, "yes": {"no": "1/4", "yes": "3/4"}}
@@ -36,7 +37,10 @@ laws = st.lists(st.integers(0, 6), min_size=3, max_size=3).filter(any).map(law)
 def test_the_worst_of_several_pairs_is_the_largest_at_every_epsilon(pairs: Any, epsilon: float) -> None:
     """δ of the hull is the maximum, at ε on both sides of 0 and in the limit: nothing lost and nothing added."""
     known = [FinitePair(p, q) for p, q in pairs]
-    worst = worst_of(known)
+    worst = worst_of(pairs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(finite, "_MOST_POINTS", 2)  # many pairs, a few at a time
+        assert worst_of(pairs) == worst
     level = ball(Fraction(epsilon))
     assert float(worst.profile(level)) == pytest.approx(max(float(each.profile(level)) for each in known), abs=1e-14)
     assert worst.infinity == max(each.infinity for each in known)

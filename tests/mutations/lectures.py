@@ -25,6 +25,7 @@ MUTATIONS = [
     Mutation(
         "pairs/finite.py", "highest[q] = max(p, highest.get(q, p))", "highest[q] = min(p, highest.get(q, p))", _TABLE
     ),
+    Mutation("pairs/finite.py", "other[0] * one[1] - one[0] * other[1]", "one[0] - other[0]", _TABLE),
     Mutation("mechanisms/finite.py", "((first, second), (second, first))", "((first, second),)", _TABLE),
     Mutation("mechanisms/finite.py", "bisect_right(ends[at], place)", "bisect_right(ends[at], place + 1)", _TABLE),
     Mutation("sensitivity/enumeration.py", "sqrt(sum((move ** 2", "sqrt(sum((move ** 3", _WORLD),
@@ -34,6 +35,7 @@ MUTATIONS = [
     Mutation("sensitivity/enumeration.py", "Fraction(*item.as_integer_ratio()) if", "number if", _WORLD),
     Mutation("mechanisms/metric.py", "sensitivity=given + widened", "sensitivity=given", _SCORED),
     Mutation("mechanisms/metric.py", "entry + more * (i != j)", "entry", _SCORED),
+    Mutation("mechanisms/metric.py", "math.ceil(abs(entry) / step)", "math.floor(abs(entry) / step)", _SCORED),
     Mutation("mechanisms/metric.py", "more + asymmetry + rounding", "more + asymmetry", _FLOATS),
     Mutation("mechanisms/metric.py", "coordinate_rounding(points) if off else 0", "0", _FLOATS),
     Mutation("mechanisms/metric_rows.py", "+ 2 * coordinate_rounding(self.points)", "+ 0", _FLOATS),

@@ -160,7 +160,7 @@ class FiniteMechanism(Mechanism):
     @once
     def _pair(self) -> FinitePair:
         ordered = [(self.rows[a], self.rows[b]) for a, b in self.adjacent_rows]
-        return worst_of([FinitePair(p, q) for first, second in ordered for p, q in ((first, second), (second, first))])
+        return worst_of(both for first, second in ordered for both in ((first, second), (second, first)))
 
     def release(self, value: Any) -> Release:
         """Draw an output for one input.

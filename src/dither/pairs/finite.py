@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cmp_to_key
+from itertools import accumulate
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,6 +17,11 @@ from dither.exact import Ball, Number, ball, check, once, precision, rational, u
 from dither.pairs.pair import POSITION_ERROR, Atoms, FloatArray, Pair, Tails
 
 __all__ = ["FinitePair", "finite", "worst_of"]
+
+_MOST_POINTS = 1 << 16
+
+Point: TypeAlias = tuple[int, int]
+"""(Q(E), P(E)) of an event, in multiples of one small mass."""
 
 
 @dataclass(frozen=True)
@@ -98,40 +107,53 @@ def finite(p: Sequence[Number], q: Sequence[Number]) -> FinitePair:
     return FinitePair(tuple(rational(x, "p") for x in p), tuple(rational(x, "q") for x in q))
 
 
-def worst_of(pairs: Sequence[FinitePair]) -> FinitePair:
-    """The finite pair whose δ(ε) is the largest of the pairs' at every ε, so that it dominates each of them.
+def worst_of(pairs: Iterable[tuple[Sequence[Fraction], Sequence[Fraction]]]) -> FinitePair:
+    """The finite pair whose δ(ε) is the largest of the pairs' (p, q) at every ε, so that it dominates each of them.
 
     An event E of one of the pairs is the point (Q(E), P(E)), and δ(ε) = sup P(E) − e^ε Q(E) looks at the concave hull
     of these points alone. The hull, from (0, 0) to (1, 1), is that of the pair whose outcomes are its edges: q and p
     of an outcome are how far its edge goes right and up. Edges come by falling slope, which is p/q.
+
+    All of it is whole multiples of one small mass, compared by products.
     """
-    zero, one = (Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))
-    points = {point for pair in pairs for point in _corners(pair)} | {zero, one}
-    highest: dict[Fraction, Fraction] = {}
+    known = list(pairs)
+    rows = {id(row): row for pair in known for row in pair}
+    unit = math.lcm(*(mass.denominator for row in rows.values() for mass in row))
+    whole = {at: [mass.numerator * (unit // mass.denominator) for mass in row] for at, row in rows.items()}
+    hull: list[Point] = [(0, 0), (unit, unit)]
+    points: set[Point] = set()
+    for p, q in known:
+        points.update(_corners(whole[id(p)], whole[id(q)]))
+        if len(points) > _MOST_POINTS:
+            hull, points = _hull([*hull, *points]), set()
+    hull = _hull([*hull, *points])
+    edges = list(zip([(0, 0), *hull], hull, strict=False))
+    steps = [(Fraction(end[1] - start[1], unit), Fraction(end[0] - start[0], unit)) for start, end in edges]
+    kept = [step for step in steps if any(step)]
+    return FinitePair(tuple(p for p, _ in kept), tuple(q for _, q in kept))
+
+
+def _corners(p: list[int], q: list[int]) -> Iterator[Point]:
+    """(Q(E), P(E)) of the events {p/q ≥ t}."""
+    both = (masses for masses in zip(p, q, strict=True) if any(masses))
+    by_odds = sorted(both, key=cmp_to_key(lambda one, other: other[0] * one[1] - one[0] * other[1]))
+    return zip(accumulate(b for _, b in by_odds), accumulate(a for a, _ in by_odds), strict=True)
+
+
+def _hull(points: list[Point]) -> list[Point]:
+    """The corners of the concave hull of points, from left to right."""
+    highest: dict[int, int] = {}
     for q, p in points:
         highest[q] = max(p, highest.get(q, p))
-    hull: list[tuple[Fraction, Fraction]] = []
+    hull: list[Point] = []
     for point in sorted(highest.items()):
         while len(hull) > 1 and _turns_left(hull[-2], hull[-1], point):
             hull.pop()
         hull.append(point)
-    edges = zip([zero, *hull], hull, strict=False)
-    steps = [(end[1] - start[1], end[0] - start[0]) for start, end in edges if start != end]
-    return FinitePair(tuple(p for p, _ in steps), tuple(q for _, q in steps))
+    return hull
 
 
-def _corners(pair: FinitePair) -> list[tuple[Fraction, Fraction]]:
-    """(Q(E), P(E)) of the events {p/q ≥ t}."""
-    both = zip(pair.p, pair.q, strict=True)
-    order = sorted(both, key=lambda masses: (masses[1] != 0, -masses[0] / masses[1] if masses[1] else 0))
-    found, at = [], (Fraction(0), Fraction(0))
-    for p, q in order:
-        at = (at[0] + q, at[1] + p)
-        found.append(at)
-    return found
-
-
-def _turns_left(a: tuple[Fraction, Fraction], b: tuple[Fraction, Fraction], c: tuple[Fraction, Fraction]) -> bool:
+def _turns_left(a: Point, b: Point, c: Point) -> bool:
     """Whether b lies on or below the line from a to c."""
     return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
 

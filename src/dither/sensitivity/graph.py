@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from dither.adjacency import EDGE, VERTEX, Adjacency
 from dither.errors import AdjacencyMismatch, ParameterError
@@ -70,6 +71,15 @@ class Graph:
     def degrees(self) -> npt.NDArray[np.int64]:
         """The number of edges of each vertex that is there."""
         return np.bincount(self.edges.ravel(), minlength=self.vertices)[self.here]
+
+    @property
+    def triangles(self) -> int:
+        """The number of triangles: each is one edge u < v and one way over a vertex between them."""
+        size = (self.vertices, self.vertices)
+        upper = scipy.sparse.csr_array(
+            (np.ones(len(self.edges), np.int64), (self.edges[:, 0], self.edges[:, 1])), shape=size
+        )
+        return int((upper @ upper).multiply(upper).sum())
 
     def cut(self, max_degree: int) -> Graph:
         """The graph of the edges that are taken, one after the other, while both ends have fewer than `max_degree`.
