@@ -79,7 +79,7 @@ def test_triangles_of_many_people_need_no_matrix() -> None:
 def test_an_audit_finds_noise_for_an_edge_where_a_vertex_goes() -> None:
     """The middle of a star takes ten edges along. False alarms: 2e-11 by the audit's alpha."""
     star = (range(11), [(0, v) for v in range(1, 11)])
-    rest = (range(1, 11), [])
+    rest: Any = (range(1, 11), [])
 
     def noisy(statistic: Any, sensitivity: int) -> Any:
         mechanism = dp.Laplace(sensitivity=sensitivity, epsilon=1, adjacency=VERTEX)

@@ -136,8 +136,13 @@ def worst_of(pairs: Iterable[tuple[Sequence[Fraction], Sequence[Fraction]]]) -> 
 def _corners(p: list[int], q: list[int]) -> Iterator[Point]:
     """(Q(E), P(E)) of the events {p/q ≥ t}."""
     both = (masses for masses in zip(p, q, strict=True) if any(masses))
-    by_odds = sorted(both, key=cmp_to_key(lambda one, other: other[0] * one[1] - one[0] * other[1]))
+    by_odds = sorted(both, key=cmp_to_key(_larger_odds_first))
     return zip(accumulate(b for _, b in by_odds), accumulate(a for a, _ in by_odds), strict=True)
+
+
+def _larger_odds_first(one: Point, other: Point) -> int:
+    """Of two outcomes (p, q), by their p/q."""
+    return other[0] * one[1] - one[0] * other[1]
 
 
 def _hull(points: list[Point]) -> list[Point]:
