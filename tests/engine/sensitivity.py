@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dither.engine.group_sensitivity import Added
 from dither.engine.most_common import Best, FoundValues
 from dither.engine.quantiles import Extreme, Ranks
 from dither.estimators.order_statistic import RankedRows
@@ -37,13 +38,19 @@ def declared(need: Any, neighbour: Neighbour) -> tuple[Any, Any]:
 
 def check_moves(need: Any, neighbour: Neighbour, moved: Any) -> None:
     laplace, gaussian = declared(need, neighbour)
-    each = [sum(abs(int(x)) for x in group.ravel()) for group in moved]
+    each = [sum(abs(int(x)) for x in group.ravel()) for group in noised(need, neighbour, moved)]
     assert sum(each) <= laplace.sensitivity
     assert sum(int(x) ** 2 for x in moved.ravel()) <= gaussian.sensitivity_squared
     assert np.count_nonzero(moved) <= gaussian.dimension
     assert np.count_nonzero(each) <= neighbour.touched
     if not neighbour.replaces:
         assert max(each, default=0) * neighbour.groups <= laplace.sensitivity
+
+
+def noised(need: Any, neighbour: Neighbour, moved: Any) -> Any:
+    """By how much the numbers move to which Laplace noise is added; those are linear in the exact ones."""
+    noise = need.pure(neighbour, Fraction(1))
+    return noise.noised(moved) if isinstance(noise, Added) else moved
 
 
 def check_pairs(need: FoundValues, neighbour: Neighbour, before: list[Any], after: list[Any]) -> None:

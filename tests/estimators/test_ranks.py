@@ -37,7 +37,7 @@ def test_whole_numbers_without_bounds_are_places_in_order() -> None:
     assert masses[1000 + 40] > masses[1000 + 41] > masses[1000 + 999]
 
 
-def naive_loss(rows: RankedRows, target: Target, cut: int, place: int) -> int:
+def naive_loss(rows: RankedRows, base: Base, target: Target, cut: int, place: int) -> int:
     above = sum(int(start) > place for start in rows.starts)
     below = sum(int(end) <= place for end in rows.ends)
     over = target.above_weight * (target.units * above - target.above)
@@ -46,8 +46,11 @@ def naive_loss(rows: RankedRows, target: Target, cut: int, place: int) -> int:
         n, p = len(rows.at), fence.slope
         if fence.is_above:
             over, under = min(over, p * above - fence.loss), max(under, p * below - p * n + fence.loss)
+            far = sum(twice > place for twice in base.twice_as_far(rows.ends).tolist())
         else:
             over, under = max(over, p * above - p * n + fence.loss), min(under, p * below - fence.loss)
+            far = sum(twice <= place for twice in base.twice_as_far(rows.starts).tolist())
+        over = max(over, fence.half_loss - p * far)
     return min(max(over, under, 0), cut) + target.shift
 
 
@@ -85,7 +88,7 @@ def test_the_score_is_that_of_the_definition(
     for place in tried:
         if base.first <= place < base.end:
             piece = int(np.searchsorted(starts, place, side="right")) - 1
-            assert scores[piece] == -naive_loss(rows, target, cut, place)
+            assert scores[piece] == -naive_loss(rows, base, target, cut, place)
     assert (target.refusal is not None) == (extreme is None or not base.is_bounded)
     if target.refusal is not None:
         assert scores[-1] == -(min(target.refusal, cut) + target.shift)

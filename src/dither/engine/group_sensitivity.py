@@ -172,6 +172,8 @@ class Added(Noise):
     noising: Noising
     """The part of an additive mechanism that is for integers."""
     width: int = 0
+    is_turned: bool = False
+    """Whether the two numbers get noise on their difference and their sum."""
 
     @property
     def event(self) -> Event:
@@ -202,9 +204,19 @@ class Added(Noise):
 
     def draw(self, exact: Wholes) -> pa.Array:
         """Clipping to ±2^62 before and after cannot raise the sensitivity, and keeps the sum inside 64 bits."""
-        noisy = np.clip(self.noising.add(np.clip(exact, -ROOM, ROOM)), -2 * ROOM, 2 * ROOM - 1)
+        noisy = np.clip(self.noising.add(np.clip(self.noised(exact), -ROOM, ROOM)), -2 * ROOM, 2 * ROOM - 1)
+        if self.is_turned:
+            difference, total = np.clip(noisy, -ROOM, ROOM - 1).T
+            noisy = np.stack([(total + difference) // 2, (total - difference) // 2], axis=1)
         flat = column_of_numbers(noisy.astype(np.int64, copy=False).ravel())
         return pa.FixedSizeListArray.from_arrays(flat, self.width) if self.width else flat
+
+    def noised(self, exact: Wholes) -> Wholes:
+        """The numbers to which noise is added: what a neighbour moves by the sensitivity at most."""
+        if not self.is_turned:
+            return exact
+        first, second = exact.T
+        return np.stack([first - second, first + second], axis=1)
 
     @property
     def size(self) -> float:
@@ -219,7 +231,7 @@ class Added(Noise):
 
     @property
     def law(self) -> NoiseLaw:
-        return NoiseLaw(math.sqrt(self._square), is_normal=isinstance(self.event, GaussianNoise))
+        return NoiseLaw(math.sqrt(self._square), isinstance(self.event, GaussianNoise), self.is_turned)
 
     @property
     def _square(self) -> Fraction:
@@ -307,6 +319,11 @@ class BothEnds(Measured):
 
     A person moves U by 0 to K·rows and V by the rest of what K times their number of values is: K·rows in ℓ₁ for both
     together, which is the sensitivity of one sum, and their number needs no noise of its own. In ℓ₂ it is no more.
+
+    **In place** a person's n values become m others, or none of either: U and V move by 2K·rows in ℓ₁, and so do U − V
+    and U + V = K·(number of values), with the rows as the larger of n and m: the first by K(n + m) at most, and the
+    second by K|n − m|. Noise on these gives a mean half of the variance, 2(1 + (2t − 1)²)/(nε)² ranges squared with t
+    its place: each of U and V gets half of the noise of both, and at t = ½ the noise of their sum does not matter.
     """
 
     of: Expression
@@ -326,6 +343,8 @@ class BothEnds(Measured):
 
     def pure(self, neighbour: Neighbour, epsilon: Fraction) -> Added:
         most = self.lattice.width * neighbour.rows
+        if neighbour.is_in_place:
+            return replace(Added.laplace(2 * most, epsilon, neighbour.adjacency, 2), is_turned=True)
         return Added.laplace(neighbour.groups * most, epsilon, neighbour.adjacency, 2)
 
     def concentrated(self, neighbour: Neighbour, rho: Fraction) -> Added:

@@ -32,7 +32,7 @@ from dither.estimators.axes import Axis, Doubles, Multiples, WholeNumbers
 from dither.estimators.records import Bounds, Floats
 from dither.mechanisms.public_measure import BaseMeasure, Mixture, PublicMeasure, Wholes
 
-__all__ = ["Base", "bounded", "stepped", "unbounded"]
+__all__ = ["LEAST_TAIL_SCALES", "Base", "bounded", "stepped", "unbounded"]
 
 _OCTAVES = 0.45
 _UNIFORM = 0.45
@@ -51,10 +51,10 @@ _REFUSAL = 1 << 13
 """The mass of no answer, in masses of everything else."""
 
 
-_TAIL_SCALES = 6.0
-"""The loss of a quantile beyond all rows, in scales, at least, where the bounds are about as far as the rows ..."""
+LEAST_TAIL_SCALES = 6.0
+"""The loss of a quantile beyond all rows, in scales: up to twice as far there is little more space than among them."""
 _MOST_TAIL_SCALES = 13.0
-"""... and where nobody knows: the space of wide bounds, a fifth of the measure, competes with a tenth of an octave."""
+"""And beyond twice as far: the space of wide bounds, a fifth of the measure, competes with a tenth of an octave."""
 _FARTHER = 64.0
 _RARE = math.log(10**4)
 _EIGHTH = 2.0**0.125
@@ -71,7 +71,7 @@ class Base:
     refuses: bool = False
     is_bounded: bool = True
     tail_scales: float = _MOST_TAIL_SCALES
-    """How many scales of loss the space beyond all rows has at least, for a quantile in the tail on that side."""
+    """How many scales of loss the space beyond twice all rows has at least, for a quantile in the tail on that side."""
 
     @property
     def bounds(self) -> Bounds:
@@ -119,10 +119,26 @@ class Base:
         reach = axis.place(min(max(origin + side * _FARTHER * size, low), high))
         first, end = (reach + 1, self.end) if self.is_farther_above else (self.first, reach)
         if first >= end:
-            return _TAIL_SCALES
+            return LEAST_TAIL_SCALES
         edges = sorted(axis.place(min(max(origin + side * size * at, low), high)) for at in (1.0, _EIGHTH))
         space, near = (float(self.measure.weight(*ends)) for ends in ((first, end), (edges[0], edges[1] + 1)))
-        return max(_TAIL_SCALES, min(math.log(space / near) + _RARE, _MOST_TAIL_SCALES))
+        return max(LEAST_TAIL_SCALES, min(math.log(space / near) + _RARE, _MOST_TAIL_SCALES))
+
+    def twice_as_far(self, places: Wholes) -> Wholes:
+        """Twice as far from 0, or the bound next to it, on the side that reaches farther; a place on the other stays.
+
+        A function of the bounds and each place alone, which never decreases; `end` where that is beyond the bounds.
+        """
+        low, high = self.bounds
+        origin, sign, outside = min(max(0.0, low), high), 1.0, self.end
+        if not self.is_farther_above:
+            sign, outside = -1.0, self.first
+        half = abs((high if self.is_farther_above else low) - origin) / 2
+        inside = np.clip(places, self.first, self.end - 1)
+        way = sign * (self.axis.values(inside) - origin)
+        twice = self.axis.places(origin + sign * 2 * np.clip(way, 0.0, half))
+        farther = np.maximum(twice, inside) if self.is_farther_above else np.minimum(twice, inside)
+        return np.where(way > half, outside, np.where(way > 0, farther, inside))
 
     def log_mass_ratio(self, room_digits: int) -> float:
         """ln of the mass of all places over the least mass of 2^room_digits of them, `around` any place."""

@@ -39,6 +39,8 @@ class NoiseLaw:
 
     scale: float
     is_normal: bool = False
+    is_turned: bool = False
+    """Whether it is for U − V and U + V in place of U and V: the weights are those of U and of −V."""
 
     def beyond(self, x: Any, weights: Sequence[Any], sampling: Any = 0.0) -> Floats:
         """P[|Σ wᵢ·noiseᵢ + sampling·Z| > x], rounded outwards; arrays go entry by entry."""
@@ -48,13 +50,20 @@ class NoiseLaw:
     def reach(self, weights: Sequence[Any], miss: float, sampling: Any = 0.0) -> Floats:
         """x with P[|Σ wᵢ·noiseᵢ + sampling·Z| > x] ≤ `miss`."""
         if np.ndim(sampling) == 0 and sampling == 0 and all(isinstance(weight, float) for weight in weights):
-            return self.scale * _reach_of_unit(tuple(weights), miss, self.is_normal)
+            return self.scale * _reach_of_unit(tuple(self._drawn(weights)), miss, self.is_normal)
         scales, normal = self._parted(weights, sampling)
         return reach(scales, miss, normal)
 
+    def _drawn(self, weights: Sequence[Any]) -> Sequence[Any]:
+        """Of the noise as it was drawn: a·U − b·V is (a + b)/2 times U − V, and (a − b)/2 times U + V."""
+        if not self.is_turned:
+            return weights
+        first, second = weights
+        return (first + second) / 2, (first - second) / 2
+
     def _parted(self, weights: Sequence[Any], sampling: Any) -> tuple[list[Any], Any]:
         """The scales of Laplace noise, and the standard deviation of all that is normal."""
-        known = [self.scale * np.abs(weight) for weight in weights]
+        known = [self.scale * np.abs(weight) for weight in self._drawn(weights)]
         if not self.is_normal:
             return known, sampling
         return [], np.sqrt(sum(scale**2 for scale in known) + np.square(sampling))

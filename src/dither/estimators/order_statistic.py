@@ -15,11 +15,16 @@ at all: Δ = d. Cutting off at 0 and at T and the larger of two functions move n
 *Few rows in the tail* (inside bounds, on the side that reaches farther from 0). Beyond all rows the p/d-quantile has
 the loss (d − p)n only, and where that is a few scales, the space beyond outweighs the rows. So for p > d − p at least t
 rows are to lie above the answer: with F = p·t the loss is max(0, min(d·A − α, p·A − F), d·B − β, p·B − (p·n − F)).
-Beyond all rows that is F or more, and where α ≥ d·t nothing changes. F is so many scales, and at most ⌊p·n/2⌋: never
-past the middle. How many scales follows from public numbers and a released median, if there is one
-(`Base.tail_scales`). A row that is added moves F by at most ⌈p/2⌉, hence p·A − F by −⌈p/2⌉ to p and p·B − (p·n − F) by
+Beyond all rows that is F or more, and where α ≥ d·t nothing changes. F is six scales, and at most ⌊p·n/2⌋: never past
+the middle. A row that is added moves F by at most ⌈p/2⌉, hence p·A − F by −⌈p/2⌉ to p and p·B − (p·n − F) by
 −p to ⌈p/2⌉; a row that is replaced moves both by at most p. So Δ stays, as the smaller or larger of functions moves by
 no more than they do. For p < d − p the same holds with above and below exchanged.
+
+*Half as far.* The space that outweighs rows lies far beyond them, as most of wide bounds does. So F asks for few rows,
+and for more above the half of the answer: with C(y) the rows that are not wholly below y/2 (the way from 0, or from the
+bound next to it) the loss is at least G − p·C, G like F with more scales. Beyond twice the rows that is G; in tight
+bounds it asks for nothing. Twice the end of a row is a public place, so that a row that is added moves C by 0 or 1 and
+G − p·C by −p to ⌈p/2⌉, and one that is replaced by p at most: Δ stays again.
 
 *Extremes.* With d = 2 and t rows to lie beyond the largest, α = min(2t, n) and β = 2n − α: at most half of the rows
 lie beyond. Only one of the two terms is positive, as A ≤ n − B. A row that is added moves 2A − α by 2 − s above y and
@@ -33,8 +38,8 @@ p)/d. A row more moves that by at most min(p, d − p) ≤ Δ, rounding included
 by κn ranks or more have together less than 2^-13 of its weight (2^-12 where a released place is the origin of half of
 the measure): a wild answer comes with a probability below 1/4000, and where the records are few, no answer does.
 Inside bounds its loss is that of the space beyond all rows where these are few: n for a median, ⌊max(p, d − p)·n/2⌋ for
-another quantile, which a row more moves by Δ at most. So a place beyond all rows on the side of the space is chosen at
-most once in 4000 times where F is not below that, and as seldom as F says where it is.
+another quantile, which a row more moves by Δ at most. So a place beyond twice all rows on the side of the space is
+chosen at most once in 4000 times where G is not below that, and as seldom as G says where it is.
 For an extreme its loss is that of the space beyond all rows and 6 scales more, or that of the space before them,
 whichever is less, and moves as the losses there do. Beyond all rows a place is chosen 20 times less often than no
 answer is, and where rows are many (150/ε, say) both are rare.
@@ -55,7 +60,7 @@ from fractions import Fraction
 import numpy as np
 
 from dither.adjacency import Adjacency
-from dither.estimators.base_measure import Base
+from dither.estimators.base_measure import LEAST_TAIL_SCALES, Base
 from dither.estimators.records import Floats, is_replace
 from dither.mechanisms.public_measure import Wholes, released_place
 from dither.mechanisms.released import Release
@@ -162,10 +167,11 @@ class Target:
 
 @dataclass(frozen=True)
 class Fence:
-    """At least `loss`/`slope` rows are to lie above the answer, or below it."""
+    """At least `loss`/`slope` rows are to lie above the answer, or below it; `half_loss`/`slope` beyond its half."""
 
     slope: int
     loss: int
+    half_loss: int
     is_above: bool
 
     def losses(self, near: Wholes, far: Wholes, tail: Wholes, rest: Wholes, count: int) -> Wholes:
@@ -174,6 +180,29 @@ class Fence:
             np.minimum(near, self.slope * tail - self.loss),
             np.maximum(far, self.slope * rest - (self.slope * count - self.loss)),
         )
+
+    def half_way(self, rows: RankedRows, base: Base) -> HalfWay:
+        """Where the number of rows beyond the half of a place changes, as far as it matters."""
+        few, count = -(-self.half_loss // self.slope), rows.total
+        near = rows.positions(count - few, count) if self.is_above else rows.positions(0, few)
+        edges = base.twice_as_far(rows.ends[near] if self.is_above else rows.starts[near])
+        return HalfWay(self, rows, near.start, edges)
+
+
+@dataclass(frozen=True, eq=False)
+class HalfWay:
+    """Rows beyond the half of places: `edges` are twice as far as the rows from position `first` on."""
+
+    fence: Fence
+    rows: RankedRows
+    first: int
+    edges: Wholes
+
+    def losses(self, places: Wholes) -> Wholes:
+        """What too few rows there cost; rows that are not known have no say, as with them there are enough."""
+        passed = self.rows.before(self.first + np.searchsorted(self.edges, places, side="right"))
+        beyond = self.rows.total - passed if self.fence.is_above else passed
+        return self.fence.half_loss - self.fence.slope * beyond
 
 
 def quantile_aim(probability: Fraction, count: int, base: Base, mechanism: Exponential) -> Target:
@@ -189,8 +218,11 @@ def quantile_aim(probability: Fraction, count: int, base: Base, mechanism: Expon
     plain = Target(d, (d - p) * count, p * count, refusal=refusal)
     if 2 * p == d or is_above != base.is_farther_above:
         return plain
-    loss = min(math.ceil(Fraction(base.tail_scales) * mechanism.scale), slope * count // 2)
-    return replace(plain, fence=Fence(slope, loss, is_above))
+    loss, half_loss = (
+        min(math.ceil(Fraction(scales) * mechanism.scale), slope * count // 2)
+        for scales in (LEAST_TAIL_SCALES, base.tail_scales)
+    )
+    return replace(plain, fence=Fence(slope, loss, half_loss, is_above))
 
 
 def extreme_target(
@@ -235,8 +267,10 @@ def scored(
         above_most, below_most = max(above_most, few), max(below_most, few)
     near_start = rows.starts[rows.positions(total - above_most, total - above_least)]
     near_end = rows.ends[rows.positions(below_least, below_most)]
+    half_way = None if fence is None else fence.half_way(rows, base)
+    edges = np.zeros(0, np.int64) if half_way is None else half_way.edges
     first, end = between
-    starts = np.unique(np.clip(np.concatenate([[first, end], near_start, near_end]), first, end))
+    starts = np.unique(np.clip(np.concatenate([[first, end], near_start, near_end, edges]), first, end))
     begin = starts[:-1]
     above = total - rows.before(np.searchsorted(rows.starts, begin, side="right"))
     below = rows.before(np.searchsorted(rows.ends, begin, side="right"))
@@ -248,6 +282,8 @@ def scored(
         loss = fence.losses(too_low, too_high, above, below, total)
     else:
         loss = fence.losses(too_high, too_low, below, above, total)
+    if half_way is not None:
+        loss = np.maximum(loss, half_way.losses(begin))
     loss = np.clip(loss, 0, cut)
     scores = -(loss + target.shift).astype(np.float64)
     if target.refusal is None:
