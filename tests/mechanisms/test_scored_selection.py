@@ -124,6 +124,13 @@ def test_float_metrics_are_widened_and_paid_for(points: Any, distance: Any, reac
                 assert multiplicative_distance(*laws) <= 1 + 1e-12
 
 
+def test_points_that_nearly_coincide_stay_apart() -> None:
+    """Distances in floats are kept as multiples of a step: one far below it is a step, and not 0."""
+    mine = dp.MetricExponential(points=[0, 1e-30, 1.0], distance=lambda a, b: abs(a - b), sensitivity=1, epsilon=1)
+    assert all(bool(mine.distances[i][j]) == (i != j) for i in range(3) for j in range(3))
+    assert Fraction(1) < mine.sensitivity < 1 + Fraction(1, 10**9)
+
+
 @pytest.mark.parametrize("table", [
     [[0, 1.0, 3.0], [1.0, 0, 1.0], [3.0, 1.0, 0]],
     [[0, 1.0], [1.001, 0]],

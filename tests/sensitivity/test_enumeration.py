@@ -132,6 +132,12 @@ def test_no_noise_is_scaled_in_a_metric_of_ones_own(norm: Any) -> None:
     (lambda: world(3, 2, EDGE), "number of records"),
     (lambda: world(range(10), 9), "at most 200000"),
     (lambda: world(8, adjacency=EDGE), "at most 200000"),
+    *((lambda size=size, adjacency=adjacency: world(range(size), 10**12, adjacency), "at most 200000")
+      for size in (2, 10**5) for adjacency in (REPLACE_ONE, ADD_REMOVE)),
+    (lambda: world(range(10**5), 10**4), "at most 200000"),
+    (lambda: world([0], 10**12, ADD_REMOVE), "at most 200000"),
+    *((lambda size=size, adjacency=adjacency: world(size, adjacency=adjacency), "at most 200000")
+      for size in (21, 10**12, range(10**4)) for adjacency in (EDGE, VERTEX)),
     (lambda: world([0, 1], 2, person("id")), "adjacency must be"),
     (lambda: world([0, 1], 2).sensitivity(lambda x: math.nan), "finite number"),
     (lambda: world([0, 1], 2).sensitivity(lambda x: x[: x[0] + 1]), "as many numbers"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, combinations, combinations_with_replacement, product
 from math import comb
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from dither.sensitivity.stepwise import Stepwise
 __all__ = ["EnumeratedStatistic", "FiniteWorld", "world"]
 
 _MOST_DATASETS = 200_000
+_MANY = 20  # 2^20, C(40, 20) and the graphs on so many vertices are above that
 _RECORDS, _GRAPHS = ("record",), ("edge", "vertex")
 
 Data: TypeAlias = Hashable
@@ -66,6 +67,8 @@ def world(universe: Any, n: int | None = None, adjacency: Adjacency = REPLACE_ON
     if known is None or known.protects not in (*_RECORDS, *_GRAPHS) or (known.protects in _GRAPHS and _replaces(known)):
         raise ParameterError(f"adjacency must be REPLACE_ONE, ADD_REMOVE, EDGE or VERTEX, got '{adjacency}'.")
     is_graph = known.protects in _GRAPHS
+    if is_graph and isinstance(universe, int) and universe > _MANY:
+        _refuse_so_many()
     values = listed(range(universe) if is_graph and isinstance(universe, int) else universe, "universe")
     if not values:
         raise ParameterError("universe must have one value or more.")
@@ -75,6 +78,19 @@ def world(universe: Any, n: int | None = None, adjacency: Adjacency = REPLACE_ON
     if n is not None:
         check.count(1, n=n)
     return FiniteWorld(values, n, known)
+
+
+def _refuse_so_many() -> NoReturn:
+    raise ParameterError(
+        f"at most {_MOST_DATASETS} datasets are gone through, and here are more. Use a smaller universe or n."
+    )
+
+
+def _count_of_graphs(vertices: int, adjacency: Adjacency) -> int:
+    """How many graphs there are on all of these vertices, or on some of them."""
+    if adjacency == EDGE:
+        return int(2 ** comb(vertices, 2))
+    return sum(comb(vertices, size) * 2 ** comb(size, 2) for size in range(vertices + 1))
 
 
 def _replaces(adjacency: Adjacency) -> bool:
@@ -104,18 +120,18 @@ class FiniteWorld:
 
     def __post_init__(self) -> None:
         if self._size > _MOST_DATASETS:
-            raise ParameterError(
-                f"at most {_MOST_DATASETS} datasets are gone through, got {self._size}. Use a smaller universe or n."
-            )
+            _refuse_so_many()
 
     @property
     def _size(self) -> int:
+        """The number of datasets; where it is above the most, a smaller one that is so too, as it may have no end."""
         count = len(self.universe)
-        if self.n is not None:
-            return int(count**self.n) if _replaces(self.adjacency) else comb(count + self.n, self.n)
-        if self.adjacency == EDGE:
-            return int(2 ** comb(count, 2))
-        return sum(comb(count, size) * 2 ** comb(size, 2) for size in range(count + 1))
+        if self.n is None:
+            return _count_of_graphs(min(count, _MANY), self.adjacency)
+        if _replaces(self.adjacency):
+            return int(min(count, _MOST_DATASETS + 1) ** min(self.n, _MANY))
+        few, many = sorted((count, self.n))
+        return comb(min(few, _MANY) + min(many, _MOST_DATASETS), min(few, _MANY))
 
     @once
     def _place(self) -> dict[Hashable, int]:
