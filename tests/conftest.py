@@ -43,7 +43,11 @@ COUNTED = {
     "flipped bits": "bits were flipped in a ledger; each was noticed or changed no entry",
     "ledger steps": "steps of ledgers beside accounts kept by hand; all agreed",
     "replayed pairs": "neighbouring inputs were replayed; no call differed by more than was paid for",
-    "hostile rows": "questions with and without a hostile row; the same outcome, and no more moved than was declared",
+    **{
+        f"hostile rows, {engine}": f"questions with and without a hostile row on {name}; the same outcome, and no more "
+        "moved than was declared"
+        for engine, name in {"duckdb": "DuckDB", "postgres": "PostgreSQL", "spark": "Spark"}.items()
+    },
     "questions": "random questions on random tables; the engine agreed with the reference",
 }
 """What tests count with `record_property`, and what the count says."""

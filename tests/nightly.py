@@ -17,12 +17,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 __all__ = ["Night", "Shard", "hours", "main"]
 
@@ -34,7 +36,7 @@ _PATIENCE = 30
 """Seconds that an interrupted run has to put its things away."""
 _NO_WATCH = ("-o", "faulthandler_timeout=0")
 """Long tests take longer than a test that hangs; and to show where threads are while they run may end the process."""
-_COUNTED = re.compile(r"^\d[\d,]* .*; .*$", re.M)
+_COUNTED = re.compile(r"^(\d+) (.*; .*)$", re.M)
 """Lines in which tests say how often they acted a fault out (tests/conftest.py)."""
 
 
@@ -52,7 +54,7 @@ class Outcome:
 
     state: str
     seconds: float
-    counted: tuple[str, ...] = ()
+    counted: Mapping[str, int]
 
 
 def hours(text: str | None) -> float:
@@ -101,7 +103,7 @@ class Night:
         self.deadline = time.monotonic() + seconds
         self.longest = seconds / 4
         """No shard may take longer than this, so that one cannot take the whole night."""
-        self.before: dict[str, dict[str, object]] = json.loads(state.read_text()) if state.exists() else {}
+        self.before: dict[str, dict[str, Any]] = json.loads(state.read_text()) if state.exists() else {}
         self.outcomes: dict[str, Outcome] = {}
         self._writing = Lock()
 
@@ -125,12 +127,14 @@ class Night:
                 state = "passed" if process.returncode == 0 else "failed"
             except subprocess.TimeoutExpired:
                 state, output = "not finished", _stopped(process)
-        self._note(shard, Outcome(state, time.monotonic() - began, tuple(_COUNTED.findall(output))), output)
+        counted = {meaning: int(number) for number, meaning in _COUNTED.findall(output)}
+        self._note(shard, Outcome(state, time.monotonic() - began, counted), output)
 
     def _note(self, shard: Shard, outcome: Outcome, output: str) -> None:
         with self._writing:
             self.outcomes[shard.name] = outcome
-            self.before[shard.name] = {"state": outcome.state, "seconds": round(outcome.seconds, 1)}
+            kept = {"state": outcome.state, "seconds": round(outcome.seconds, 1), "counted": outcome.counted}
+            self.before[shard.name] = kept
             self.state.parent.mkdir(parents=True, exist_ok=True)
             self.state.write_text(json.dumps(self.before, indent=1, ensure_ascii=False))
             print(f"{outcome.state:12} {outcome.seconds:7.0f} s  {shard.name}", flush=True)
@@ -148,10 +152,17 @@ class Night:
         lines = [", ".join(f"{count} {state}" for state, count in counts.items())]
         for state in ("failed", "not finished", "not run"):
             lines += [f"  {state}: {name}" for name, found in states.items() if found == state]
-        lines += [f"  {line}" for outcome in self.outcomes.values() for line in outcome.counted]
+        lines += [f"  {number:,} {meaning}" for meaning, number in self._counted(work).items()]
         if counts["not finished"] or counts["not run"]:
             lines.append("Run `make nightly` again to go on, with more NIGHT_HOURS for what did not finish.")
         return "\n".join(lines)
+
+    def _counted(self, work: Sequence[Shard]) -> Mapping[str, int]:
+        """What all shards counted together, also in the runs of this commit before."""
+        found = Counter[str]()
+        for shard in work:
+            found.update(self.before.get(shard.name, {}).get("counted", {}))
+        return found
 
     @property
     def failed(self) -> bool:

@@ -35,6 +35,18 @@ def test_what_passed_is_not_run_again_and_what_failed_is(tmp_path: Path, state: 
     assert "what is wrong" in (state.parent / "bad.log").read_text()
 
 
+def test_what_shards_count_is_added_up_over_all_runs_of_a_commit(tmp_path: Path, state: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_terminal_summary(terminalreporter):\n"
+        "    terminalreporter.write_line('1200 kills; no answer without a charge')\n"
+    )
+    work = [shard(tmp_path, "first", "pass"), shard(tmp_path, "second", "pass")]
+    for each in work:
+        night = Night(state, 300)
+        night.run([each], at_once=1)
+    assert "  2,400 kills; no answer without a charge" in night.summary(work).splitlines()
+
+
 def test_no_shard_outlives_the_night(tmp_path: Path, state: Path) -> None:
     work = [shard(tmp_path, "endless", "time.sleep(600)"), shard(tmp_path, "late", "pass")]
     night = Night(state, 20)

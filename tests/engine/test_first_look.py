@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pytest
 
 import dither as dp
 from dither.errors import OverBudget, ParameterError
+from dither.tables.database_engines import Engine
 from tests.engine.conftest import Open
 
 PEOPLE, EACH = 3000, 5
@@ -70,6 +72,36 @@ def test_values_are_shown_where_enough_rows_are_on_both_sides(opened: Open) -> N
     constant = pa.table({"who": range(5000), "x": [7.0] * 5000})
     same = opened(constant, dp.Person("who"), dp.PureDP(10), "same").suggest(epsilon=10).to_arrow().to_pylist()[0]
     assert all(same[part] == pytest.approx(7, rel=1e-3) for part in ("tenth", "median", "nine_tenths"))
+
+
+_TRUTHS, _CITIES = ("true", " False", "TRUE"), ("7", *["Paris"] * 7)
+LINES = "self,age,day,ok,city\n" + "".join(
+    f"{row // 2},{20 + row % 50},2024-0{1 + row % 9}-11,{_TRUTHS[row % 3]},{_CITIES[row % 8]}\n" for row in range(4000)
+)
+
+
+def test_no_row_of_a_file_without_types_is_looked_at_before_a_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a column holds was the majority of its first lines: free of charge, exact, and decided by one row."""
+    (tmp_path / "visits.csv").write_text(LINES)
+    unit, budget = dp.Person("self"), dp.PureDP(1000)
+    with dp.Dataset(tmp_path / "visits.csv", unit=unit, budget=budget, ledger=":memory:") as data:
+        read = Engine.rows
+
+        def rows(engine: Engine, expression: Any) -> Any:
+            assert data.spent["epsilon"] > 0
+            return read(engine, expression)
+
+        monkeypatch.setattr(Engine, "rows", rows)
+        look = data.suggest(epsilon=1000)
+        assert data.spent["epsilon"] == 1000
+    assert look.seen_kinds in look.releases
+    assert look.kinds == {"age": "number", "day": "day", "ok": "truth", "city": "text"}
+    by_name = {row["column"]: row for row in look.to_arrow().to_pylist()}
+    assert by_name["ok"]["true"] == pytest.approx(2 / 3, abs=0.05)
+    assert by_name["day"]["median"] == 2024
+    assert by_name["city"]["different"] == 2
 
 
 def test_what_cannot_be_paid_is_not_begun(opened: Open) -> None:

@@ -132,3 +132,11 @@ def test_where_no_variance_passes_the_interval_is_not_everything() -> None:
     assert high[0] < 0.05
     alone = ThreeSums((5.0, 10.0, 900.0), 1.0, NoiseLaw(1.0), 0.0).variance_between(0.05, population=False)
     assert (low[1], high[1]) == pytest.approx((alone[0][0], alone[1][0]), abs=1e-9)
+
+
+@pytest.mark.parametrize("is_normal", [False, True])
+def test_sums_beyond_what_doubles_tell_apart_have_everything_as_their_interval(is_normal: bool) -> None:
+    """At 1e18 scales of the noise the quotient itself does not pass, as it is rounded by more than the noise."""
+    low, high = mean_between([1e18, 30.0], [0.7e18, 70.0], NoiseLaw(1.0, is_normal), 0.05, 0.0)
+    assert (low[0], high[0]) == (0, 1)
+    assert 0.1 < low[1] < 0.3 < high[1] < 0.5

@@ -66,6 +66,13 @@ MUTATIONS = [
         ("tests/engine/test_hostile_certificates.py",),
         ("MOST_DIFFERENT: Final = 256", "MOST_DIFFERENT: Final = 2 ** 20"),
     ),
+    # Looks that nobody pays for
+    Mutation(
+        "engine/first_look.py",
+        "private_kinds(once_each, texts, part)",
+        "(__import__('dither.tables.column_kinds', fromlist=['KINDS']).text_kinds(source, texts), None)",
+        ("tests/engine/test_first_look.py::test_no_row_of_a_file_without_types_is_looked_at_before_a_charge",),
+    ),
     # Questions that are too large
     Mutation(
         "engine/groups.py",

@@ -134,6 +134,23 @@ MUTATIONS = [
     Mutation("engine/noisy_groups.py", "groups.places(batch)", "pass", _KEYS),
     # What is computed of them
     Mutation("tables/expression_compiler.py", "a / b.nullif(0.0)", "a / b", _ON_SERVER),
+    *several(
+        "tables/expression_compiler.py",
+        _rows("PostgreSQL table", "double precision"),
+        ("(value >= 0).ifelse(value, ibis.null('float64')).sqrt()", "value.sqrt()", "_root"),
+        ("(value > 0).ifelse(value, ibis.null('float64')).ln()", "value.ln()", "_logarithm"),
+        ("clamped(value, -_LARGEST_POWER, _LARGEST_POWER).exp()", "value.exp()", "_power"),
+        ("small.ifelse(small.ifelse(value, 0.0).floor().cast('float64'), value)", "value.floor().cast('float64')"),
+    ),
+    *several(
+        "tables/text_parsing.py",
+        _rows("CSV file", "numbers", "days", "words"),
+        ("_where(_is_all(text, NUMBER), text).cast('float64')", "text.cast('float64')"),
+        (
+            "_where(_is_all(day, DAY) & (day.left(4) != '0000') & stands_alone, day).cast('date')",
+            "day.cast('date')",
+        ),
+    ),
     Mutation("tables/lattice.py", "(between(real, low, high) / step + 0.5)", "(real / step + 0.5)", _REALS),
     Mutation(
         "tables/lost_to_limits.py",

@@ -2,13 +2,14 @@
 
 It is made of questions like any others, asked by `Question.release`: each is charged first and has a certificate. Under
 `Person`, a part of ε goes to a suggestion of `max_rows_per_group` and to the count of rows under it; all columns are
-then asked together, of a table in which each person counts as one row, so that no limit has to be known.
+then asked together, of a table in which each person counts as one row, so that no limit has to be known. Where columns
+have no types, a part of ε is for what they hold: no row is looked at without a price.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +19,7 @@ import pyarrow as pa
 from dither.engine.aggregate import Aggregate
 from dither.engine.distribution_aggregates import count_distinct, quantile, top
 from dither.engine.moment_aggregates import count, count_people, share
+from dither.engine.private_kinds import private_kinds, read_as
 from dither.engine.quantiles import RankNoise
 from dither.engine.suggestion import Suggestion, suggested
 from dither.errors import OverBudget
@@ -25,7 +27,6 @@ from dither.exact import Number, check, in_words, rational, rounded
 from dither.guarantees import ApproxDP, PureDP
 from dither.ledger.budget import shortage
 from dither.tables import Column
-from dither.tables.column_kinds import text_kinds
 from dither.unit import Person, Rows, TableUnit
 from dither.views import views
 
@@ -39,6 +40,8 @@ _OF_ROWS: Final = Fraction(3, 10)
 """The part of ε that counts rows, where persons have several."""
 _OF_LIMITS: Final = Fraction(1, 3)
 """The part of that which chooses the limit."""
+_OF_KINDS: Final = Fraction(1, 10)
+"""The part of ε that tells what columns of texts hold, where a file has no types."""
 _LEVELS: Final = {"tenth": "0.1", "median": "0.5", "nine_tenths": "0.9"}
 """Each asked by itself: those of one list are found between each other, which needs many different values."""
 _MOST_COMMON: Final = 3
@@ -72,6 +75,8 @@ class FirstLook:
         The number of rows, where it was asked by itself.
     suggestion : Suggestion or None
         How the limits were chosen.
+    seen_kinds : TableRelease or None
+        The counts that tell what columns hold, where the source has no types.
 
     Examples
     --------
@@ -92,12 +97,13 @@ class FirstLook:
     columns: TableRelease = field(repr=False)
     rows: TableRelease | None = field(repr=False, default=None)
     suggestion: Suggestion | None = field(repr=False, default=None)
+    seen_kinds: TableRelease | None = field(repr=False, default=None)
 
     @property
     def releases(self) -> tuple[TableRelease, ...]:
         """All answers of which it is made, each with its certificate and its entry in the ledger."""
         looks = () if self.suggestion is None else self.suggestion.looks
-        return (*looks, *(() if self.rows is None else (self.rows,)), self.columns)
+        return (*looks, *(each for each in (self.rows, self.seen_kinds) if each is not None), self.columns)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Any:
         """Write one self-contained HTML page about all answers, with their costs and certificates.
@@ -216,30 +222,36 @@ def first_look(query: Query, epsilon: Number, delta: Number | None) -> FirstLook
     price = rational(epsilon, "epsilon")
     check.positive(epsilon=price)
     loss = Fraction(0) if delta is None else rational(delta, "delta")
-    unit = query.origin.unit
+    unit, source = query.origin.unit, query.origin._source
     kinds = _kinds(query, unit)
-    finds = loss > 0 and "text" in kinds.values()
-    _check_room(query, price, loss if finds else Fraction(0))
-    rows, suggestion, part = None, None, Fraction(0)
+    texts = [name for name, kind in kinds.items() if kind == "text"]
+    _check_room(query, price, loss if texts else Fraction(0))
+    rows, suggestion, seen, left = None, None, None, price
     if isinstance(unit, Person):
-        part = _OF_ROWS
-        suggestion = suggested(query.agg(rows=count()), price * part, _OF_LIMITS)
+        part = price * _OF_ROWS
+        suggestion = suggested(query.agg(rows=count()), part, _OF_LIMITS)
         rows = suggestion.question.release(epsilon=suggestion.epsilon)
-        unit = suggestion.unit
-    asked, weights = _asked(kinds, unit, finds)
-    question = _each_once(query).agg(**asked)
-    answer = question.release(epsilon=price * (1 - part), delta=loss if finds else None, weights=weights)
-    return FirstLook(unit, kinds, answer, rows, suggestion)
+        unit, left = suggestion.unit, left - part
+    once_each = _each_once(query)
+    if texts and not source.has_types:
+        part = price * _OF_KINDS
+        found, seen = private_kinds(once_each, texts, part)
+        kinds, left = kinds | found, left - part
+    finds = loss > 0 and "text" in kinds.values()
+    asked, weights = _asked(kinds, unit, finds, set(texts))
+    answer = once_each.agg(**asked).release(epsilon=left, delta=loss if finds else None, weights=weights)
+    return FirstLook(unit, kinds, answer, rows, suggestion, seen)
 
 
 def _kinds(query: Query, unit: TableUnit) -> dict[str, str]:
-    """What the columns hold, as far as that is public: of a CSV file its first lines tell it."""
+    """What the columns hold by their types, which are public."""
     source, own = query.origin._source, unit.column if isinstance(unit, Person) else None
-    known = {name: kind for name, kind in query.columns.items() if name != own and name not in source.refused}
-    texts = text_kinds(source, [name for name, kind in known.items() if kind == "text"])
     named = {"whole": "number", "real": "number", "time": "day", "date": "day"}
-    found = {name: named.get(kind, kind) for name, kind in known.items()}
-    return {name: {"date": "day"}.get(said := texts.get(name, kind), said) for name, kind in found.items()}
+    return {
+        name: named.get(kind, kind)
+        for name, kind in query.columns.items()
+        if name != own and name not in source.refused
+    }
 
 
 def _check_room(query: Query, price: Fraction, delta: Fraction) -> None:
@@ -252,21 +264,23 @@ def _check_room(query: Query, price: Fraction, delta: Fraction) -> None:
         raise OverBudget(f"the first look was not begun, and nothing was charged. {short}")
 
 
-def _asked(kinds: Mapping[str, str], unit: TableUnit, finds: bool) -> tuple[dict[str, Aggregate], dict[str, int]]:
+def _asked(
+    kinds: Mapping[str, str], unit: TableUnit, finds: bool, texts: Set[str]
+) -> tuple[dict[str, Aggregate], dict[str, int]]:
     """What is asked of each column, by names that tell the column and the part; and the weights."""
     asked = {_PEOPLE: count_people()} if isinstance(unit, Person) else {_ROWS: count()}
     weights = {name: _WEIGHTS[name] for name in asked}
     for name, kind in kinds.items():
-        for part, aggregate in _parts(name, kind, finds):
+        for part, aggregate in _parts(name, kind, finds, is_text=name in texts):
             asked[f"{name} {part}"], weights[f"{name} {part}"] = aggregate, _WEIGHTS[part]
     return asked, weights
 
 
-def _parts(name: str, kind: str, finds: bool) -> Iterator[tuple[str, Aggregate]]:
+def _parts(name: str, kind: str, finds: bool, *, is_text: bool) -> Iterator[tuple[str, Aggregate]]:
     of = Column(name)
     yield "missing", share(of.is_null())
     if kind == "truth":
-        yield "true", share(of)
+        yield "true", share(read_as(name, kind, is_text=is_text))
     if kind in ("number", "day"):
         value, bounds = (of, (-_FARTHEST, _FARTHEST)) if kind == "number" else (of.year(), (1, 9999))
         yield from ((part, quantile(value, level, bounds=bounds)) for part, level in _LEVELS.items())

@@ -114,8 +114,11 @@ def mean_between(
     is_none = least > 1
     if not is_none.any():
         return low, high
-    # With no sum below 0 some place passes: 0 or 1 if one of them is 0, and else the quotient.
-    instead = mean_between(np.maximum(up, 0.0), np.maximum(down, 0.0), law, miss, rounded, weights, sampling)
+    # With no sum below 0 some place passes: 0 or 1 if one of them is 0, and else the quotient; unless the sums are so
+    # large beside the noise that doubles cannot tell.
+    upper, lower = np.maximum(up, 0.0), np.maximum(down, 0.0)
+    is_again = np.array_equal(upper, up) and np.array_equal(lower, down)
+    instead = everything if is_again else mean_between(upper, lower, law, miss, rounded, weights, sampling)
     return np.where(is_none, instead[0], low), np.where(is_none, instead[1], high)
 
 

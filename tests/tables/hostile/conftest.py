@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dither.ledger import Ledger
-from tests.tables.hostile.containers import CONTAINERS, Container
+from tests.tables.hostile.containers import Container, engine_of
 
 Open = Callable[[type[Container]], Container]
 
@@ -20,8 +20,7 @@ def container(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureR
 
     def found(kind: type[Container]) -> Container:
         if kind not in opened:
-            (engine,) = (name for name, listed in CONTAINERS.items() if kind in listed)
-            server = {"duckdb": None, "postgres": "postgres_url", "spark": "spark"}[engine]
+            server = {"duckdb": None, "postgres": "postgres_url", "spark": "spark"}[engine_of(kind)]
             started: Any = server and request.getfixturevalue(server)
             opened[kind] = kind(tmp_path_factory.mktemp("hostile"), started)
         return opened[kind]

@@ -27,7 +27,7 @@ from tests.tables.hostile import arrow_types, sql_types
 from tests.tables.hostile.operators import world_name
 from tests.tables.hostile.values import Sql, Typed
 
-__all__ = ["CONTAINERS", "ORDINARY", "Container", "Row", "people"]
+__all__ = ["CONTAINERS", "ORDINARY", "Container", "Row", "engine_of", "people"]
 
 ORDINARY = 3
 """How many ordinary values a type has: values are known by their number, and hostile ones come after these."""
@@ -438,3 +438,8 @@ CONTAINERS: dict[str, list[type[Container]]] = {
     "postgres": [PostgresTable, PostgresView, PostgresIbis],
     "spark": [SparkTable, SparkFrame],
 }
+
+
+def engine_of(kind: type[Container]) -> str:
+    """The name of the engine in which a container is."""
+    return next(engine for engine, listed in CONTAINERS.items() if kind in listed)

@@ -43,7 +43,7 @@ def test_no_row_decides(
     opened = container(kind)
     report = tried(opened, typed, part_of(engine, opened, typed), book)
     assert not report.findings, str(report)
-    request.node.user_properties.append(("hostile rows", report.answered))
+    request.node.user_properties.append((f"hostile rows, {engine}", report.answered))
 
 
 @pytest.mark.nightly
@@ -64,4 +64,4 @@ def test_no_row_decides_for_long(
     asked = list(OPERATORS)[seed % thin :: thin]
     report = tried(container(kind), typed, asked, book, one_row=one_row)
     assert not report.findings, f"DITHER_HOSTILE_SEED={seed}\n{report}"
-    request.node.user_properties.append(("hostile rows", report.answered))
+    request.node.user_properties.append((f"hostile rows, {engine}", report.answered))

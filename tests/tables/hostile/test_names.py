@@ -191,7 +191,7 @@ def test_no_name_decides(
     asked = opened(kind, where, container, book, tmp_path)
     found, tried = findings(asked, of_each_kind(asked.place, engine))
     assert not found, "\n".join(found)
-    request.node.user_properties.append(("hostile rows", tried))
+    request.node.user_properties.append((f"hostile rows, {engine}", tried))
 
 
 @pytest.mark.nightly
@@ -213,7 +213,7 @@ def test_no_name_decides_for_long(
     names = [name for _, name in names_beside(asked.place.beside)]
     found, tried = findings(asked, random.Random(seed).sample(names, _AT_NIGHT[engine]))
     assert not found, f"DITHER_HOSTILE_SEED={seed}\n" + "\n".join(found)
-    request.node.user_properties.append(("hostile rows", tried))
+    request.node.user_properties.append((f"hostile rows, {engine}", tried))
 
 
 def opened(kind: type[Container], where: str, container: Open, book: Ledger, folder: Path) -> Asked:

@@ -13,7 +13,7 @@ from dither.ledger import Ledger
 from dither.tables import PERSON
 from tests.engine.exact import exact_numbers, needs_of
 from tests.tables.hostile.conftest import Open
-from tests.tables.hostile.containers import CONTAINERS, ORDINARY, Container, Row, people
+from tests.tables.hostile.containers import CONTAINERS, ORDINARY, Container, Row, engine_of, people
 from tests.tables.hostile.operators import CITIES, world_name
 from tests.tables.hostile.runner import Worlds
 from tests.tables.hostile.search import refusal, types_of
@@ -81,7 +81,7 @@ def test_a_hostile_person_moves_two_groups(
     finally:
         worlds.close()
     assert not new or not report.findings, str(report)
-    request.node.user_properties.append(("hostile rows", report.answered if new else 0))
+    request.node.user_properties.append((f"hostile rows, {engine_of(kind)}", report.answered if new else 0))
 
 
 def assert_told_apart_alike(data: dp.Dataset) -> None:
