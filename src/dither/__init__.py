@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dither.engine.stream import Stream
     from dither.estimators import solve, stats
     from dither.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP, TVStable
+    from dither.ledger import PerPeriod
     from dither.mechanisms import (
         Exponential,
         FiniteMechanism,
@@ -83,6 +84,7 @@ _HOMES: dict[str, str | None] = {
     "NoAnswer": "mechanisms",
     "NoisyMax": "mechanisms",
     "Oracle": "adaptive",
+    "PerPeriod": "ledger",
     "ProposeTestRelease": "mechanisms",
     "PureDP": "guarantees",
     "RandomizedResponse": "mechanisms",
@@ -135,6 +137,7 @@ __all__ = [
     "NoAnswer",
     "NoisyMax",
     "Oracle",
+    "PerPeriod",
     "Person",
     "ProposeTestRelease",
     "PureDP",

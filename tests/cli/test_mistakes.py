@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
+from dither.cli.conditions import condition
 from dither.errors import ParameterError
 from tests.cli.world import BUDGET, charges, run
 
@@ -152,3 +153,9 @@ def test_a_mechanism_is_found_in_small_letters() -> None:
     done = run("audit", "laplace", "--samples", "2000", "--alpha", "1e-11")
     assert done.code == 0
     assert "not refuted" in done.out
+
+
+def test_a_text_in_double_quotes_is_told_from_a_column() -> None:
+    with pytest.raises(ParameterError, match="A text stands in single quotes: 'ca'"):
+        condition('starts_with(payment, "ca")')
+    assert repr(condition("starts_with(payment, 'ca')")) == repr(dp.col("payment").starts_with("ca"))

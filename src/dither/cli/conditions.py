@@ -23,6 +23,7 @@ from datetime import date, datetime
 from typing import Any
 
 from dither.cli.tokens import Reader
+from dither.errors import ParameterError
 from dither.tables import Column, Expression, if_else
 from dither.tables.expression import Literal, literal
 
@@ -42,6 +43,11 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Expression]] = {
 
 def _public(value: Expression) -> Any:
     """What the text says itself, for parts of functions that are public; an expression of rows is refused by these."""
+    if isinstance(value, Column):
+        raise ParameterError(
+            f"a public value is expected in the place of {value.name}, which is a column here. A text stands in single "
+            f"quotes: '{value.name}'."
+        )
     return value.value if isinstance(value, Literal) else value
 
 

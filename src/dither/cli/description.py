@@ -20,7 +20,7 @@ from dither.engine import Bins, Dataset, Plan, Query, Question
 from dither.engine.aggregate import Aggregate
 from dither.engine.dataset import for_plans
 from dither.errors import LedgerError, ParameterError
-from dither.ledger import IN_MEMORY, Account, Ledger
+from dither.ledger import IN_MEMORY, Account, Ledger, PerPeriod
 from dither.ledger.budget import Budget
 from dither.tables import Expression, open_source
 from dither.tables.column_kinds import text_kinds
@@ -159,7 +159,7 @@ class Description:
     source: str
     unit: TableUnit
     questions: Mapping[str, Asked]
-    budget: Budget | None = None
+    budget: Budget | PerPeriod | None = None
     """None where the ledger knows it already."""
     failures_allowed: int | None = None
     ledger: str | None = None
@@ -270,7 +270,7 @@ class Description:
         place = self._place
         if known is None:
             self._check_new()
-        budget = self.budget or (None if known is None else known.budget)
+        budget = self.budget or (None if known is None else known.stated)
         if budget is None:
             raise ParameterError(
                 "this dataset has no budget yet. Say once what may be spent in all, such as --budget-epsilon 2."
@@ -326,7 +326,7 @@ class Description:
             )
         return self.ledger
 
-    def _opened(self, budget: Budget, ledger: str | os.PathLike[str]) -> Dataset:
+    def _opened(self, budget: Budget | PerPeriod, ledger: str | os.PathLike[str]) -> Dataset:
         return Dataset(self.source, unit=self.unit, budget=budget, ledger=ledger, **self._named)
 
     @property

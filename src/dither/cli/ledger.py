@@ -198,6 +198,7 @@ def _account(ledger: Ledger, opening: Entry) -> dict[str, Any]:
     return {
         "account": account.name,
         "budget": as_dict(account.budget),
+        **({} if account.per_period is None else {"per_period": str(account.per_period)}),
         "spent": as_dict(account.spent),
         "remaining": as_dict(account.remaining),
         "releases": account.charges,
@@ -244,6 +245,9 @@ def _print(accounts: list[dict[str, Any]], rows: list[dict[str, Any]], anchor: s
         for each in accounts
     ]  # fmt: skip
     print_table(columns, lines, right=("releases",), prose=("privacy unit",))
+    for each in accounts:
+        if "per_period" in each:
+            typer.echo(f"{each['account']}: {each['per_period']}. What is left is that of the current period.")
     typer.echo()
     charges = [
         [str(row["number"]), row["at"][:16].replace("T", " "), row["by"], _words(row.get("cost", {})),

@@ -64,11 +64,11 @@ ROWS: TypeAlias = Annotated[
     ),
 ]
 MAX_GROUPS: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", help="Contribution bound: groups of a person that count; 1 unless given.")
+    int | None, typer.Option(metavar="N", help="Contribution bound: groups of a person that count.")
 ]
 MAX_ROWS: TypeAlias = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Contribution bound: rows of a person that count in each group; 1 unless given."),
+    typer.Option(metavar="N", help="Contribution bound: rows of a person that count in each group."),
 ]
 
 # What is asked.

@@ -62,9 +62,9 @@ def command(
 def print_account(account: Any) -> None:
     """What is left of the budget, if the ledger knows one; a plan spends nothing."""
     if account is not None:
-        from dither.cli.figures import figures
+        from dither.cli.figures import left_of
 
-        typer.echo(f"Left of the budget: {figures(account.remaining)} of {figures(account.budget)}.")
+        typer.echo(f"Left of the budget: {left_of(account)}.")
     typer.echo("Nothing was spent.")
 
 

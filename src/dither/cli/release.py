@@ -107,7 +107,7 @@ def _is_about_a_number(column: str, answers: list[str]) -> bool:
 
 def _print(release: TableRelease, account: Account, is_repeated: bool, *, markdown: bool) -> None:
     from dither.cli.answers import rows
-    from dither.cli.figures import figures
+    from dither.cli.figures import figures, left_of
 
     plan, number, answers = release.plan, release.entry.number, release._shown[1]
     about = release._about_left_out
@@ -131,7 +131,7 @@ def _print(release: TableRelease, account: Account, is_repeated: bool, *, markdo
         print_sentence(plan.left_out)
     if about is not None and not about[1]:
         print_sentence(about[0])
-    cost, left = figures(plan.cost), f"left {figures(account.remaining)} of {figures(account.budget)}"
+    cost, left = figures(plan.cost), f"left {left_of(account)}"
     if is_repeated:
         typer.echo(f"\nThis answer was charged before, {cost} in entry {number} of the ledger, and is repeated.")
         typer.echo(f"Nothing was spent now; {left}.")

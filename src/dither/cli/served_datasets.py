@@ -13,6 +13,7 @@ from dither.cli.toml_file import asked_by_others, read, server_section
 from dither.engine import Query, Question
 from dither.errors import ParameterError
 from dither.guarantees import ZCDP
+from dither.ledger import PerPeriod
 from dither.web.access_keys import Keyring
 from dither.web.offered_dataset import Offered, Read
 from dither.web.practice_rows import practice_of
@@ -98,7 +99,9 @@ def shares(files: Sequence[Path], texts: Sequence[str]) -> dict[str, dict[str, s
     for file in files:
         description = read(file)
         with description.for_planning() as plain:
-            figures[plain.origin.table_name] = "rho" if isinstance(description.budget, ZCDP) else "epsilon"
+            stated = description.budget
+            each = stated.each if isinstance(stated, PerPeriod) else stated
+            figures[plain.origin.table_name] = "rho" if isinstance(each, ZCDP) else "epsilon"
     if not texts:
         return {name: {} for name in figures}
     found: dict[str, dict[str, str]] = {}

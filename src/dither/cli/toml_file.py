@@ -44,6 +44,7 @@ from dither.cli.public_file import PublicFile
 from dither.cli.toml_lines import Section, document
 from dither.errors import ParameterError
 from dither.guarantees import ZCDP, ApproxDP, PureDP
+from dither.ledger import PerPeriod
 from dither.ledger.budget import Budget
 from dither.ledger.failures import check_allowance
 from dither.tables.column_kinds import KINDS
@@ -95,7 +96,7 @@ def described(text: str, folder: Path) -> Description:
     whole.only(("dataset", "columns", "unit", "bounds", "budget", "questions", "streams", "server"))
     dataset, budget = whole.section("dataset"), whole.section("budget")
     dataset.only(("source", "table", "identity"))
-    budget.only(("epsilon", "delta", "rho", "failures_allowed", "ledger"))
+    budget.only(("epsilon", "delta", "rho", "every", "start", "periods", "failures_allowed", "ledger"))
     kinds, domains = _columns(whole.section("columns"))
     known = _bounds(whole.section("bounds"))
     for name in known.keys() & domains.keys():
@@ -187,10 +188,20 @@ def _unit(section: Section) -> TableUnit:
     return section.at(next(iter(limits), "person"), lambda: Person(person, **limits))
 
 
-def _budget(section: Section) -> Budget | None:
+def _budget(section: Section) -> Budget | PerPeriod | None:
     figures = [section.get(name, Decimal) for name in ("epsilon", "delta", "rho")]
     first = next((name for name in ("epsilon", "delta", "rho") if name in section.values), "epsilon")
-    return section.at(first, budget_of, *figures)
+    each = section.at(first, budget_of, *figures)
+    renewal = ("every", "start", "periods")
+    if section.values.keys().isdisjoint(renewal):
+        return each
+    if each is None or not section.values.keys() >= set(renewal):
+        said = next(name for name in renewal if name in section.values)
+        section.refuse(
+            said, "a budget that is renewed has epsilon or rho, every = 'month', start = 2026-01-01 and periods = 36."
+        )
+    every, start, periods = section.get("every", str), section.get("start", date), section.get("periods", int)
+    return section.at("every", PerPeriod, each, every, start, periods)
 
 
 def _allowance(section: Section) -> int | None:

@@ -17,7 +17,7 @@ from dither.engine.question import Question
 from dither.engine.suggestion import Suggestion, suggested
 from dither.errors import LedgerConflict, LedgerError, ParameterError
 from dither.exact import Number, in_words, set_fields
-from dither.ledger import Account, Failures, Ledger
+from dither.ledger import Account, Failures, Ledger, PerPeriod
 from dither.ledger.budget import Amounts, Budget, amounts
 from dither.ledger.ledger import NoLedger, check_account
 from dither.release import ReleasePath
@@ -47,7 +47,7 @@ class Dataset(Query):
     unit : Rows or Person
         The privacy unit: `dp.Rows()` if each row is another person; else `dp.Person("user_id", max_groups=3,
         max_rows_per_group=5)`, which protects all rows of a person and bounds their contribution.
-    budget : PureDP, ApproxDP or ZCDP, optional
+    budget : PureDP, ApproxDP, ZCDP or PerPeriod, optional
         The privacy budget: what all releases together may cost. It is given once and kept in the ledger; leave it out
         when the ledger has it.
     failures_allowed : int, optional
@@ -123,7 +123,7 @@ class Dataset(Query):
         source: Any = None,
         *,
         unit: TableUnit,
-        budget: Budget | None = None,
+        budget: Budget | PerPeriod | None = None,
         failures_allowed: int | None = None,
         ledger: str | os.PathLike[str] | Ledger,
         table: str | None = None,
@@ -135,7 +135,7 @@ class Dataset(Query):
     ) -> None:
         if not isinstance(unit, Rows | Person):
             raise ParameterError("unit must be the privacy unit: dp.Rows() or dp.Person('user_id').")
-        if budget is not None:
+        if budget is not None and not isinstance(budget, PerPeriod):
             amounts(budget)
         with ExitStack() as ours:  # what is opened here is closed, now if the dataset is refused
             members = _opened(source, table, tables, identity, ours)
@@ -146,7 +146,7 @@ class Dataset(Query):
                 ours.callback(book.close)
             account = book.named(opened.identity)
             # The budget that the ledger has is for its own unit: under another one it is refused, as any other is.
-            stated = (book.account(account).budget if budget is None else budget)._under(unit.adjacency)
+            stated = (book.account(account).stated if budget is None else budget)._under(unit.adjacency)
             allowed, state = failures_allowed, opened.state
             _no_account_of_its_own(book, account, opened.parts)
             book.open_account(account, stated, parts=opened.parts, failures_allowed=allowed, state=state)
@@ -175,7 +175,7 @@ class Dataset(Query):
         with suppress(LedgerError):  # it was moved away: a name is still a name
             account = self._account
             left = ", ".join(f"{name} {in_words(amount)}" for name, amount in account.remaining.items())
-            said += [f"budget={account.budget._under(None)}", f"remaining: {left}"]
+            said += [f"budget={account.stated._under(None)}", f"remaining: {left}"]
         return f"Dataset({', '.join(said)})"
 
     @overload
@@ -247,8 +247,13 @@ class Dataset(Query):
 
     @property
     def budget(self) -> Budget:
-        """The privacy budget, as the ledger has it."""
+        """The privacy budget, as the ledger has it; one that is renewed, of all periods together."""
         return self._account.budget
+
+    @property
+    def per_period(self) -> PerPeriod | None:
+        """How the budget is renewed; None if it is not."""
+        return self._account.per_period
 
     @property
     def spent(self) -> Amounts:
@@ -257,7 +262,7 @@ class Dataset(Query):
 
     @property
     def remaining(self) -> Amounts:
-        """What is left of the budget, exactly, in the form of `spent`."""
+        """What is left of the budget, exactly, in the form of `spent`; of one that is renewed, in this period."""
         return self._account.remaining
 
     @property

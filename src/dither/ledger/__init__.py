@@ -8,5 +8,6 @@ from dither.ledger.entry import Entry, current_user
 from dither.ledger.failures import Failures
 from dither.ledger.ledger import Account, Charge, Ledger
 from dither.ledger.memory import IN_MEMORY
+from dither.ledger.per_period import PerPeriod
 
-__all__ = ["IN_MEMORY", "Account", "Charge", "Entry", "Failures", "Ledger", "current_user"]
+__all__ = ["IN_MEMORY", "Account", "Charge", "Entry", "Failures", "Ledger", "PerPeriod", "current_user"]

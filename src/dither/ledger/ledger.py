@@ -26,6 +26,8 @@ from dither.ledger.failures import (
     check_allowance,
     wait_for_room,
 )
+from dither.ledger.per_period import PerPeriod
+from dither.ledger.period_balance import PeriodBalance
 from dither.ledger.periods import check_periods, check_stream, newest_period, write_period
 from dither.ledger.verification import Verification
 from dither.noise.tape import noise_is_removed
@@ -70,13 +72,15 @@ class Account:
     spent : dict of str to Fraction
         What was charged, exactly: {"epsilon": ..., "delta": ...}, or {"rho": ...} for a `ZCDP` budget.
     remaining : dict of str to Fraction
-        What is left, in the same form.
+        What is left, in the same form; with a budget that is renewed, of the period that it is now.
     charges : int
         The number of charges.
     failures : Failures
         How many questions failed after their charge, or have no outcome, and how many may.
     changed : str or None, default None
         When the source was first opened with another content than before, as an ISO time; None if it never was.
+    per_period : PerPeriod or None, default None
+        How the budget is renewed; `budget` is then that of all periods. None if it is not.
     """
 
     name: str
@@ -86,6 +90,12 @@ class Account:
     charges: int
     failures: Failures
     changed: str | None = None
+    per_period: PerPeriod | None = None
+
+    @property
+    def stated(self) -> Budget | PerPeriod:
+        """The budget as it was given."""
+        return self.per_period or self.budget
 
 
 class Ledger:
@@ -143,7 +153,7 @@ class Ledger:
     def open_account(
         self,
         account: str,
-        budget: Budget,
+        budget: Budget | PerPeriod,
         description: str = "",
         *,
         parts: Collection[str] = (),
@@ -158,8 +168,9 @@ class Ledger:
         ----------
         account : str
             The name of the account: the identity of the dataset.
-        budget : PureDP, ApproxDP or ZCDP
-            The cap. Its type decides what is counted: (ε, δ), or ρ.
+        budget : PureDP, ApproxDP, ZCDP or PerPeriod
+            The cap. Its type decides what is counted: (ε, δ), or ρ. With a `PerPeriod` it is the sum over all periods,
+            and a charge has to fit into what its own period has.
         description : str, default ""
             A text for people who read the ledger.
         parts : collection of str, default ()
@@ -181,11 +192,12 @@ class Ledger:
         """
         _check_text(description=description, state=state or "")
         allowed = check_account(account, parts, failures_allowed)
-        if not any(amounts(budget).values()):
+        cap = budget.total if isinstance(budget, PerPeriod) else budget
+        if not any(amounts(cap).values()):
             raise ParameterError("a budget must be greater than 0. Give the account something to spend.")
         with self._store.writing() as connection:
             heads = self._store.heads(connection, account)
-            if heads.budget is not None and (has := read_budget(heads.budget.content["budget"])) != budget:
+            if heads.budget is not None and (has := _stated(heads.budget)) != budget:
                 raise LedgerConflict(
                     f"this dataset has the budget {has} in this ledger, and {budget} was asked for. "
                     "Open it with the budget it has; a budget is given once."
@@ -203,7 +215,8 @@ class Ledger:
                 if (moved := self._named(connection, account)) != account:
                     raise LedgerConflict(f"the account {moved!r} was moved to this name. Open the dataset with it.")
                 body = {
-                    "budget": write_budget(budget),
+                    "budget": write_budget(cap),
+                    **({"per_period": budget._written()} if isinstance(budget, PerPeriod) else {}),
                     "failures_allowed": allowed or FAILURES_ALLOWED,
                     "description": description,
                     "at": _now(),
@@ -498,8 +511,10 @@ class Ledger:
         by: str,
     ) -> Charge:
         """A new charge."""
-        balance = _balance(heads).after(cost)
-        full = {**body, "spent": write_amounts(balance.spent), "charges": balance.charges, "by": by, "at": _now()}
+        at, balance = _now(), _balance(heads).after(cost)
+        full = {**body, "spent": write_amounts(balance.spent), "charges": balance.charges, "by": by, "at": at}
+        if (per_period := _per_period(heads)) is not None:
+            full["in_period"] = per_period.after(cost, at).written()
         if not self.is_durable:
             full["durable"] = False
         if noise_is_removed():
@@ -679,9 +694,11 @@ class Ledger:
         with self._store.reading() as connection:
             heads = self._store.heads(connection, account)
             changed = first_change(self._store.naming(connection, account))
-        balance = _balance(heads)
-        spent, remaining = balance.spent, balance.remaining
-        return Account(account, balance.budget, spent, remaining, balance.charges, _failures(heads), changed)
+        balance, per_period = _balance(heads), _per_period(heads)
+        left = balance.remaining if per_period is None else per_period.remaining(_now())
+        renewed = None if per_period is None else per_period.budget
+        failures = _failures(heads)
+        return Account(account, balance.budget, balance.spent, left, balance.charges, failures, changed, renewed)
 
     def entries(self) -> Iterator[Entry]:
         """Iterate over all entries, oldest first.
@@ -785,6 +802,18 @@ def _failures(heads: Heads) -> Failures:
 def _balance(heads: Heads) -> Balance:
     budget = read_budget(_opening(heads).content["budget"])
     return Balance.new(budget) if heads.charge is None else Balance.read(budget, heads.charge.content)
+
+
+def _stated(opening: Entry) -> Budget | PerPeriod:
+    content = opening.content
+    return PerPeriod._read(content["per_period"]) if "per_period" in content else read_budget(content["budget"])
+
+
+def _per_period(heads: Heads) -> PeriodBalance | None:
+    budget = _stated(_opening(heads))
+    if not isinstance(budget, PerPeriod):
+        return None
+    return PeriodBalance.read(budget, None if heads.charge is None else heads.charge.content)
 
 
 def _answer(entry: Entry) -> bytes:

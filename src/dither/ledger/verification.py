@@ -7,9 +7,11 @@ from typing import Any, Final
 
 from dither.errors import LedgerError
 from dither.events import from_json
-from dither.ledger.budget import Balance, read_budget
+from dither.ledger.budget import Balance, read_budget, write_budget
 from dither.ledger.entry import BEGINNING, Entry, canonical, named_parts
 from dither.ledger.failures import ANSWERED, FAILED, Failures
+from dither.ledger.per_period import PerPeriod
+from dither.ledger.period_balance import PeriodBalance
 from dither.ledger.periods import RecordedPeriods, check_periods, period_key
 
 __all__ = ["Verification"]
@@ -25,9 +27,9 @@ _FIELDS: Final = {
     "resume": {"lifted", "failures", "by", "at"},
 }
 _OPTIONAL: Final = {
-    "budget": {"parts", "failures_allowed", "state"},
+    "budget": {"parts", "failures_allowed", "state", "per_period"},
     "source": {"parts", "state", "names", "by"},
-    "charge": {"key", "durable", "noise", "periods"},
+    "charge": {"key", "durable", "noise", "periods", "in_period"},
     "answer": {"key"},
     "outcome": {"answer"},
 }
@@ -41,6 +43,8 @@ class Verification:
         self.number = 0
         self._hash = BEGINNING
         self._balances: dict[str, Balance] = {}
+        self._of_periods: dict[str, PeriodBalance] = {}
+        """Of accounts whose budget is renewed."""
         self._charges: dict[tuple[str, str], int] = {}
         """Charges with a key: their numbers."""
         self._answered: set[tuple[str, str]] = set()
@@ -92,6 +96,11 @@ class Verification:
             says_something = not content.keys().isdisjoint(("parts", "state", "names"))
             return is_known and says_something and self._moves(entry, content)
         self._balances[entry.account] = Balance.new(read_budget(content["budget"]))
+        if "per_period" in content:
+            renewed = PerPeriod._read(content["per_period"])
+            self._of_periods[entry.account] = PeriodBalance.read(renewed, None)
+            if write_budget(renewed.total) != content["budget"]:
+                return False
         self._failures[entry.account] = Failures.read(entry, None)
         return not is_known and entry.account not in self._names_of_others
 
@@ -125,7 +134,17 @@ class Verification:
             self._keyed[entry.number] = entry.account, key
         if "periods" in content:
             self._streams[entry.number] = RecordedPeriods(entry.account, check_periods(content["periods"], key))
-        return after == Balance.read(before.budget, content)
+        return after == Balance.read(before.budget, content) and self._fits_its_period(entry, content)
+
+    def _fits_its_period(self, entry: Entry, content: dict[str, Any]) -> bool:
+        """Of a budget that is renewed: into the period of its time, or a later one that was reached before."""
+        before = self._of_periods.get(entry.account)
+        if before is None:
+            return "in_period" not in content
+        after = before.after(read_budget(content["cost"]), content["at"])
+        self._of_periods[entry.account] = after
+        written: dict[str, Any] = after.written()
+        return bool(content["in_period"] == written) and type(content["in_period"]["number"]) is int
 
     def _answers(self, entry: Entry, content: dict[str, Any], key: str | None) -> bool:
         if key is None or (entry.account, key) in self._answered or content["charge"] in self._streams:

@@ -186,6 +186,9 @@ def _certificate(certificate: dict[str, Any]) -> str:
 
 def _account(ledger: Ledger, account: str) -> str:
     state = ledger.account(account)
-    told = f"Of {amounts_in_words(amounts(state.budget))}, {amounts_in_words(state.remaining)} is left"
+    renewed = state.per_period
+    whole = amounts_in_words(amounts(state.budget if renewed is None else renewed.each))
+    when = "" if renewed is None else f" in this {renewed.every}"
+    told = f"Of {whole}{when}, {amounts_in_words(state.remaining)} is left"
     drawn = _picture(budget(ledger, account), "Every charge is written down before data is read.")
     return f"<section>\n<h2>What is left</h2>\n{paragraph(f'{told} for {plain(account)}.')}{drawn}</section>"
