@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ Bounds = tuple[float, float]
 
 STATISTICS = ("count", "sum", "mean")
 _DRAWS = 64
+_REFINED = 6
+"""So many of the best coarse choices are looked at more closely."""
 _CLOSER = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0)
 """Quantiles of the values that are tried as bounds by hand."""
 
@@ -121,16 +124,26 @@ class Trips:
         return _added(self.group, np.abs(np.clip(self.value, *bounds) - self.value), self.groups)
 
     def best(self, statistic: str, epsilon: float) -> tuple[float, Limits]:
-        """The least error of all limits and bounds that are tried, knowing the rows."""
-        _, _, rows = self._pairs
+        """The least error of all limits and bounds that are tried, knowing the rows.
+
+        Limits that are powers of 2 first, with all bounds; then, with the best of these bounds, limits between them.
+        """
+        groups, rows = int(self._places.max()) + 1, int(self._pairs[2].max())
         bounds = [self.bounds] if statistic == "count" else list(self._bounds(statistic))
-        found = []
-        for both in bounds:
+        found: list[tuple[float, Limits]] = []
+
+        def tried(both: Bounds, of_groups: list[int], of_rows: list[int]) -> None:
             totals = self._totals(both)
-            for most_groups in _steps(int(self._places.max()) + 1):
-                for most_rows in _steps(int(rows.max())):
-                    limits = Limits(most_groups, most_rows, both)
-                    found.append((self.error(statistic, limits, epsilon, totals), limits))
+            for most_groups, most_rows in product(of_groups, of_rows):
+                limits = Limits(most_groups, most_rows, both)
+                found.append((self.error(statistic, limits, epsilon, totals), limits))
+
+        for both in bounds:
+            tried(both, _steps(groups, 1), _steps(rows, 1))
+        found.sort(key=lambda each: each[0])
+        nearest = {best.bounds: best for _, best in reversed(found[:_REFINED])}
+        for both, best in nearest.items():
+            tried(both, _near(best.max_groups, _steps(groups, 8)), _near(best.max_rows_per_group, _steps(rows, 8)))
         return min(found, key=lambda each: each[0])
 
     def _bounds(self, statistic: str) -> Iterator[Bounds]:
@@ -150,10 +163,15 @@ def _typical(answers: Floats, truth: Floats) -> float:
     return float(np.mean(np.sqrt(np.mean((answers - truth) ** 2, axis=0))))
 
 
-def _steps(largest: int) -> list[int]:
-    """Eight in each octave, up to the largest."""
-    steps = {round(2 ** (step / 8)) for step in range(8 * max(largest, 1).bit_length() + 1)}
+def _steps(largest: int, per_octave: int) -> list[int]:
+    """So many in each octave, up to the largest."""
+    steps = {round(2 ** (step / per_octave)) for step in range(per_octave * max(largest, 1).bit_length() + 1)}
     return sorted({step for step in steps if step < largest} | {largest})
+
+
+def _near(step: int, steps: list[int]) -> list[int]:
+    """Those less than an octave away."""
+    return [each for each in steps if step / 2 < each < step * 2]
 
 
 # ------------------------------------------------------------------ invented shapes

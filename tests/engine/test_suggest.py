@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
+from dither.engine.likely_shapes import likely_counts, likely_counts_of_values
 from dither.engine.moment_aggregates import count_people
 from dither.engine.noisy_shapes import row_edges, shapes_of, spread_of, total_edges, value_edges, with_tail
 from dither.engine.question import Question
@@ -201,6 +204,50 @@ def test_few_people_are_looked_at_in_wide_bins() -> None:
                 assert 3 <= len(edges) <= 151
                 assert edges == sorted(set(edges))
     assert len(value_edges(0, 1e4, 10)) < len(value_edges(0, 1e4, 1e6)) / 4
+
+
+def _of_lognormal(rng: np.random.Generator, people: int, scale: float, times: float = 1.0) -> tuple[Any, int]:
+    """How few people with 8 rows in the middle, and an octave around it, are seen; and the best limit they have."""
+    rows = np.maximum(np.round(2 ** rng.normal(3, 1, people)), 1)
+    edges = row_edges(1)
+    noisy = np.histogram(rows, edges)[0] + rng.laplace(0, times * scale, len(edges) - 1)
+    return shapes_of(noisy, 1, scale), int(rows.sum())
+
+
+def test_few_people_are_seen_together_where_none_stands_out() -> None:
+    """600 people in 20 bins of which noise of scale 10 hides most: their number of rows is known to a half, mostly.
+
+    Of these looks, here always the same, none is farther off; with four times the noise that is said 75 are.
+    """
+    rng = np.random.default_rng(20261119)
+
+    def far_off(times: float) -> int:
+        looks = [_of_lognormal(rng, 600, 10.0, times) for _ in range(100)]
+        return sum(not 0.5 < float(shapes.kept(math.inf, 1.0, math.inf)) / rows < 2 for shapes, rows in looks)
+
+    assert far_off(1) <= 10
+    assert far_off(4) > 10
+
+
+def test_noise_alone_is_nobody() -> None:
+    """Its evidence exceeds 100 once in a hundred times at most (Markov); here the noise is always the same."""
+    rng = np.random.default_rng(20261119)
+    edges, values = row_edges(1), np.array(value_edges(0, 10_000, 1000))
+
+    def seen(times: float) -> int:
+        found = [likely_counts(rng.laplace(0, times, len(edges) - 1), [edges], 1.0) for _ in range(60)]
+        found += [likely_counts_of_values(rng.laplace(0, times, len(values) - 1), values, 1.0) for _ in range(60)]
+        return sum(each is not None for each in found)
+
+    assert seen(1) <= 5
+    assert seen(3) > 5, "more noise than is said is noticed"
+
+
+def test_who_sees_nobody_says_so(opened: Open) -> None:
+    data = opened(_trips(3, 1, lambda rows: np.full(rows, 5.0)), PERSON, dp.PureDP(10))
+    made = data.suggest(data.agg(n=dp.count()), epsilon=1)
+    assert str(replace(made, is_blind=True)).startswith("Nobody stands out from the noise of the look")
+    assert str(replace(made, is_blind=False)).startswith("max_groups")
 
 
 def test_what_cannot_be_suggested_is_refused_before_the_charge(opened: Open) -> None:

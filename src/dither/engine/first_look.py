@@ -21,7 +21,7 @@ from dither.engine.distribution_aggregates import count_distinct, quantile, top
 from dither.engine.moment_aggregates import count, count_people, share
 from dither.engine.private_kinds import private_kinds, read_as
 from dither.engine.quantiles import RankNoise
-from dither.engine.suggestion import Suggestion, suggested
+from dither.engine.suggestion import TOO_FEW, Suggestion, suggested
 from dither.errors import OverBudget
 from dither.exact import Number, check, in_words, rational, rounded
 from dither.guarantees import ApproxDP, PureDP
@@ -88,7 +88,7 @@ class FirstLook:
     >>> look = data.suggest(epsilon=2)
     >>> look.to_arrow().column_names[:3]
     ['column', 'holds', 'missing']
-    >>> 5 <= look.unit.max_rows_per_group < 20
+    >>> look.unit.max_rows_per_group >= 5  # mostly 5 or 6
     True
     """
 
@@ -166,7 +166,8 @@ class FirstLook:
         if isinstance(self.unit, Person):
             lines += ["", f"In the table each {self.unit.column} counts as one row, whatever rows they have."]
         if self.suggestion is not None:
-            lines.append(f"Limits for questions about rows, as far as all rows go: {self.unit}.")
+            limits = f"Limits for questions about rows, as far as all rows go: {self.unit}."
+            lines.append(TOO_FEW if self.suggestion.is_blind else limits)
         entries = ", ".join(str(each.entry.number) for each in self.releases)
         epsilon, delta = map(in_words, self._spent)
         cost = f"epsilon {epsilon}" + (f", delta {delta}" if self._spent[1] else "")

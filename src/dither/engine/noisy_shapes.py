@@ -1,7 +1,8 @@
 """How many groups and rows people have, and how large their values are: estimates from noisy histograms.
 
 Post-processing, which costs nothing. Limits are decided by people who are too few to be seen through the noise of a
-look, so what is seen is continued (`with_tail`).
+look, so what is seen is continued (`with_tail`); where little is seen, shapes that are likely on the whole take its
+place (`likely_shapes.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+
+from dither.engine.likely_shapes import Likely, likely_counts, likely_counts_of_values
 
 __all__ = [
     "Clamped",
@@ -33,7 +36,7 @@ Floats: TypeAlias = NDArray[np.float64]
 _MOST_ROWS = 1 << 16
 _OCTAVES = 18
 _FINE = 8
-"""Bins of an octave, for values and where there is one group: a look has room for them."""
+"""Bins of an octave, for values: a look has room for them."""
 _CONTINUED = 8.0
 """A tail goes on for so many octaves beyond the last count that is surely there."""
 _NEAR = 1.0
@@ -122,13 +125,9 @@ class ValueSpread:
         return float(self.values[np.searchsorted(running, running[-1] / 2)])
 
 
-def row_edges(groups: int, wider: int = 1) -> list[int]:
-    """The ends of the bins of numbers of rows in one group, of so many; of bins that are so many times as wide."""
-    return _edges(_MOST_ROWS, _per_octave(groups) // wider)
-
-
-def _per_octave(groups: int) -> int:
-    return _FINE if groups == 1 else 2
+def row_edges(groups: int) -> list[int]:
+    """The ends of the bins of numbers of rows in one group, of so many."""
+    return _edges(_MOST_ROWS, _FINE // 2 if groups == 1 else 2)
 
 
 def group_edges(groups: int) -> list[int]:
@@ -179,28 +178,26 @@ def _sized_edges(low: float, high: float, octaves: int, per_octave: int) -> list
 def shapes_of(noisy: Floats, groups: int, scale: float) -> Shapes:
     """Numbers of people by rows and groups, from the noisy counts of the bins: one after the other, rows first."""
     edges = [row_edges(groups), *([group_edges(groups)] if groups > 1 else [])]
-    counts, edges[0], scale = _wide_enough(noisy.reshape([len(each) - 1 for each in edges]), groups, scale)
-    sizes = [_middles(of) for of in edges]
+    noisy = noisy.reshape([len(each) - 1 for each in edges])
     ends = np.array([*edges[0][:-1], 2 * edges[0][-2]], dtype=np.float64)
-    people = np.apply_along_axis(with_tail, 0, counts, ends, scale, counts.size)
+    seen = np.apply_along_axis(with_tail, 0, noisy, ends, scale, noisy.size)
+    people = _likelier(seen, noisy, scale, likely_counts(noisy, edges, scale))
+    sizes = [_middles(of) for of in edges]
     known = people > 0
     grid = [each[known] for each in np.meshgrid(*sizes, indexing="ij")]
     return Shapes(people[known], grid[1] if groups > 1 else np.ones_like(grid[0]), grid[0], _MOST_ROWS)
 
 
-def _wide_enough(noisy: Floats, groups: int, scale: float) -> tuple[Floats, list[int], float]:
-    """Counts, ends and noise of bins of rows that show half of the people above the noise.
+def _likelier(seen: Floats, noisy: Floats, scale: float, likely: Likely | None) -> Floats:
+    """What is seen bin by bin, or the shapes that are likely on the whole: whichever the noisy counts speak for.
 
-    Neighbours are added up where few people are seen: the noise of k counts together is √k times that of one.
+    Counts that were copied from the noisy ones are likely because of it: by 1 on average, the mean of |noise|/scale.
     """
-    narrow, wider = np.array(row_edges(groups)[:-1]), 1
-    while True:
-        edges, noise = row_edges(groups, wider), scale * math.sqrt(wider)
-        counts: Floats = np.add.reduceat(noisy, np.searchsorted(narrow, edges[:-1]), axis=0)
-        seen = counts[counts > noise * math.log(_SURELY * counts.size)].sum()
-        if 2 * wider > _per_octave(groups) or 2 * seen >= noisy.sum():
-            return counts, edges, noise
-        wider *= 2
+    if likely is None:
+        return seen
+    gain = float(np.abs(noisy).sum() - np.abs(noisy - seen).sum()) / scale
+    copied = np.count_nonzero((seen == noisy) & (seen > 0))
+    return seen if gain - copied > likely.evidence else likely.counts
 
 
 def spread_of(noisy: Floats, edges: Sequence[float], scale: float, bounds: tuple[float, float]) -> ValueSpread:
@@ -214,6 +211,7 @@ def spread_of(noisy: Floats, edges: Sequence[float], scale: float, bounds: tuple
             outwards = with_tail(noisy[own][::side], sizes, scale, noisy.size)
             inwards = with_tail(noisy[own][::-side], 1 / sizes[::-1], scale, noisy.size)
             counts[own] = np.maximum(outwards, inwards[::-1])[::side]
+    counts = _likelier(counts, noisy, scale, likely_counts_of_values(noisy, ends, scale))
     return ValueSpread((ends[1:] + ends[:-1]) / 2, counts, ends, bounds)
 
 

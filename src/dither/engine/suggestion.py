@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -40,7 +40,12 @@ if TYPE_CHECKING:
     from dither.engine.query import Query
     from dither.engine.table_release import TableRelease
 
-__all__ = ["Suggestion", "suggested"]
+__all__ = ["TOO_FEW", "Suggestion", "suggested"]
+
+TOO_FEW: Final = (
+    "Nobody stands out from the noise of the look, so these limits are not chosen by the data and may cut nearly "
+    "everything. Ask again with a larger epsilon or share, or state limits that you know."
+)
 
 _SMALLEST_END, _LARGEST_END = Fraction(1, 10**60), Fraction(10**90)
 _GROUPS, _ROWS, _VALUE, _TOTAL = "groups of a person", "rows in one group", "value within bounds", "sum in one group"
@@ -67,6 +72,8 @@ class Suggestion:
         The private histograms from which they were chosen.
     epsilon : Fraction
         What is left of the price for the question.
+    is_blind : bool, default False
+        Whether nobody stood out from the noise of the looks, so that the limits were chosen by nothing: the smallest.
 
     Examples
     --------
@@ -88,6 +95,7 @@ class Suggestion:
     considered: Sequence[Weighed] = field(repr=False)
     looks: tuple[TableRelease, ...] = field(repr=False)
     epsilon: Fraction
+    is_blind: bool = False
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -107,7 +115,7 @@ class Suggestion:
         chosen += [f"{name}: bounds=({low:.15g}, {high:.15g})" for name, (low, high) in self.bounds.items()]
         entries = ", ".join(str(entry.number) for entry in self.entries)
         paid = f"Paid for in entry {entries} of the ledger; epsilon {in_words(self.epsilon)} is left for the question."
-        return "\n".join([*table, "; ".join(chosen) + ".", paid])
+        return "\n".join([*([TOO_FEW] if self.is_blind else []), *table, "; ".join(chosen) + ".", paid])
 
 
 def suggested(question: Question, epsilon: Number, share: Number) -> Suggestion:
@@ -142,7 +150,7 @@ def suggested(question: Question, epsilon: Number, share: Number) -> Suggestion:
     best = ranked[0]
     chosen = replace(unit, max_groups=best.max_groups, max_rows_per_group=best.max_rows_per_group)
     better = _with_limits(question, chosen, best.bounds)
-    return Suggestion(better, chosen, best.bounds, ranked, (first, *others), left)
+    return Suggestion(better, chosen, best.bounds, ranked, (first, *others), left, is_blind=not people > 0)
 
 
 def _check_sizes(name: str, aggregate: Total | Mean) -> None:

@@ -24,9 +24,9 @@ from dither.exact.certified import read_above
 
 __all__ = ["Wish", "smallest_epsilon", "wishes"]
 
-_NEAR = 1.001
+_NEAR = 1.004
 """How near the price comes to the smallest one, as a ratio."""
-_ASIDE = 1.0004
+_ASIDE = 1.0015
 """So much beyond where the error is likely what was asked goes a step: the next one comes from the other side."""
 _CALIBRATED = 1.001
 """What the ρ that a plan finds for (ε, δ) may be short of the largest one."""
@@ -77,16 +77,16 @@ def smallest_epsilon(
 
     def ratios(at: Terms) -> dict[str, float]:
         made = plan(at)
-        return {name: _ratio(made, name, wish, rows) for name, wish in asked.items()}
+        return {name: _ratio(made, name, amount, rows) for name, amount in amounts.items()}
 
-    def smallest(at: Callable[[Fraction], Terms]) -> float:
+    def smallest(at: Callable[[Fraction], Terms], start: float, each: dict[str, float]) -> float:
         """That of the worst column; most others are kept at its price, and if not, the worst of them is next."""
-        found, each = 1.0, ratios(at(Fraction(1)))
+        found = start
         for _ in asked:
             worst = max(each, key=lambda name: each[name])
 
             def ratio(price: Fraction, name: str = worst) -> float:
-                return _ratio(plan(at(price)), name, asked[name], rows)
+                return _ratio(plan(at(price)), name, amounts[name], rows)
 
             found = _smallest(ratio, found, each[worst])
             each = ratios(at(Fraction(found)))
@@ -94,14 +94,24 @@ def smallest_epsilon(
                 break
         return found
 
-    candidates = []
-    if terms.noise != "gaussian":
-        candidates.append(smallest(lambda x: replace(terms, epsilon=x, noise="laplace")))
+    def laplace(price: Fraction) -> Terms:
+        return replace(terms, epsilon=price, noise="laplace")
+
+    def gaussian(price: Fraction) -> Terms:
+        return replace(terms, epsilon=None, delta=None, rho=price, noise=None)
+
+    first = plan((gaussian if terms.noise == "gaussian" else laplace)(Fraction(1)))
+    amounts = {name: _amount(first, name, wish, rows) for name, wish in asked.items()}
+    best = math.inf
     if terms.delta is not None and terms.noise != "laplace" and not finds:
-        rho = smallest(lambda x: replace(terms, epsilon=None, delta=None, rho=x, noise=None))
-        event = plan(replace(terms, epsilon=None, delta=None, rho=Fraction(rho), noise=None)).event
-        candidates.append(float(read_above(compose([event]).epsilon(terms.delta))) * _CALIBRATED)
-    found = Fraction(min(candidates))
+        event = plan(gaussian(Fraction(smallest(gaussian, 1.0, ratios(gaussian(Fraction(1))))))).event
+        best = float(read_above(compose([event]).epsilon(terms.delta))) * _CALIBRATED
+    if terms.noise != "gaussian":
+        start = 1.0 if math.isinf(best) else best
+        each = ratios(laplace(Fraction(start)))
+        if math.isinf(best) or max(each.values()) <= 1:  # else it costs more
+            best = smallest(laplace, start, each)
+    found = Fraction(best)
     for _ in range(_MOST_ADDED):
         rounded = _rounded_up(found)
         if terms.delta is None or finds or max(ratios(replace(terms, epsilon=rounded)).values()) <= 1:
@@ -110,7 +120,7 @@ def smallest_epsilon(
     raise ParameterError("no epsilon was found for this error. Ask for a larger one, or say noise='laplace'.")
 
 
-def _ratio(plan: Plan, name: str, wish: Wish, rows: int | None) -> float:
+def _ratio(plan: Plan, name: str, amount: float, rows: int | None) -> float:
     """The error of a column, as a multiple of what is asked."""
     error = plan.error(name, rows)
     if error is None:
@@ -118,8 +128,14 @@ def _ratio(plan: Plan, name: str, wish: Wish, rows: int | None) -> float:
             f"{name} is chosen, not added noise to, so no error of it is known before the answer. Name the other "
             "columns: error={...}."
         )
+    return error / amount
+
+
+def _amount(plan: Plan, name: str, wish: Wish, rows: int | None) -> float:
+    """The error that is asked of a column; what is expected of it is a supposition, whatever the price is."""
+    _ratio(plan, name, wish.amount, rows)
     if not wish.is_relative:
-        return error / wish.amount
+        return wish.amount
     if rows is None:
         raise ParameterError(f"a share of {name} depends on how many rows a group has. Give them: rows=1000.")
     expected = abs(plan.expected(name, rows))
@@ -127,7 +143,7 @@ def _ratio(plan: Plan, name: str, wish: Wish, rows: int | None) -> float:
         raise ParameterError(
             f"{name} is expected to be 0, so that no relative error can be stated. Ask for error=... instead."
         )
-    return error / (wish.amount * expected)
+    return wish.amount * expected
 
 
 def _smallest(worst: Callable[[Fraction], float], start: float, first: float) -> float:
