@@ -28,7 +28,8 @@ COVERED = frozenset[str]().union(
 )
 TOUCH_NO_DATA = {
     "Dataset", "check_certificate",  # what holds questions, and what reads certificates
-    "Dataset.budget", "Dataset.changed", "Dataset.close", "Dataset.failures", "Dataset.per_period", "Dataset.remaining", "Dataset.spent",
+    "Dataset.budget", "Dataset.changed", "Dataset.close", "Dataset.failures", "Dataset.per_period", "Dataset.remaining",
+    "Dataset.spent",
     "Query.columns", "Query.public_keys", "Query.words",
 }  # fmt: skip
 SAID = {"Candidate", "Check", "OracleAnswer", "Promise"}
