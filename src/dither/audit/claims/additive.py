@@ -37,8 +37,9 @@ _DIGITS = Fraction(1, 10**10)
 @claim(
     "C2",
     "S0 3.1, S1, S2 0.5, S4 L3",
-    "Laplace noise of scale Δ₁/ε on each coordinate is ε-DP, and no smaller scale is.",
-    "b = Δ₁/ε",
+    "Laplace noise of scale Δ₁/ε on each coordinate is ε-DP, and no smaller scale is: not ε′-DP for any ε′ < ε. The "
+    "slide prints the second half with the scale Δ₁/ε′, which is ε′-DP.",
+    "b = Δ₁/ε; b = Δ₁/ε′ is not ε′-DP for ε′ < ε  (corrected: b = Δ₁/ε)",
 )
 def c2(scale: Fraction = Fraction(1)) -> Iterator[Evidence]:
     """The largest privacy loss of integer noise, from its exact probabilities; of vectors, by the worst move in ℓ₁."""
@@ -186,8 +187,9 @@ def _c7_shares(rho: Fraction, delta: Fraction) -> Iterator[Figure]:
 @claim(
     "C8",
     "S1, S3",
-    "No Gaussian noise gives pure DP: the loss is unbounded, so δ(ε) > 0 for every ε.",
-    "δ(ε) > 0 for every ε",
+    "No Gaussian noise gives pure DP: the loss is unbounded, so δ(ε) > 0 for every ε. In ℝᵏ it is "
+    "n‖f(D₁) − f(D₂)‖²/(2σ²) at xₙ = ½(n(f(D₁) − f(D₂)) + f(D₁) + f(D₂)); the slide has the other sign.",
+    "ln p₁/p₂ = ⟨f(D₂) − f(D₁), 2x − f(D₁) − f(D₂)⟩/(2σ²)  (corrected: f(D₁) − f(D₂) in place of the first)",
 )
 def c8(power: int = 2) -> Iterator[Evidence]:
     """The exact profile of noise ∝ e^{−|x|^power}, power 2: positive at every ε. (With power 1 it is 0 from ε₀ on.)"""
@@ -200,7 +202,17 @@ def c8(power: int = 2) -> Iterator[Evidence]:
         outcome = 10**6 * mu  # the loss there is μ²/2 + μx, or at most μ
         loss = ball(mu**2 / 2 + mu * outcome) if power == 2 else ball(mu)
         yield exceeds("loss at one outcome", 20 * mu, loss, μ=mu, x=outcome)
+    yield from _along_the_slide(power)
     yield Figure("log₁₀ δ(ε) at μ = 1, ε = 100", GaussianPair(Fraction(1)).profile(Ball(100)).log() / Ball(10).log())
+
+
+def _along_the_slide(power: int) -> Iterator[Evidence]:
+    """The points xₙ at σ = 2, f(D₁) = (1, 0, −2) and f(D₂) = (2, 2, 0), so that the square of their distance is 9."""
+    here, there = (1, 0, -2), (2, 2, 0)
+    for n in (1, 10, 1000):
+        place = [Fraction(n * (a - b) + a + b, 2) for a, b in zip(here, there, strict=True)]
+        loss = sum(abs(x - b) ** power - abs(x - a) ** power for x, a, b in zip(place, here, there, strict=True)) / 8
+        yield equal("loss at xₙ in ℝ³", Fraction(9 * n, 8), loss, n=n)
 
 
 def _laplace_delta(top: Fraction, epsilon: int) -> Ball:

@@ -111,7 +111,8 @@ def _of_two(first: Fraction, second: Fraction, t: Fraction) -> Ball:
     "C33",
     "S0 4.2, S3 (proofs)",
     "σ² = 2Δ² ln(2/δ)/ε²: the loss at y is at most Δ²/(2σ²) + |y|Δ/σ², which is ε at |y| = σt; the tail there is at "
-    "most δ·e^{ε/2 − ε²/(16 ln(2/δ))}/(t√(2π)) ≤ δ, since 1.6487 < 3.4211.",
+    "most δ·e^{ε/2 − ε²/(16 ln(2/δ))}/(t√(2π)) ≤ δ, since 1.6487 < 3.4211. In ℝᵏ the loss at z is "
+    "‖f − f′‖²/(2σ²) + ⟨z − f, f − f′⟩/σ².",
     "t = √(2 ln(2/δ)) − ε/(2√(2 ln(2/δ))) and e^{1/2} < √(2π)·t",
 )
 def c33(half: Fraction = Fraction(1, 2), eighth: Fraction = Fraction(1, 16)) -> Iterator[Evidence]:
@@ -141,6 +142,7 @@ def c33(half: Fraction = Fraction(1, 2), eighth: Fraction = Fraction(1, 16)) -> 
         yield from _bad_set(epsilon, delta)
         if epsilon == 1:
             yield from _of_integers(epsilon, delta, half)
+    yield from _of_vectors(half)
     worst = (2 * Ball(4).log()).sqrt()
     yield Figure("e^{1/2}", Ball(0.5).exp())
     yield Figure("√(2π)·t at ε = 1, δ = 1/2", (2 * Ball.pi()).sqrt() * (worst - 1 / (2 * worst)))
@@ -157,6 +159,18 @@ def _of_integers(epsilon: Fraction, delta: Fraction, half: Fraction) -> Iterator
     yield implemented("Pr[BAD]", _below(last, variance), ball(Fraction(bad.p)), ε=epsilon, δ=delta)
     loss = ball(half - last) / ball(variance)  # at y: (½ − y)/σ²
     yield implemented("loss that the library states", loss, found.loss(last), ε=epsilon, δ=delta)
+
+
+def _of_vectors(half: Fraction) -> Iterator[Evidence]:
+    """The loss of noise on each coordinate, as `Loss` states it and added up, against the inner product."""
+    law, here, there = DiscreteGaussian(Fraction(9)), (0, 1, 5), (2, -1, 4)
+    apart = [a - b for a, b in zip(here, there, strict=True)]
+    each = [loss_of(law, law, shift=-move) for move in apart]
+    for place in ((0, 1, 5), (9, -4, 3), (-6, 8, 0)):
+        around = [z - a for z, a in zip(place, here, strict=True)]
+        stated = sum(Fraction(loss.loss(x)) for loss, x in zip(each, around, strict=True))
+        square, inner = (sum(x * y for x, y in zip(apart, other, strict=True)) for other in (apart, around))
+        yield implemented("loss at z in ℝ³", (half * square + inner) / 9, ball(stated), z=str(place))
 
 
 def _below(last: int, variance: Fraction) -> Ball:

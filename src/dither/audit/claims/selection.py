@@ -423,8 +423,8 @@ def _winner_loss(noise: str, scale: Fraction, scores: Sequence[int], moves: Sequ
 @claim(
     "C15",
     "S4 L5",
-    "Pr[Exp(λ) > tλ] = e^{−t}; Pr[max of d > λ(ln d + t)] ≤ e^{−t}.",
-    "e^{−t}",
+    "Pr[Exp(λ) > tλ] = e^{−t}; Pr[max of d > λ(ln d + t)] ≤ e^{−t}, and less for d > 1. The notes print = for both.",
+    "Pr[max of d > λ(ln d + t)] = e^{−t}  (corrected: ≤)",
 )
 def c15(union: Fraction = Fraction(1)) -> Iterator[Evidence]:
     """Exactly 1 − (1 − e^{−t}/d)^d for the maximum; the tail from the law that noisy max draws, F(V) with uniform V."""

@@ -101,7 +101,8 @@ def _worlds() -> tuple[World[Records], World[Records]]:
 @claim(
     "C18",
     "S1",
-    "0 ≤ LS(D) ≤ S_β₂(D) ≤ S_β₁(D) ≤ Δ for β₁ ≤ β₂; S_β of the median in O(n log n).",
+    "0 ≤ LS(D) ≤ S_β₂(D) ≤ S_β₁(D) ≤ Δ for β₁ ≤ β₂; S_β of the median in O(n log n). LS itself may be 0 for one of two "
+    "neighbours alone, so that noise in proportion to it is not private.",
     "S_β(D) = max_t e^{−βt} A^(t)(D)",
 )
 def c18(rate: Fraction = Fraction(1), factor: Fraction = Fraction(1)) -> Iterator[Evidence]:
@@ -128,6 +129,17 @@ def c18(rate: Fraction = Fraction(1), factor: Fraction = Fraction(1)) -> Iterato
         yield implemented("Δ that the library states", max(_VALUES), statistic.global_sensitivity, p=probability)
     for beta in (Fraction(1, 10**4), Fraction(1, 100), Fraction(1)):
         yield _many_records(rate * beta, beta)
+    yield from _local_alone()
+
+
+def _local_alone() -> Iterator[Evidence]:
+    """Integer noise of scale LS(D)/ε at ε = 1: D is answered exactly, and a neighbour seldom says the same."""
+    median, answer, neighbour = Median((0, max(_VALUES))), (0, 0, 0), (0, 0, 3)
+    found = [local_sensitivity(median, data) for data in (answer, neighbour)]
+    yield implemented("LS(D)", 0, Fraction(found[0]), D=str(answer))
+    yield implemented("LS(D)", 3, Fraction(found[1]), D=str(neighbour))
+    allowed = Ball(1).exp() * grid.zero(3)
+    yield exceeds("Pr[f(D)] where LS(D) = 0, against e^ε times that of a neighbour", allowed, 1, D=str(answer))
 
 
 def _element(probability: Fraction, data: Records) -> int:
