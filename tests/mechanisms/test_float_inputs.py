@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,23 @@ def test_narrow_floats_are_paid_for_by_their_width(lengths: list[float], width: 
     )
     assert certain(made, near)
     assert made.sensitivity <= a * (1 + 32 * max(Fraction(float(np.finfo(width).eps)), Fraction(1, 2**42)))
+
+
+@pytest.mark.property
+@given(st.lists(st.integers(0, 1000), min_size=4, max_size=6, unique=True))
+def test_rounded_distances_become_a_metric(thousandths: list[int]) -> None:
+    """Where floats make a way by a third point shorter than the direct one, the table that counts is wider by that."""
+    points = [each / 1000 for each in thousandths]
+    d = MetricExponential(points=points, distance=lambda a, b: abs(a - b), sensitivity="0.1", epsilon=1).distances
+    assert all(d[i][j] <= d[i][k] + d[k][j] for i, j, k in permutations(range(len(points)), 3))
+
+
+def test_distances_in_floats_are_not_always_a_metric() -> None:
+    """A control: among the ways between thousandths, some are shorter than the direct one."""
+    ways = permutations([Fraction(each / 1000) for each in (0, 100, 300, 700, 1000)], 3)
+    assert any(
+        Fraction(float(abs(a - c))) > Fraction(float(abs(a - b))) + Fraction(float(abs(b - c))) for a, b, c in ways
+    )
 
 
 @pytest.mark.parametrize(

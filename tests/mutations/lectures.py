@@ -34,7 +34,7 @@ MUTATIONS = [
     ),
     Mutation("sensitivity/enumeration.py", "Fraction(*item.as_integer_ratio()) if", "number if", _WORLD),
     Mutation("mechanisms/metric.py", "sensitivity=given + widened", "sensitivity=given", _SCORED),
-    Mutation("mechanisms/metric.py", "entry + more * (i != j)", "entry", _SCORED),
+    Mutation("mechanisms/metric.py", "entry + more * (i != j)", "entry", _FLOATS),
     Mutation("mechanisms/metric.py", "math.ceil(abs(entry) / step)", "math.floor(abs(entry) / step)", _SCORED),
     Mutation("mechanisms/metric.py", "more + asymmetry + rounding", "more + asymmetry", _FLOATS),
     Mutation("mechanisms/metric.py", "coordinate_rounding(points) if off else 0", "0", _FLOATS),
