@@ -49,7 +49,7 @@ _OF_ENDS = {
     "spark": (f"{LEFT_OUT}: ",),
 }
 AT_NIGHT = {"duckdb": 4, "postgres": 6, "spark": 24}
-"""Of how many operators one is asked in a night, so that two hours are enough for all of it; which ones, chance decides."""
+"""Of how many operators one is asked in a night, which is two hours long; which ones, chance decides."""
 RANDOM_VALUES = 20
 """How many random numbers a type of numbers has at night, besides the hostile ones."""
 
