@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dither.engine.group_sensitivity import Added
+from dither.engine.group_sensitivity import Added, turned
 from dither.engine.most_common import Best, FoundValues
 from dither.engine.quantiles import Extreme, Ranks
 from dither.estimators.order_statistic import RankedRows
@@ -50,7 +50,7 @@ def check_moves(need: Any, neighbour: Neighbour, moved: Any) -> None:
 def noised(need: Any, neighbour: Neighbour, moved: Any) -> Any:
     """By how much the numbers move to which Laplace noise is added; those are linear in the exact ones."""
     noise = need.pure(neighbour, Fraction(1))
-    return noise.noised(moved) if isinstance(noise, Added) else moved
+    return turned(moved) if isinstance(noise, Added) and noise.is_turned else moved
 
 
 def check_pairs(need: FoundValues, neighbour: Neighbour, before: list[Any], after: list[Any]) -> None:

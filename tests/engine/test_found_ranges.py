@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
-from dither.engine.found_ranges import Ranged
+from dither.engine.found_ranges import FoundRange, Ranged
 from dither.errors import ParameterError
 from dither.estimators.binned import HalfOctaves
+from dither.estimators.clipping import all_looks
 from dither.noise import entropy
 from dither.testing.exact_answers import exact_answers
 from tests.engine.exact import exact_numbers, looks_of
@@ -246,6 +247,11 @@ def test_a_price_that_could_not_pay_the_answer_after_all_looks_is_refused(verb: 
         question.release(epsilon=low)
     # Where it passes, so does the finest lattice that a range has: twice 2^24 steps of a sum, 4·2^24 of squares.
     assert high * 2**62 / 64 >= 2**24
+    plan = question.plan(epsilon=high)
+    least, most = (0.0, 1.0) if bounds is None else map(float, bounds)
+    inside = least + (most - least) / 4, most - (most - least) / 4
+    looked = {key: noise._epsilon * all_looks(is_bounded=bounds is not None) for key, noise in plan.looks.items()}
+    plan.narrowed({key: FoundRange(inside, None, noise._left(looked[key])) for key, noise in plan.looks.items()})
 
 
 def test_clip_is_true_or_false() -> None:

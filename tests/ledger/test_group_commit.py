@@ -24,6 +24,7 @@ from dither.events import LaplaceNoise
 from dither.ledger import Charge, Failures, Ledger, sqlite
 from dither.release import _read
 from tests.ledger.faults import KILL, Server
+from tests.ledger.server_proxy import proxy
 from tests.ledger.test_faults import check, each_call
 from tests.ledger.test_power_cuts import lost, traced
 from tests.servers import running_postgres
@@ -164,6 +165,24 @@ def test_every_writing_syncs_what_it_wrote_and_what_it_read(ledger: Ledger, monk
         assert not syncs
         asked(ledger)
     assert ledger.verify() == 14
+
+
+def test_a_dither_that_takes_all_it_finds_for_synced_is_kept_out(location: str) -> None:
+    """And one that knows no budgets that are renewed: it would spend those of all periods in one."""
+    with closing(opened(location)) as ledger:
+        for before in (1, 2):
+            with ledger._store._engine.begin() as connection:
+                connection.exec_driver_sql(f"UPDATE dither_format SET version = {before}")
+            with closing(Ledger(location)) as other:
+                assert other.account("visits").charges == before - 1, "to look changes nothing"
+                assert version(ledger) == before
+                asked(other)
+            assert version(ledger) == 3
+
+
+def version(ledger: Ledger) -> int:
+    with ledger._store._engine.begin() as connection:
+        return int(connection.exec_driver_sql("SELECT version FROM dither_format").scalar_one())
 
 
 # ------------------------------------------------------------ who fails, alone
@@ -354,17 +373,19 @@ def test_who_dies_in_its_sync_leaves_a_charge_without_an_answer(server: Server, 
 # ------------------------------------------------------------ PostgreSQL
 
 
-def test_what_is_charged_survives_a_crash_of_the_server() -> None:
+def unhurried(url: str) -> None:
     """Its own process for writing the log sleeps, and commits do not wait by default: only our sync writes it."""
+    engine = sql.create_engine(url.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql("ALTER SYSTEM SET wal_writer_delay = '10s'")
+        connection.exec_driver_sql("ALTER SYSTEM SET synchronous_commit = off")
+        connection.exec_driver_sql("SELECT pg_reload_conf()")
+    engine.dispose()
+
+
+def test_what_is_charged_survives_a_crash_of_the_server() -> None:
     with running_postgres() as server:
-        engine = sql.create_engine(
-            server.url.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
-        )
-        with engine.connect() as connection:
-            connection.exec_driver_sql("ALTER SYSTEM SET wal_writer_delay = '10s'")
-            connection.exec_driver_sql("ALTER SYSTEM SET synchronous_commit = off")
-            connection.exec_driver_sql("SELECT pg_reload_conf()")
-        engine.dispose()
+        unhurried(server.url)
         ledger = opened(server.url)
         said = [asked(ledger, awaits_outcome=True).entry.number for _ in range(3)]
         ledger.close()
@@ -373,6 +394,29 @@ def test_what_is_charged_survives_a_crash_of_the_server() -> None:
         with closing(Ledger(server.url)) as found:
             assert [entry.number for entry in found.entries() if entry.kind == "charge"] == said
             assert found.verify() == 7
+
+
+def test_a_server_that_crashed_behind_a_proxy_before_a_sync_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy that shares connections hides it: the sync is that of a server which has lost what was committed."""
+    with running_postgres() as server, proxy(server.port) as port:
+        unhurried(server.url)
+        direct = opened(server.url)
+        kept = asked(direct, key="a", awaits_outcome=True)
+        ledger = Ledger(f"postgresql://dither@127.0.0.1:{port}/postgres")
+
+        def crash() -> None:
+            server.stop("immediate")
+            server.start()
+
+        asking: list[Callable[[], object]] = [lambda: asked(ledger), lambda: ledger.keep(kept, b"7")]
+        for ask in asking:
+            with held_up(monkeypatch, ledger, crash), pytest.raises(LedgerError, match="has lost an entry"):
+                ask()
+            direct.close()
+            assert [entry.kind for entry in direct.entries()] == ["budget", "charge", "attempt"]
+        assert asked(ledger).entry.number == 4
+        ledger.close()
+        direct.close()
 
 
 def test_the_log_of_the_server_is_on_disk_when_a_charge_returns(database: str, monkeypatch: pytest.MonkeyPatch) -> None:

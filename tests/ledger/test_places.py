@@ -81,10 +81,10 @@ def test_a_folder_and_a_missing_folder(folder: Path) -> None:
 def test_a_newer_ledger_is_left_alone(location: str) -> None:
     ledger = opened(location)
     with ledger._store._engine.connect() as connection:
-        connection.exec_driver_sql("UPDATE dither_format SET version = 3")
+        connection.exec_driver_sql("UPDATE dither_format SET version = 4")
         connection.commit()
     ledger.close()
-    with pytest.raises(LedgerError, match=r"has the format 3, and this version of dither knows formats up to 2\. Use"):
+    with pytest.raises(LedgerError, match=r"has the format 4, and this version of dither knows formats up to 3\. Use"):
         Ledger(location)
 
 

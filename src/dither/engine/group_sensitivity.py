@@ -72,6 +72,7 @@ __all__ = [
     "Whole",
     "one_selection",
     "selection_epsilon",
+    "turned",
 ]
 
 _REMEMBERED = 1024
@@ -204,19 +205,13 @@ class Added(Noise):
 
     def draw(self, exact: Wholes) -> pa.Array:
         """Clipping to ±2^62 before and after cannot raise the sensitivity, and keeps the sum inside 64 bits."""
-        noisy = np.clip(self.noising.add(np.clip(self.noised(exact), -ROOM, ROOM)), -2 * ROOM, 2 * ROOM - 1)
+        moved = turned(exact) if self.is_turned else exact
+        noisy = np.clip(self.noising.add(np.clip(moved, -ROOM, ROOM)), -2 * ROOM, 2 * ROOM - 1)
         if self.is_turned:
             difference, total = np.clip(noisy, -ROOM, ROOM - 1).T
             noisy = np.stack([(total + difference) // 2, (total - difference) // 2], axis=1)
         flat = column_of_numbers(noisy.astype(np.int64, copy=False).ravel())
         return pa.FixedSizeListArray.from_arrays(flat, self.width) if self.width else flat
-
-    def noised(self, exact: Wholes) -> Wholes:
-        """The numbers to which noise is added: what a neighbour moves by the sensitivity at most."""
-        if not self.is_turned:
-            return exact
-        first, second = exact.T
-        return np.stack([first - second, first + second], axis=1)
 
     @property
     def size(self) -> float:
@@ -469,6 +464,12 @@ class Tally(Need):
 def selection_epsilon(rho: Fraction) -> Fraction:
     """The ε of an exponential mechanism that costs ρ: ε²/8 = ρ (Cesar and Rogers 2021, Lemma 3.4), rounded down."""
     return Fraction(math.isqrt((rho * 8 * (1 << 2 * _ROOT_BITS)).__floor__()), 1 << _ROOT_BITS)
+
+
+def turned(pairs: Wholes) -> Wholes:
+    """The differences and the sums of pairs of numbers: noise that `is_turned` is added to these."""
+    first, second = pairs.T
+    return np.stack([first - second, first + second], axis=1)
 
 
 def one_selection(epsilon: Fraction, adjacency: Adjacency) -> Event:

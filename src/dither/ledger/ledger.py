@@ -511,9 +511,10 @@ class Ledger:
         by: str,
     ) -> Charge:
         """A new charge."""
-        at, balance = _now(), _balance(heads).after(cost)
+        at, (before, per_period) = _now(), _balances(heads)
+        balance = before.after(cost)
         full = {**body, "spent": write_amounts(balance.spent), "charges": balance.charges, "by": by, "at": at}
-        if (per_period := _per_period(heads)) is not None:
+        if per_period is not None:
             full["in_period"] = per_period.after(cost, at).written()
         if not self.is_durable:
             full["durable"] = False
@@ -694,7 +695,7 @@ class Ledger:
         with self._store.reading() as connection:
             heads = self._store.heads(connection, account)
             changed = first_change(self._store.naming(connection, account))
-        balance, per_period = _balance(heads), _per_period(heads)
+        balance, per_period = _balances(heads)
         left = balance.remaining if per_period is None else per_period.remaining(_now())
         renewed = None if per_period is None else per_period.budget
         failures = _failures(heads)
@@ -799,21 +800,17 @@ def _failures(heads: Heads) -> Failures:
     return Failures.read(_opening(heads), heads.counted)
 
 
-def _balance(heads: Heads) -> Balance:
-    budget = read_budget(_opening(heads).content["budget"])
-    return Balance.new(budget) if heads.charge is None else Balance.read(budget, heads.charge.content)
-
-
 def _stated(opening: Entry) -> Budget | PerPeriod:
     content = opening.content
     return PerPeriod._read(content["per_period"]) if "per_period" in content else read_budget(content["budget"])
 
 
-def _per_period(heads: Heads) -> PeriodBalance | None:
-    budget = _stated(_opening(heads))
-    if not isinstance(budget, PerPeriod):
-        return None
-    return PeriodBalance.read(budget, None if heads.charge is None else heads.charge.content)
+def _balances(heads: Heads) -> tuple[Balance, PeriodBalance | None]:
+    """What was charged, in all and, if the budget is renewed, in the period of the last charge."""
+    opening, charge = _opening(heads).content, None if heads.charge is None else heads.charge.content
+    budget, renewed = read_budget(opening["budget"]), opening.get("per_period")
+    whole = Balance.new(budget) if charge is None else Balance.read(budget, charge)
+    return whole, None if renewed is None else PeriodBalance.read(PerPeriod._read(renewed), charge)
 
 
 def _answer(entry: Entry) -> bytes:

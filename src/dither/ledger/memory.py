@@ -38,6 +38,7 @@ class SQLiteMemory:
     """
 
     name = IN_MEMORY
+    is_a_server: ClassVar = False
     is_durable: ClassVar = False
     readers_hold_up_writers: ClassVar = True  # there is no write-ahead log in memory
 
@@ -91,9 +92,6 @@ class SQLiteMemory:
 
     def sync(self, connection: Connection) -> None:
         """There is no disk."""
-
-    def written(self, connection: Connection) -> None:
-        """Nobody else has it."""
 
     def check(self, connection: Connection) -> None:
         """Nobody else can write here."""

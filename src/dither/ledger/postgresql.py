@@ -68,6 +68,7 @@ class PostgreSQLDatabase:
     """The database at `url`."""
 
     url: sql.URL
+    is_a_server: ClassVar = True
     is_durable: ClassVar = True
     readers_hold_up_writers: ClassVar = False
     _path: tuple[str, ...] = field(default=(), init=False)
@@ -193,11 +194,7 @@ class PostgreSQLDatabase:
         wait. It waits only if its transaction wrote something: a message of no bytes, of which no table knows. A
         standby takes no commits, and has only what is on the disk of its primary.
         """
-        with connection.begin():
-            connection.exec_driver_sql(_SYNC)
-
-    def written(self, connection: Connection) -> None:
-        """Nothing can have come between: the server answers for its files."""
+        connection.exec_driver_sql(_SYNC)
 
     def check(self, connection: Connection) -> None:
         """The server checks its pages itself (data_checksums)."""

@@ -219,6 +219,7 @@ class SQLiteFile:
     _failed_syncs: int = field(default=0, init=False)
     _turn: threading.Lock = field(default_factory=threading.Lock, init=False)
     _process: int = field(default_factory=os.getpid, init=False)
+    is_a_server: ClassVar = False
     is_durable: ClassVar = True
     readers_hold_up_writers: ClassVar = False
 
@@ -326,7 +327,7 @@ class SQLiteFile:
         """Wait until the log is on disk up to here, this connection's commits and those it saw among it; and its name.
 
         Nobody is held up meanwhile, and the system lets one sync of the disk serve all who wait. SQLite syncs the
-        folder of a new log, but does not look whether that worked.
+        folder of a new log, but does not look whether that worked. The names must still lead to what was synced.
         """
         driver: Any = connection.connection.driver_connection
         try:
@@ -338,10 +339,7 @@ class SQLiteFile:
         if not self._names_are_durable:
             _sync_folder(self.path.parent)
             self._names_are_durable = True
-
-    def written(self, connection: Connection) -> None:
-        """After a commit: the names of the file and of its log are still theirs."""
-        self._check(connection.connection.driver_connection)
+        self._check(driver)
 
     def _make_up(self, connection: _Connection) -> None:
         """After a failed sync: copy the whole log into the file, and sync that, before anything rests on the log again.

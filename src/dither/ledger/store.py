@@ -28,11 +28,12 @@ from dither.ledger.sqlite import SQLiteFile
 
 __all__ = ["Heads", "Row", "Store"]
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The version of the tables. It grows when their meaning changes; newer ones are refused."""
 
-OLDER: Final = 1
-"""Without attempts, outcomes and resumes. Such a ledger is read as it is, and gets our number with our first entry."""
+OLDER: Final = (1, 2)
+"""1: without attempts, outcomes and resumes. 2: what was found was on disk, and no budget was renewed. Such a ledger is
+read as it is, and gets our number with our first entry."""
 
 Row = tuple[Entry, str | None]
 """An entry, and the idempotency key that stands beside it for the index."""
@@ -92,6 +93,7 @@ class Place(Protocol):
     """What a database must offer to hold a ledger."""
 
     is_durable: ClassVar[bool]
+    is_a_server: ClassVar[bool]
     readers_hold_up_writers: ClassVar[bool]
 
     @property
@@ -103,7 +105,6 @@ class Place(Protocol):
     def begin_writing(self, connection: Connection) -> None: ...
     def begin_reading(self, connection: Connection) -> None: ...
     def sync(self, connection: Connection) -> None: ...
-    def written(self, connection: Connection) -> None: ...
     def check(self, connection: Connection) -> None: ...
     def cause(self, error: BaseException) -> str: ...
 
@@ -181,13 +182,13 @@ class Store:
             with self._connected() as connection:
                 with self._place.turn(), connection.begin():
                     self._place.begin_writing(connection)
-                    is_older = self._version == OLDER
+                    is_older = self._version in OLDER
                     if is_older:  # from now on it may hold what an older dither does not know
-                        connection.execute(_format.update().where(_format.c.version == OLDER).values(version=FORMAT))
+                        connection.execute(_format.update().where(_format.c.version < FORMAT).values(version=FORMAT))
                     yield connection
+                    newest = self.last(self._named(connection)) if synced and self._place.is_a_server else None
                 if synced:
-                    self._place.sync(connection)
-                self._place.written(connection)
+                    self._sync(self._named(connection), newest)
             if is_older:
                 self._version = FORMAT
 
@@ -202,8 +203,23 @@ class Store:
             with connection.begin():
                 self._place.begin_reading(connection)
                 yield connection
+                newest = self.last(connection) if synced else None
             if synced:
-                self._place.sync(connection)
+                self._sync(connection, newest)
+
+    def _sync(self, connection: Connection, newest: Entry | None) -> None:
+        """Have what was seen on disk, up to the `newest` entry.
+
+        A server may have crashed since, and forgotten it; then our connection is gone, but a proxy in between may have
+        made another. So who syncs looks whether it is still there.
+        """
+        with connection.begin():
+            self._place.sync(connection)
+            if newest is not None and not self.holds(connection, newest):
+                raise LedgerError(
+                    f"the server of the ledger {self._place.name} was started anew and has lost an entry that was not "
+                    "on its disk yet. No answer was given. Ask again."
+                )
 
     def close(self) -> None:
         """Give back the connections of this process."""
@@ -311,7 +327,7 @@ def _version(connection: Connection, schema: str | None) -> int | None:
             "copy; or rename that one, if dither did not make it."
         )
     versions = list(connection.execute(sql.select(_format.c.version)).scalars())
-    if versions not in ([OLDER], [FORMAT]):
+    if versions not in [[each] for each in (*OLDER, FORMAT)]:
         raise LedgerError(
             f"the ledger has the format {' and '.join(map(str, versions)) or 'none'}, and this version of dither "
             f"knows formats up to {FORMAT}. Use the version of dither that wrote it, or a newer one."
