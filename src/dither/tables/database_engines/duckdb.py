@@ -393,7 +393,7 @@ class DuckDB(Engine):
         self.backend.con.execute(f'DROP TABLE IF EXISTS temp."{name}"')
 
     def _without_rows(self, table: ir.Table) -> ir.Table:
-        return self.backend.create_table(ibis.util.gen_name("dither_empty"), table.limit(0), temp=True)
+        return self.backend.create_table(ibis.util.gen_name("dither_empty"), schema=table.schema(), temp=True)
 
     def _batches(self, query: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._check_collation()  # the connection may belong to others as well
