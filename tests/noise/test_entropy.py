@@ -268,13 +268,13 @@ def test_a_child_forked_while_a_table_is_laid_out_can_draw() -> None:
             done.wait(300)
             return super()._arms()
 
-    thread = threading.Thread(target=Slow(3).sample)
+    thread = threading.Thread(target=Slow(3).sample, args=(1000,))  # few draws need no table
     thread.start()
-    inside.wait(300)
+    assert inside.wait(300)
     child = os.fork()
     if child == 0:
         signal.alarm(300)  # ends a child that waits for ever
-        DiscreteLaplace(5).sample()
+        DiscreteLaplace(5).sample(1000)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     done.set()
