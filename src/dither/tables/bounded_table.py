@@ -148,7 +148,7 @@ class BoundedTable:
 
     def bins(self, of: Expression, bins: FloatBins, salt: int) -> ExactAggregate:
         """One row per group and bin that is not empty: its keys, `dither_bin` and `dither_rows`."""
-        rows = self._few_rows(of, salt, lambda value: bins.number(number(value)))
+        rows = self._few_rows(of, salt, number, bins.number)
         binned = rows.rename(dither_bin="dither_value")
         counted = binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count())
         return self._asked(counted, "bins", of, bins)
@@ -302,10 +302,14 @@ class BoundedTable:
         others = [key for key in self.keys if key != self.levels.column]
         return self._first(table, [PERSON, self.levels.column], others, self.levels.limit, salt, rank)
 
-    def _few_rows(self, of: Expression, salt: int, read: Callable[[Any], Any] = lambda value: value) -> ir.Table:
-        """Single rows with a value, as it is `read`: of each person few groups, and few rows in each of them."""
+    def _few_rows(self, of: Expression, salt: int, *reads: Callable[[Any], Any]) -> ir.Table:
+        """Single rows with a value, as it is read: of each person few groups, and few rows in each of them.
+
+        Each reading is a step of its own: in one, a bin would write out the value for every comparison that finds it.
+        """
         rows = self._attributed({"dither_value": of})
-        rows = of_each_row(rows, columns_of_table(rows) | {"dither_value": read(rows["dither_value"])})
+        for read in reads:
+            rows = of_each_row(rows, columns_of_table(rows) | {"dither_value": read(rows["dither_value"])})
         rows = rows.filter(rows["dither_value"].notnull())
         if not isinstance(self.unit, Person):
             return rows
