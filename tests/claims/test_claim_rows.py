@@ -193,6 +193,12 @@ def test_the_points_of_a_claim_show_where_a_bent_constant_breaks() -> None:
     assert {point.quantity for point in broken} == {"σ² that the library uses"}
 
 
+@pytest.mark.parametrize("id", ["D4", "D6", "C1", "C11", "C27", "C33"])
+def test_points_hold_outside_of_a_check_as_they_do_inside(id: str) -> None:
+    """At the precision that Python starts with, bounds that are attained were called broken."""
+    assert [point for point in claims.find(id).points() if not point.holds()] == []
+
+
 @pytest.mark.parametrize(
     ("constants", "message"),
     [
@@ -218,6 +224,8 @@ def test_the_row_says_where_the_slack_is(rows: dict[str, Row]) -> None:
 def test_an_unknown_claim_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ParameterError, match=r"'C99' is not found\. Existing ids: D1, .*C37"):
         claims.find("C99")
+    with pytest.raises(ParameterError, match="claim 6 is not found"):
+        claims.find(6)  # type: ignore[arg-type]
     assert claims.find("c6") is claims.find("C6")
 
 

@@ -235,6 +235,22 @@ def test_the_law_of_the_loss_on_the_integers() -> None:
     assert isinstance(loss_of(["1/2", "1/2"], ["1/4", "3/4"]).law, PrivacyLoss)
 
 
+def test_the_law_of_an_exact_loss_answers_what_other_laws_do() -> None:
+    """Levels below 0, and quantiles: by its atoms. Here L is −ln 2, 0, ln 2 and ∞ with probability 1/8, 1/4, 1/2, 1/8."""
+    law = loss_of(["1/8", "1/4", "1/2", "1/8"], ["1/4", "1/4", "1/4", 0, "1/4"]).law
+    assert isinstance(law, PrivacyLoss)
+    assert [law.tail(level) for level in (-1, "-0.6", 0, "0.6", 1)] == [
+        1, Fraction(7, 8), Fraction(5, 8), Fraction(5, 8), Fraction(1, 8)
+    ]  # fmt: skip
+    for share, value in ((0, -math.log(2)), ("1/8", -math.log(2)), ("1/4", 0), ("3/8", 0), ("0.4", math.log(2))):
+        assert law.quantile(share) == pytest.approx(value, abs=1e-15)
+    assert law.quantile("7/8") >= math.log(2)
+    assert law.quantile(1) == math.inf
+    for wrong in (-1, 2, "x", math.nan):
+        with pytest.raises(ParameterError):
+            law.quantile(wrong)
+
+
 # ------------------------------------------------------------------------ odd floats
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -73,6 +73,11 @@ def _log_ratio(a: Fraction | Ball, b: Fraction | Ball) -> float:
     if _is_zero(a) or _is_zero(b):
         return 0.0 if _is_zero(a) and _is_zero(b) else math.inf
     return 0.0 if a is b or (isinstance(a, Fraction) and a == b) else above(lambda: abs((_ball(a) / _ball(b)).log()))
+
+
+def _log_of(odds: Fraction) -> float:
+    """ln of the odds, rounded up."""
+    return 0.0 if odds == 1 else above(lambda: ball(odds).log())
 
 
 def total_variation(p: Distribution, q: Distribution) -> float:
@@ -222,22 +227,41 @@ class PrivacyLoss:
 
     atoms: tuple[Atom, ...]
 
-    def tail(self, epsilon: Number) -> Fraction:
-        """Compute Pr[L > ε], exactly.
+    def tail(self, level: Number) -> Fraction:
+        """Compute Pr[L > ℓ], exactly.
 
         Parameters
         ----------
-        epsilon : Number
-            ε ≥ 0.
+        level : Number
+            ℓ, also a negative one; at ε ≥ 0 it is the textbook's δ.
 
         Returns
         -------
         Fraction
             The probability.
         """
-        exact = _loss(epsilon)
+        exact = rational(level, "level")
         beyond = (atom for atom in self.atoms if atom.odds is None or not is_at_most(atom.odds, Fraction(1), exact))
         return sum((atom.probability for atom in beyond), Fraction(0))
+
+    def quantile(self, probability: Number) -> float:
+        """Find the smallest ℓ with Pr[L ≤ ℓ] ≥ `probability`.
+
+        Parameters
+        ----------
+        probability : Number
+            A number between 0 and 1.
+
+        Returns
+        -------
+        float
+            A value of the loss, rounded up; ∞ where it is reached only there. At 0 it is the smallest value.
+        """
+        share = rational(probability, "probability")
+        check.probability(probability=share)
+        sums = accumulate(atom.probability for atom in self.atoms)
+        odds = next(atom.odds for atom, found in zip(self.atoms, sums, strict=True) if found >= share)
+        return math.inf if odds is None else _log_of(odds)
 
     def delta(self, epsilon: Number) -> float:
         """Compute δ(ε) = E[(1 − e^{ε−L})₊].

@@ -53,7 +53,8 @@ class KNorm(Mechanism):
     Attributes
     ----------
     scale : Fraction
-        α as it is drawn: Δ/ε, wider by a part in 10^12 for what rounding to the grid costs, or as given.
+        α as it is drawn: Δ/ε, or as given. In ℓ₂ it is wider for what rounding to the grid costs, by less than √k/ε
+        parts in 2^39: 10^-11 of it for three coordinates and ε = 0.1.
 
     Raises
     ------

@@ -16,6 +16,7 @@ from dither.audit.claims import (
     additive,
     composition,
     definitions,
+    metric_spaces,
     neighbours,
     proofs,
     ptr,
@@ -34,6 +35,7 @@ _TOPICS = (
     definitions,
     neighbours,
     additive,
+    metric_spaces,
     selection,
     composition,
     stability,
@@ -81,7 +83,7 @@ def find(id: str) -> Claim:
     'holds'
     """
     for claim in ALL:
-        if claim.id == id.upper():
+        if claim.id == str(id).upper():
             return claim
     raise ParameterError(f"claim {id!r} is not found. Existing ids: {', '.join(claim.id for claim in ALL)}.")
 

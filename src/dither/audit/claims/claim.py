@@ -83,12 +83,13 @@ class Point:
         textbook, exact = self.textbook, self.exact
         if isinstance(textbook, int | Fraction) and isinstance(exact, int | Fraction):
             return {"≤": exact <= textbook, "=": exact == textbook}.get(self.relation, exact > textbook)
-        promise, truth = _ball(textbook), _ball(exact)
-        if self.relation == "=":
-            return bool(abs(truth - promise) <= _AGREE * abs(promise))
-        if self.relation == "≤":
-            return bool(truth <= promise + _TIE * abs(promise))
-        return bool(truth > promise)
+        with precision(_BITS):
+            promise, truth = _ball(textbook), _ball(exact)
+            if self.relation == "=":
+                return bool(abs(truth - promise) <= _AGREE * abs(promise))
+            if self.relation == "≤":
+                return bool(truth <= promise + _TIE * abs(promise))
+            return bool(truth > promise)
 
     def as_dict(self) -> dict[str, Any]:
         """Convert to plain JSON values.
@@ -110,10 +111,11 @@ class Point:
     @property
     def slack(self) -> float:
         """The promise divided by the truth; their difference where one of them is 0."""
-        promise, truth = _ball(self.textbook), _ball(self.exact)
-        if promise == 0 or truth.contains(Ball(0)):
-            return float(abs(promise - truth))
-        return float(promise / truth)
+        with precision(_BITS):
+            promise, truth = _ball(self.textbook), _ball(self.exact)
+            if promise == 0 or truth.contains(Ball(0)):
+                return float(abs(promise - truth))
+            return float(promise / truth)
 
 
 @dataclass(frozen=True, slots=True)
