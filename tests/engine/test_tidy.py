@@ -144,3 +144,14 @@ def test_further_pages_of_a_picture_stand_beside_the_first(folder: Path) -> None
     line = f"release visits.csv {world.ONE_ROW} --group-by city --keys {keys} --agg n=count --epsilon 0.1"
     assert world.run(*line.split(), "--budget-epsilon", "1", "--ledger", "v.ledger", "--plot", "p.svg").code == 0
     assert {path.name for path in folder.glob("*.svg")} == {"p.svg", "p_2.svg"}
+
+
+def test_an_answer_about_all_rows_is_tidy_and_has_a_certificate(data: dp.Dataset) -> None:
+    """The value of such a release is the number itself, and no table."""
+    count = data.count(epsilon=1)
+    assert count.tidy().column("value").to_pylist() == [count.value]
+    quantiles = data.quantile("x", [0.25, 0.75], bounds=(0, 10), epsilon=1)
+    assert quantiles.tidy().column("value").to_pylist() == quantiles.value
+    for release in (count, quantiles, data.histogram("x", [0, 2, 6], epsilon=1)):
+        assert len(release.to_pandas()) == release.tidy().num_rows
+        assert release.certificate()["answer"] == release.answer_digest

@@ -236,7 +236,7 @@ def test_the_law_of_the_loss_on_the_integers() -> None:
 
 
 def test_the_law_of_an_exact_loss_answers_what_other_laws_do() -> None:
-    """Levels below 0, and quantiles: by its atoms. Here L is −ln 2, 0, ln 2 and ∞ with probability 1/8, 1/4, 1/2, 1/8."""
+    """Levels below 0, and quantiles, by its atoms: −ln 2, 0, ln 2 and ∞ with probability 1/8, 1/4, 1/2 and 1/8."""
     law = loss_of(["1/8", "1/4", "1/2", "1/8"], ["1/4", "1/4", "1/4", 0, "1/4"]).law
     assert isinstance(law, PrivacyLoss)
     assert [law.tail(level) for level in (-1, "-0.6", 0, "0.6", 1)] == [

@@ -17,6 +17,7 @@ from dither.engine import ratio_aggregate as ratios
 from dither.engine.aggregate import AGGREGATES, Aggregate, Bounds
 from dither.engine.price import NoiseKind, Terms, priced
 from dither.engine.table_release import TableRelease
+from dither.engine.tidy_rows import tidied
 from dither.errors import ParameterError
 from dither.exact import Number
 from dither.mechanisms.no_answer import TOO_FEW_ROWS, NoAnswer
@@ -117,6 +118,16 @@ class Single(TableRelease):
             The columns `value`, `value_low` and `value_high`; the last two where there is an interval.
         """
         return self.row
+
+    def tidy(self) -> pa.Table:
+        """Convert to an Arrow table without lists: a row for each number of the answer.
+
+        Returns
+        -------
+        pyarrow.Table
+            As `TableRelease.tidy`, of the column `value`.
+        """
+        return tidied(self.row, self.plan.aggregates)
 
     def interval(self, level: Number = 0.95) -> Interval:
         """Compute bounds that contain the exact answer with probability `level` or more over the noise.
