@@ -12,6 +12,7 @@ __all__ = ["MUTATIONS"]
 _FILES, _RELATIONS, _SQLITE = (
     f"tests/{name}.py" for name in ("tables/test_files", "tables/test_postgres_sources", "ledger/test_one_ledger")
 )
+_COMMITS = "tests/ledger/test_group_commit.py"
 _CAPS = "tests/engine/test_size_caps.py"
 _NAMES = "tests/engine/test_names.py"
 
@@ -237,6 +238,45 @@ MUTATIONS = [
         "if _is_ledger(each.schema, named, tables)",
         "if each.schema in self._path and _is_ledger(each.schema, named, tables)",
         (_SQLITE,),
+    ),
+    # What is said before it is on disk
+    Mutation(
+        "ledger/store.py",
+        "if synced:",
+        "if False:",
+        (f"{_COMMITS}::test_every_writing_syncs_what_it_wrote_and_what_it_read",),
+        "Store.writing",
+    ),
+    Mutation(
+        "ledger/store.py",
+        "if synced:",
+        "if False:",
+        (f"{_COMMITS}::test_an_anchor_names_no_entry_that_is_not_synced",),
+        "Store.reading",
+    ),
+    Mutation(
+        "ledger/store.py",
+        "newest is not None and (not self.holds(connection, newest))",
+        "False",
+        (f"{_COMMITS}::test_a_server_that_crashed_behind_a_proxy_before_a_sync_is_noticed",),
+    ),
+    Mutation(
+        "ledger/store.py",
+        "is_older = self._version in OLDER",
+        "is_older = False",
+        (f"{_COMMITS}::test_a_dither_that_takes_all_it_finds_for_synced_is_kept_out",),
+    ),
+    Mutation(
+        "ledger/sqlite.py",
+        "driver.made_up != self._failed_syncs",
+        "False",
+        (f"{_COMMITS}::test_after_a_failed_sync_nothing_rests_on_the_log",),
+    ),
+    Mutation(
+        "ledger/period_balance.py",
+        "max(self.number, self.budget.number(datetime.fromisoformat(at)))",
+        "self.budget.number(datetime.fromisoformat(at))",
+        ("tests/ledger/test_per_period.py",),
     ),
     # Numbers of a class of their own
     Mutation(
