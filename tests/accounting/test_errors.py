@@ -16,8 +16,8 @@ import pytest
 import scipy
 
 from dither.accounting import tilted
+from dither.accounting.delta_and_epsilon import DeltaCurve, read_above, read_below
 from dither.accounting.loss_law import LossLaw, from_above, from_below
-from dither.accounting.reading import DeltaCurve, read_above, read_below
 from dither.accounting.saddle import Saddle
 from dither.accounting.tilted import ComposedLaw, compose_laws
 from dither.exact import Ball, ball, lower, precision, upper

@@ -10,9 +10,9 @@ import scipy
 from numpy.typing import NDArray
 
 from dither.accounting import compose, of_pairs, tilted
+from dither.accounting.bracket_search import Group, plan_for_delta
 from dither.accounting.composed_brackets import forget
 from dither.accounting.loss_law import from_above, from_below
-from dither.accounting.search import Group, plan_for_delta
 from dither.events import Event, LaplaceNoise
 from dither.guarantees import PureDP
 from dither.pairs.laplace import LaplacePair

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import scipy
 
+from dither.accounting import delta_and_epsilon, tilted
 from dither.accounting import loss_law as laws
-from dither.accounting import reading, tilted
+from dither.accounting.delta_and_epsilon import DeltaCurve, read_above, read_below
 from dither.accounting.loss_law import LossLaw, from_above, from_below
-from dither.accounting.reading import DeltaCurve, read_above, read_below
 from dither.accounting.saddle import Saddle
 from dither.accounting.tilted import UNIT, ComposedLaw, compose_laws
 from dither.exact import Ball, precision
@@ -228,7 +228,7 @@ def composed(**changes: Any) -> ComposedLaw:
 def test_sums_have_room_for_every_place(first: float, centre: float, step: float, size: float, tilt: float) -> None:
     """Exponents are rounded relative to the places of the window, of its centre, and of its end."""
     given = composed(tilt=tilt, log_scale=tilt * centre, first=first, step=step)
-    begin, _, rounding, _ = reading._sums(given, centre, above=True)
+    begin, _, rounding, _ = delta_and_epsilon._sums(given, centre, above=True)
     x = (first + step * np.arange(16))[round((begin - first) / step) :]
     weighted = np.exp(-tilt * (x - centre)) / 16
     both = float(np.sum(weighted) + np.sum(weighted * np.exp(x[0] - x)))
@@ -238,11 +238,11 @@ def test_sums_have_room_for_every_place(first: float, centre: float, step: float
 def test_sums_have_room_for_their_terms() -> None:
     """n additions in each of two sums, and a few operations on each term."""
     given = composed(tilt=0.0, step=1e-9, masses=np.full(4096, 1 / 4096))
-    _, sums, rounding, _ = reading._sums(given, 0.0, above=True)
+    _, sums, rounding, _ = delta_and_epsilon._sums(given, 0.0, above=True)
     assert rounding[0] >= 2 * UNIT * (4096 + 64) * 0.999 > 2 * UNIT * 4096
     assert sums[0] < 1e-5
     far = composed(tilt=0.0, step=30.0, masses=np.array([0.5, 0.5]))
-    _, sums, rounding, _ = reading._sums(far, 0.0, above=True)
+    _, sums, rounding, _ = delta_and_epsilon._sums(far, 0.0, above=True)
     assert rounding[0] >= UNIT * 64 * (1 + 0.5)
     assert rounding[0] <= UNIT * 1024
     assert sums[0] == pytest.approx(0.5)
@@ -256,7 +256,7 @@ def test_bounds_are_rounded_outwards(above: bool, monkeypatch: pytest.MonkeyPatc
         sums, rounding, scale = generator(seed).uniform(0.1, 1, (3, count)) * [[1e-3], [1e-6], [1e-2]]
         if above:
             sums = np.sort(sums)[::-1]
-        monkeypatch.setattr(reading, "_sums", lambda *_, s=(0.0, sums, rounding, scale), **__: s)
+        monkeypatch.setattr(delta_and_epsilon, "_sums", lambda *_, s=(0.0, sums, rounding, scale), **__: s)
         given = composed(
             tilt=0.0,
             masses=np.zeros(count),
@@ -317,21 +317,21 @@ def test_what_is_missing_on_the_right_is_rounded_up() -> None:
         end = first + (len(given.masses) - 0.5) * given.step
         with precision(BITS):
             exact = (Ball(given.log_scale) - Ball(tilt) * (Ball(first) + Ball(15.5) * Ball(given.step))).exp()
-            assert Ball(reading._beyond(given)) >= exact
-        assert reading._beyond(given) <= math.exp(given.log_scale - tilt * end) * 1.001
+            assert Ball(delta_and_epsilon._beyond(given)) >= exact
+        assert delta_and_epsilon._beyond(given) <= math.exp(given.log_scale - tilt * end) * 1.001
 
 
 def test_without_a_tilt_every_mass_of_the_window_may_be_off() -> None:
     given = composed(tilt=0.0)
-    assert reading._length(given) == pytest.approx(4.0)
-    assert reading._length(replace(given, tilt=1.0)) >= math.sqrt(4.5)  # 1/(2λh) = 5
+    assert delta_and_epsilon._length(given) == pytest.approx(4.0)
+    assert delta_and_epsilon._length(replace(given, tilt=1.0)) >= math.sqrt(4.5)  # 1/(2λh) = 5
 
 
 def test_scales_beyond_the_floats_go_to_the_safe_side() -> None:
     for log in (-1e4, -745.0, -720.0, -701.0, 1e4, 705.0):
         with precision(BITS):
             exact = Ball(log).exp()
-            above, below = reading._scale(log, above=True), reading._scale(log, above=False)
+            above, below = delta_and_epsilon._scale(log, above=True), delta_and_epsilon._scale(log, above=False)
             assert above == math.inf or Ball(above) >= exact * (1 - Ball(2.0**-40))
             assert Ball(below) <= exact * (1 + Ball(2.0**-40))
 

@@ -11,9 +11,9 @@ import pytest
 
 from dither import events
 from dither.accounting import compose, composed_brackets, composition, of_pairs
+from dither.accounting.bracket_search import Bracket
 from dither.accounting.filters import BasicFilter, BasicOdometer, ZCDPFilter, pure_cost, zcdp_cost
 from dither.accounting.noise_calibration import epsilon_for_error
-from dither.accounting.search import Bracket
 from dither.errors import OverBudget
 from dither.exact import Ball, ball, precision, rational
 from dither.exact.certified import read_above

@@ -20,7 +20,7 @@ from dither.audit.attack.answer_readings import Entries
 from dither.audit.attack.curve import Allowed
 from dither.audit.attack.events import propose
 from dither.audit.attack.outcomes import as_rows
-from dither.audit.attack.relations import relations
+from dither.audit.attack.residues import relations
 from dither.audit.attack.target import AttackTarget
 from dither.guarantees import PureDP
 from tests.audit.leaks import LEAKS, Leak, _mask, _noise, _unit

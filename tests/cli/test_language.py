@@ -17,7 +17,7 @@ import dither as dp
 from dither.cli import aggregates
 from dither.cli.aggregates import aggregate, assigned, bounds, group
 from dither.cli.conditions import condition
-from dither.cli.key_texts import keys
+from dither.cli.group_key_texts import keys
 from dither.engine import AGGREGATES, Bins
 from dither.errors import ParameterError
 

@@ -15,7 +15,7 @@ import dither as dp
 from dither.engine.found_ranges import FoundRange, Ranged
 from dither.errors import ParameterError
 from dither.estimators.binned import HalfOctaves
-from dither.estimators.clipping import all_looks
+from dither.estimators.range_search import all_looks
 from dither.noise import entropy
 from dither.testing.exact_answers import exact_answers
 from tests.engine.exact import exact_numbers, looks_of

@@ -14,7 +14,7 @@ import dither as dp
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.answer import Spent
 from dither.estimators.binned import HalfOctaves
-from dither.estimators.clipping import _EVEN, _LITTLE_DOUBT, Goal, _Search
+from dither.estimators.range_search import _EVEN, _LITTLE_DOUBT, Goal, _Search
 from dither.estimators.tails import Seen, Tail
 
 pytestmark = pytest.mark.statistical

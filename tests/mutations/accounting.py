@@ -96,7 +96,7 @@ MUTATIONS = [
     ),
     # Reading
     *several(
-        "accounting/reading.py",
+        "accounting/delta_and_epsilon.py",
         _ERRORS,
         ("_POSITION = 2.0 ** (-49)", "_POSITION = 0.0"),
         ("epsilons + (-nudge if self.above else nudge) - self.first", "epsilons - self.first"),

@@ -293,7 +293,7 @@ MUTATIONS = [
         ("tests/replay/test_controls.py",),
     ),
     *several(
-        "audit/attack/relations.py",
+        "audit/attack/residues.py",
         ("tests/audit/test_leaks.py::test_e62_a_leak_of_probability_one_is_found",),
         ("steps % self.modulus", "steps % 1"),
         ("('xor', 'divisor')", "('divisor',)"),

@@ -14,7 +14,7 @@ from sqlglot import parse_one
 import dither as dp
 from dither.errors import ParameterError
 from dither.tables.database_engines.postgres import PostgreSQL
-from dither.tables.database_engines.postgres_fences import fence
+from dither.tables.database_engines.postgres_steps import fence
 from tests.postgres import Database, fresh_database
 
 _X = dp.col("x")

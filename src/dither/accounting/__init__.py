@@ -11,7 +11,7 @@
 that depend on earlier answers; `dither.accounting.calibrate` finds the noise for a budget.
 """
 
+from dither.accounting.bracket_search import MOST_POINTS, Bracket
 from dither.accounting.composition import RELATIVE_WIDTH, Composition, WideBracket, compose, of_pairs
-from dither.accounting.search import MOST_POINTS, Bracket
 
 __all__ = ["MOST_POINTS", "RELATIVE_WIDTH", "Bracket", "Composition", "WideBracket", "compose", "of_pairs"]

@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dither.accounting.search import Bracket, Group, Groups
+from dither.accounting.bracket_search import Bracket, Group, Groups
 from dither.pairs.choice import ChoicePair
 from dither.pairs.pair import Pair
 

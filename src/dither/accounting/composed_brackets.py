@@ -14,9 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dither.accounting.choices import are_mixed, worst_mix
-from dither.accounting.reading import DeltaCurve, nothing
-from dither.accounting.search import (
+from dither.accounting.bracket_search import (
     MOST_POINTS,
     Bracket,
     Group,
@@ -29,6 +27,8 @@ from dither.accounting.search import (
     upper_delta,
     upper_epsilon,
 )
+from dither.accounting.choices import are_mixed, worst_mix
+from dither.accounting.delta_and_epsilon import DeltaCurve, nothing
 from dither.errors import ParameterError
 from dither.exact import ball, lower, precision, upper
 from dither.exact.certified import exactly_above, exactly_below, named

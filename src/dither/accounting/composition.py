@@ -21,6 +21,11 @@ from typing import Self
 
 import numpy as np
 
+from dither.accounting.bracket_search import (
+    MOST_POINTS,
+    Bracket,
+    Groups,
+)
 from dither.accounting.choices import are_mixed
 from dither.accounting.composed_brackets import (
     composed_curve,
@@ -36,11 +41,6 @@ from dither.accounting.composed_brackets import (
 )
 from dither.accounting.divergences import mu_squared_of, renyi_of, rho_of
 from dither.accounting.dominate import HasEvent, Parts, Spending, parts, parts_of_all
-from dither.accounting.search import (
-    MOST_POINTS,
-    Bracket,
-    Groups,
-)
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.exact import Ball, Number, check, rational

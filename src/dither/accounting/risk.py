@@ -28,11 +28,11 @@ from typing import Any
 
 import numpy as np
 
+from dither.accounting.bracket_search import Bracket
 from dither.accounting.composed_brackets import composed_delta, composed_epsilon, lower_deltas
 from dither.accounting.composition import Composition, compose
 from dither.accounting.dominate import HasEvent, Spending
 from dither.accounting.scale_search import Budget, ProfilePoint, scale_for
-from dither.accounting.search import Bracket
 from dither.errors import ParameterError
 from dither.events import Composite, Event, GaussianNoise, LaplaceNoise, Selection, SparseVectorRun, TestAndRelease
 from dither.exact import Ball, Number, ball, check, rational

@@ -1,8 +1,8 @@
 """Audits: refute privacy claims from samples, replay pipelines on neighbours, check the claims of the lectures."""
 
 from dither.audit import claims
-from dither.audit.attack.grids import Support, support
 from dither.audit.attack.lower_bound import attack
+from dither.audit.attack.lowest_bits import Support, support
 from dither.audit.attack.verdict import Verdict, Witness
 from dither.audit.replay import Replayed, replay
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from dither.cli.aggregates import aggregate, assigned, bounds, group
 from dither.cli.conditions import condition
 from dither.cli.description import Asked, Description, column_names
-from dither.cli.key_texts import keys
+from dither.cli.group_key_texts import keys
 from dither.cli.public_file import PublicFile
 from dither.cli.toml_file import CHANGES, budget_of, read
 from dither.engine.aggregate import Aggregate

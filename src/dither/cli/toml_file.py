@@ -39,7 +39,7 @@ from typing import Any, TypeVar
 from dither.cli.aggregates import Bounds, aggregate, group
 from dither.cli.conditions import condition
 from dither.cli.description import Asked, AskedStream, Description, column_names
-from dither.cli.key_texts import keys_of_others
+from dither.cli.group_key_texts import keys_of_others
 from dither.cli.public_file import PublicFile
 from dither.cli.toml_lines import Section, document
 from dither.errors import ParameterError

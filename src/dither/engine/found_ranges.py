@@ -1,9 +1,9 @@
 """The range in which values are added up, where it is found before they are: the look of arrays, on pooled counts.
 
-Noise is in proportion to the range, and bounds are often far wider than the data. So two questions are asked. The
-first counts how many people have a value in each half-octave of the distance from a public anchor, in all groups
-together; `estimators.clipping.found_range` chooses from noisy counts, as it does for arrays. The second is what would
-be asked in bounds, in the range that was chosen.
+Noise is in proportion to the range, and bounds are often far wider than the data. So two questions are asked. The first
+counts how many people have a value in each half-octave of the distance from a public anchor, in all groups together;
+`estimators.range_search.found_range` chooses from noisy counts, as it does for arrays. The second is what would be
+asked in bounds, in the range that was chosen.
 
 *Sensitivity.* A person is counted once, in the cell of one of their rows (`BoundedTable.cells`), in however many
 groups and rows they are: they move one count by one. A row that is replaced moves two. The second question is in a
@@ -34,8 +34,8 @@ from dither.engine.groups import Groups, Wholes, counted
 from dither.errors import ParameterError
 from dither.estimators.answer import Spent
 from dither.estimators.binned import Binned, BinSide, BinTally, HalfOctaves
-from dither.estimators.clipping import Goal, all_looks, first_look, found_range
 from dither.estimators.noise_tails import NoiseLaw
+from dither.estimators.range_search import Goal, all_looks, first_look, found_range
 from dither.estimators.records import Bounds
 from dither.events import Event, Stated
 from dither.exact import rounded

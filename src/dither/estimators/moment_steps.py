@@ -11,8 +11,8 @@ from typing import Any
 from dither.adjacency import Adjacency
 from dither.estimators.answer import Estimate, Spent, budget
 from dither.estimators.binned import Binned, HalfOctaves
-from dither.estimators.clipping import Found, Goal, found_range, needed
 from dither.estimators.moment_bars import Clip
+from dither.estimators.range_search import Found, Goal, found_range, needed
 from dither.estimators.records import Bounds, Floats, checked_adjacency, checked_bounds, is_replace, paired, present
 from dither.estimators.sampling import Size, released_size
 from dither.estimators.sums import NoisySum, Placed, released_sum

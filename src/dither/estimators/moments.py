@@ -1,8 +1,8 @@
 """Sum, mean, variance, standard deviation and covariance of arrays, ε-DP.
 
 The records are added up by public cells (`binned`), the range to which they are clamped is chosen from noisy counts of
-these (`clipping`), and Laplace noise is added to exact sums (`sums`). With `clip=False` the range is the bounds, and
-all of the budget goes to the sums. Without bounds there is no answer if too few records are seen: no δ is needed.
+these (`range_search`), and Laplace noise is added to exact sums (`sums`). With `clip=False` the range is the bounds,
+and all of the budget goes to the sums. Without bounds there is no answer if too few records are seen: no δ is needed.
 `Estimate.found["clip"]` says which range it was, `found["outside"]` how many records seem to lie outside it, and
 `Estimate.split` where the budget went.
 

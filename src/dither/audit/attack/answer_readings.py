@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dither.audit.attack.curve import Floats
 from dither.audit.attack.outcomes import Rows, are_names, fitted, is_name, lowest_bits, said
-from dither.audit.attack.relations import RowRelation, relations
+from dither.audit.attack.residues import RowRelation, relations
 
 __all__ = ["Cells", "Cuts", "Entries", "Reading", "distinct", "table"]
 

@@ -9,7 +9,7 @@ One half of the samples teaches them. They are
 * a weighted sum of the ratios of all entries: logistic regression, the small classifier for vectors and sequences.
 
 Entries are also the sum, the largest, the smallest and the missing ones of a vector, and the lowest bit of a real
-number. What entries are to each other (`relations`) is looked at by itself.
+number. What entries are to each other (`residues`) is looked at by itself.
 """
 
 from __future__ import annotations

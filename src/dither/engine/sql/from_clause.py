@@ -1,368 +1,327 @@
-"""FROM with several tables: which equalities join them, in which order, and that people stay apart.
-
-Inner joins and tables behind commas may come in any order: they are joined where an equality of the text allows it, and
-what is left of ON and WHERE is a condition on the joined rows. Private tables are joined by person or along a foreign
-key (`dither.engine.join_rules`), public ones on anything.
-"""
+"""What stands in FROM: rows that keep their person. Tables, subqueries, and one row per person."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import pyarrow as pa
 from sqlglot import exp
 
-from dither.engine.domains import domain_of
-from dither.engine.join_rules import MIXED, foreign_key, with_private, with_public
+from dither.engine.aggregate import Aggregate
+from dither.engine.distribution_aggregates import Edge
+from dither.engine.domains import Domain, Domains
+from dither.engine.join_rules import with_private
+from dither.engine.moment_aggregates import Count, Mean, Total
+from dither.engine.sql.aggregates import SqlAggregates, is_aggregate
+from dither.engine.sql.grouping import sets_of
+from dither.engine.sql.joins import Joined, JoinedRows, PublicTable, SqlTable, conjuncts
 from dither.engine.sql.refusal import refused
-from dither.engine.sql.row_values import Scope, of_rows, value_of
-from dither.tables import Column, Expression, shown
+from dither.engine.sql.row_values import Scope, of_rows, said, value_of
+from dither.tables import Column, Expression
 from dither.unit import Person
 
 if TYPE_CHECKING:
     from dither.engine.query import Query
 
-__all__ = ["Joined", "JoinedRows", "PublicTable", "SqlTable", "conjuncts"]
+__all__ = ["Named", "from_clause", "output_name"]
 
-_MARK: Final = "\0"
-_NO_PEOPLE: Final = "public tables alone have no people. Ask them as they are, or put a private table into this FROM."
-_MOST_BRANCHES: Final = 16
-"""Of an OR, so that a text with a long one is read no slower."""
-_HOW: Final = "JOIN ... ON, LEFT JOIN ... ON and tables behind commas are answered."
+Named: TypeAlias = Mapping[str, SqlTable | PublicTable]
+"""The tables that a text may name, in small letters."""
+
+_ROWS_ONLY: Final = {"expressions", "from_", "joins", "where", "with_"}
+_GROUPED: Final = _ROWS_ONLY | {"group", "having"}
 
 
 @dataclass(frozen=True)
-class SqlTable:
-    """Rows with the columns that a text may name. Each is an expression of the rows below: nothing is computed yet."""
+class SelectedRows:
+    """The rows of one SELECT: those of FROM, of which WHERE keeps some, and the names that it may use."""
 
     query: Query
-    columns: Mapping[str, Expression]
-    attached: frozenset[str] = frozenset()
-    """The column of the person, where the table does not have it and a foreign key says who it is."""
-
-    @classmethod
-    def of(cls, query: Query) -> SqlTable:
-        """All rows of a query, by the names of its columns."""
-        origin = query.origin
-        own = origin.tables[origin.table_name].source.columns if origin.table_name in origin.tables else query.columns
-        return cls(query, {name: Column(name) for name in query.columns}, frozenset({*query.columns} - {*own}))
-
-    def renamed(self, names: Sequence[str]) -> SqlTable | None:
-        """The same columns by other names, as in `AS t (a, b)`; None if there are not as many."""
-        if len(names) != len(self.columns) or len(set(names)) < len(names):
-            return None
-        return SqlTable(self.query, dict(zip(names, self.columns.values(), strict=True)))
-
-    def computed(self) -> Query:
-        """The rows with these columns by their names, and what is known of them."""
-        made = {
-            name: of_rows(of) for name, of in self.columns.items() if not (isinstance(of, Column) and of.name == name)
-        }
-        if not made:
-            return self.query
-        known = {name: domain_of(of, self.query.domains) for name, of in made.items()}
-        query = self.query.with_columns(**made)
-        return replace(query, domains={**query.domains, **known})
-
-
-@dataclass(frozen=True)
-class PublicTable:
-    """A table that is not protected."""
-
-    rows: pa.Table
+    scope: Scope
 
     @property
-    def columns(self) -> Mapping[str, Expression]:
-        """By name."""
-        return {name: Column(name) for name in self.rows.column_names}
+    def asked(self) -> SqlAggregates:
+        """What aggregates are asked of."""
+        return SqlAggregates(self.scope, self.query.domains, self.query.origin.unit)
 
 
-@dataclass(frozen=True)
-class Joined:
-    """One table of FROM: the name it has there, how it is joined, and on what."""
-
-    alias: str
-    relation: SqlTable | PublicTable
-    node: exp.Expr
-    is_left: bool = False
-    on: tuple[exp.Expr, ...] = ()
-
-    @classmethod
-    def by(cls, join: exp.Join, relation: SqlTable | PublicTable, alias: str) -> Joined:
-        """What a JOIN says."""
-        kind, side = str(join.args.get("kind") or ""), str(join.args.get("side") or "")
-        extra = [name for name in ("method", "using", "global", "hint", "match_condition") if join.args.get(name)]
-        if extra or kind not in ("", "INNER", "OUTER") or side not in ("", "LEFT") or (kind == "OUTER" and not side):
-            raise refused(
-                join, f"{_HOW} For USING (x) write ON a.x = b.x; a RIGHT JOIN is a LEFT JOIN turned round.", "JOIN"
-            )
-        on = tuple(conjuncts(join.args.get("on")))
-        if side and not on:
-            raise refused(join, "a LEFT JOIN needs ON.", "JOIN")
-        return cls(alias, relation, join, bool(side), on)
-
-
-def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
-    """The conditions that all must hold; those that every branch of an OR has among them."""
-    if isinstance(node, exp.Paren) and isinstance(node.this, exp.And | exp.Or | exp.Paren):
-        yield from conjuncts(node.this)
-    elif isinstance(node, exp.Or):
-        branches = [[each for each in conjuncts(branch) if isinstance(each, exp.EQ)] for branch in _branches(node)]
-        yield from (each for each in branches[0] if all(each in others for others in branches[1:]))
-        yield node
-    elif isinstance(node, exp.And):
-        yield from conjuncts(node.this)
-        yield from conjuncts(node.expression)
-    elif node is not None:
-        yield node
-
-
-def _branches(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The conditions of which one must hold."""
-    if isinstance(node, exp.Or):
-        yield from _branches(node.this)
-        yield from _branches(node.expression)
-    elif isinstance(node, exp.Paren):
-        yield from _branches(node.this)
+def from_clause(select: exp.Select, named: Named, allowed: set[str]) -> SelectedRows:
+    """The rows that a SELECT speaks of. Clauses that are not among those allowed are refused."""
+    for clause, written in select.args.items():
+        if written and clause not in allowed:
+            raise refused(_first(written, select), _CLAUSES.get(clause, "this clause is not answered."), clause.upper())
+    named = {**named, **_with(select, named)}
+    found = select.args.get("from_")
+    if found is None:
+        raise refused(select, "a question is about the rows of a table: SELECT ... FROM data.")
+    relation, alias = _table(found.this, named)
+    first = Joined(alias, relation, found.this)
+    where = select.args.get("where")
+    conditions = [] if where is None or said(where.this) is True else [where.this]
+    if any(_matching(each) for each in conditions[0].walk()) if conditions else False:
+        conditions = list(conjuncts(conditions[0]))
+    if select.args.get("joins"):
+        rows, conditions = _joined(select, first, named)
+    elif isinstance(relation, PublicTable):
+        raise refused(found.this, "a public table has no people. Ask it as it is, without dither.", alias)
     else:
-        yield node
+        rows = SelectedRows(relation.query, Scope({alias: relation.columns}))
+    return _kept(rows, conditions, named)
 
 
-@dataclass
-class JoinedRows:
-    """Tables while they are joined: the rows so far, and what the columns of each table are called there."""
+def _kept(rows: SelectedRows, conditions: Sequence[exp.Expr], named: Named) -> SelectedRows:
+    """The rows for which all conditions hold; first those that ask for rows of another table."""
+    for each in filter(_matching, conditions):
+        rows = matched(rows, each, named)
+    kept = [of_rows(value_of(each, rows.scope)) for each in conditions if not _matching(each)]
+    return replace(rows, query=rows.query.where(*kept)) if kept else rows
 
-    members: tuple[Joined, ...]
-    conditions: list[exp.Expr]
-    """Of ON and WHERE, as long as they are not met by a join."""
-    query: Any = None
-    tables: dict[str, dict[str, Expression]] = field(default_factory=dict)
 
-    @property
-    def scope(self) -> Scope:
-        """The columns of all tables that are joined."""
-        return self._visible(self.tables)
+def _matching(node: exp.Expr) -> bool:
+    """Whether a condition asks for rows of another table: EXISTS, NOT EXISTS, or IN (SELECT ...)."""
+    node = node.this if isinstance(node, exp.Not | exp.Paren) else node
+    return isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None)
 
-    def _visible(self, tables: Mapping[str, Mapping[str, Expression]]) -> Scope:
-        """Without the columns of persons that foreign keys attached, where a table has it itself."""
-        hidden = _hidden(self.members)
-        return Scope(
-            {alias: {name: of for name, of in columns.items() if (alias, name) not in hidden}
-             for alias, columns in tables.items()}
-        )  # fmt: skip
 
-    def all_joined(self) -> tuple[Query, Scope]:
-        """Join all of them, and leave in `conditions` what the joined rows have to meet still."""
-        first_left = next((at for at, each in enumerate(self.members) if each.is_left), len(self.members))
-        inner = [*self.members[:first_left]]
-        start = next((each for each in inner if isinstance(each.relation, SqlTable)), None)
-        if start is None:
-            raise refused(self.members[0].node, _NO_PEOPLE)
-        self.conditions += [each for member in inner for each in member.on]
-        self.conditions += self._implied([member.alias for member in inner])
-        inner = [self._only_wanted(member) for member in inner]
-        start = next(each for each in inner if isinstance(each.relation, SqlTable))
-        self._begin(start)
-        inner.remove(start)
-        while inner:
-            inner.remove(self._next(inner))
-        for member in self.members[first_left:]:
-            if member.is_left:
-                self._left(member)
-            else:
-                self.conditions += member.on
-                self._next([member])
-        return self.query, self.scope
+def matched(rows: SelectedRows, node: exp.Expr, named: Named) -> SelectedRows:
+    """The rows that find one in a subquery, or none: by equalities between a column of each."""
+    is_not = isinstance(node, exp.Not)
+    asked = node.this if isinstance(node, exp.Not | exp.Paren) else node
+    inner = asked.args["query"] if isinstance(asked, exp.In) else asked.this
+    select = inner.this if isinstance(inner, exp.Subquery) else inner
+    if not isinstance(select, exp.Select) or (is_not and isinstance(asked, exp.In)):
+        raise refused(node, "write NOT EXISTS (SELECT ... WHERE a.x = b.x): NOT IN is about NULL as well.")
+    own, links = _split(select, named)
+    if isinstance(asked, exp.In):
+        if len(select.expressions) != 1:
+            raise refused(node, "IN (SELECT ...) takes one column.")
+        links.append(exp.EQ(this=select.expressions[0].unalias(), expression=asked.this))
+    alone = select.copy()
+    alone.set("where", exp.Where(this=exp.and_(*own)) if own else None)
+    found = from_clause(alone, named, _ROWS_ONLY)
+    pairs: dict[str, str] = {}
+    for link in links:
+        ends = [link.this, link.expression]
+        if not isinstance(link, exp.EQ) or not all(isinstance(end, exp.Column) for end in ends):
+            raise refused(link, "a subquery of WHERE is tied to the rows by equalities of columns, as in a.x = b.x.")
+        if isinstance(asked, exp.Exists):
+            ends.sort(key=found.scope.has, reverse=True)
+        theirs, mine = found.scope.column(ends[0]), rows.scope.column(ends[1])
+        if not isinstance(theirs, Column) or not isinstance(mine, Column):
+            raise refused(link, "a subquery of WHERE is tied to the rows by columns as they are, not by computed ones.")
+        pairs[mine.name] = theirs.name
+    if not pairs:
+        raise refused(node, "a subquery of WHERE needs an equality with a column of the rows, as in a.x = b.x.")
+    return replace(rows, query=with_private(rows.query, found.query, pairs, "anti" if is_not else "semi"))
 
-    def _begin(self, first: Joined) -> None:
-        assert isinstance(first.relation, SqlTable)
-        self.query = first.relation.query
-        self.tables = {first.alias: dict(first.relation.columns)}
 
-    def _next(self, waiting: list[Joined]) -> Joined:
-        """Join the first table that an equality leads to; private ones before public ones."""
-        ordered = sorted(waiting, key=lambda each: isinstance(each.relation, PublicTable))
-        for member in ordered:
-            pairs, used = self._pairs(member, self.conditions)
-            if self._may_join(member, pairs):
-                self._join(member, pairs, "inner")
-                self.conditions = [each for each in self.conditions if not any(each is met for met in used)]
-                return member
-        if any(isinstance(each.relation, SqlTable) for each in waiting):
-            raise refused(ordered[0].node, MIXED, ordered[0].alias)
-        raise refused(
-            ordered[0].node, "a join needs an equality of columns, as in ON a.city = b.city.", ordered[0].alias
-        )
+def _split(select: exp.Select, named: Named) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """The conditions of a subquery that are about its own tables alone, and the others. A name means a column of its
+    own tables first; one that a foreign key only attached to them does not count."""
+    begin, where = select.args.get("from_"), select.args.get("where")
+    tables: dict[str, Mapping[str, Expression]] = {}
+    for each in [] if begin is None else [begin, *select.args.get("joins", ())]:
+        relation, alias = _table(each.this, named)
+        attached = relation.attached if isinstance(relation, SqlTable) else ()
+        tables[alias] = {name: of for name, of in relation.columns.items() if name not in attached}
+    scope = Scope(tables)
+    found = list(conjuncts(where.this)) if where is not None else []
+    own = [each for each in found if all(scope.has(column) for column in each.find_all(exp.Column))]
+    return own, [each for each in found if not any(each is one for one in own)]
 
-    def _left(self, member: Joined) -> None:
-        pairs, used = self._pairs(member, list(member.on))
-        if not self._may_join(member, pairs):
-            raise refused(member.node, MIXED if isinstance(member.relation, SqlTable) else _HOW, member.alias)
-        self._join(self._only_matching(member, used), pairs, "left")
 
-    def _implied(self, aliases: Sequence[str]) -> list[exp.Expr]:
-        """What an OR over several tables says of each alone: (a.x AND b.y) OR (a.z AND b.w) holds only if a.x OR a.z.
+def _joined(select: exp.Select, first: Joined, named: Named) -> tuple[SelectedRows, list[exp.Expr]]:
+    """The rows of several tables, joined, and the conditions that they have to meet still."""
+    members = [first]
+    for join in select.args["joins"]:
+        relation, alias = _table(join.this, named)
+        if any(alias.lower() == each.alias.lower() for each in members):
+            raise refused(join, f"two tables are called {alias!r}. Give one another name: {alias} AS other.", "JOIN")
+        members.append(Joined.by(join, relation, alias))
+    where = select.args.get("where")
+    joining = JoinedRows(tuple(members), list(conjuncts(where.this)) if where is not None else [])
+    query, scope = joining.all_joined()
+    return SelectedRows(query, scope), joining.conditions
 
-        The OR itself stays a condition, so no row is kept for it; fewer rows are joined.
-        """
-        everything = self._visible({each.alias: _marked(each.alias, each.relation.columns) for each in self.members})
-        found: list[exp.Expr] = []
-        for condition in self.conditions:
-            branches = list(_branches(condition))
-            if not 1 < len(branches) <= _MOST_BRANCHES or len(_tables(condition, everything)) < 2:
-                continue
-            about = [[(_tables(each, everything), each) for each in conjuncts(branch)] for branch in branches]
-            for alias in aliases:
-                own = [[each for tables, each in branch if tables == {alias}] for branch in about]
-                if all(own):
-                    found.append(exp.or_(*(exp.and_(*(each.copy() for each in branch)) for branch in own)))
+
+_CLAUSES: Final = {
+    "distinct": "SELECT DISTINCT shows rows. Group by these columns and count: GROUP BY city.",
+    "qualify": "windows look at other rows.",
+    "windows": "windows look at other rows.",
+    "order": "rows inside of FROM have no order that shows. Order the answer instead.",
+    "limit": "which rows a LIMIT keeps depends on other rows. Put it at the end of the text.",
+    "offset": "which rows an OFFSET keeps depends on other rows. Put it at the end of the text.",
+    "group": (
+        "groups in FROM are answered by person only: GROUP BY the column of the privacy unit. Other groups mix people: "
+        "ask for them at the end of the text, with ORDER BY and LIMIT there."
+    ),
+}
+
+
+def _first(said: Any, select: exp.Select) -> exp.Expr:
+    first = said[0] if isinstance(said, list) else said
+    return first if isinstance(first, exp.Expr) else select
+
+
+def _with(select: exp.Select | exp.Union, named: Named) -> dict[str, SqlTable]:
+    clause = select.args.get("with_")
+    found: dict[str, SqlTable] = {}
+    if clause is None:
         return found
-
-    def _only_wanted(self, member: Joined) -> Joined:
-        """A private table with those of its rows alone for which the conditions hold that are about it: joins are
-        quicker after that."""
-        if not isinstance(member.relation, SqlTable):
-            return member
-        everything = self._visible({each.alias: _marked(each.alias, each.relation.columns) for each in self.members})
-        about_it = [each for each in self.conditions if _tables(each, everything) == {member.alias}]
-        if not about_it:
-            return member
-        scope = Scope({member.alias: member.relation.columns})
-        kept = member.relation.query.where(*(of_rows(value_of(each, scope)) for each in about_it))
-        self.conditions = [each for each in self.conditions if not any(each is met for met in about_it)]
-        return replace(member, relation=replace(member.relation, query=kept))
-
-    def _only_matching(self, member: Joined, used: list[exp.Expr]) -> Joined:
-        """The table of a LEFT JOIN with those of its rows alone for which conditions of ON hold that are about it."""
-        others = [each for each in member.on if not any(each is met for met in used)]
-        if not others:
-            return member
-        relation = member.relation
-        scope = Scope({member.alias: relation.columns})
-        about_it = all(scope.has(column) for each in others for column in each.find_all(exp.Column))
-        if not about_it or not isinstance(relation, SqlTable):
-            raise refused(
-                member.node, "ON of a LEFT JOIN takes equalities of columns of both tables, and conditions on the "
-                "joined table alone, if it is private.", member.alias
-            )  # fmt: skip
-        kept = relation.query.where(*(of_rows(value_of(each, scope)) for each in others))
-        return replace(member, relation=replace(relation, query=kept))
-
-    def _pairs(self, member: Joined, conditions: Iterable[exp.Expr]) -> tuple[dict[str, str], list[exp.Expr]]:
-        """Equalities between plain columns of the rows so far and of another table, and where they stand."""
-        everything = {name: _marked(name, columns) for name, columns in self.tables.items()}
-        scope = self._visible({**everything, member.alias: _marked(member.alias, member.relation.columns)})
-        pairs: dict[str, str] = {}
-        used: list[exp.Expr] = []
-        for each in conditions:
-            if not isinstance(each, exp.EQ) or not all(
-                isinstance(side, exp.Column) and scope.has(side) for side in (each.this, each.expression)
-            ):
-                continue
-            ends = [str(scope.column(side).name).split(_MARK) for side in (each.this, each.expression)]  # type: ignore[attr-defined]
-            ends.sort(key=lambda end: end[0] == member.alias)
-            (table, mine), (other, theirs) = ends
-            found = self.tables[table][mine] if table in self.tables else None
-            right = member.relation.columns.get(theirs)
-            is_pair = other == member.alias and table != other and isinstance(right, Column)
-            if is_pair and isinstance(found, Column) and found.name not in pairs:
-                pairs[found.name] = theirs
-                used.append(each)
-        return pairs, used
-
-    def _may_join(self, member: Joined, pairs: Mapping[str, str]) -> bool:
-        """Whether people stay apart; `with_private` asks the same once more."""
-        if isinstance(member.relation, PublicTable):
-            return bool(pairs)
-        unit, other = self.query.origin.unit, member.relation
-        if not isinstance(unit, Person):
-            return bool(pairs)  # refused there
-        below = {mine: _below(other.columns[theirs]) for mine, theirs in pairs.items()}
-        return any(
-            mine == theirs == unit.column
-            or foreign_key(
-                self.query.origin.keys, self.query.lineage.own.get(mine), other.query.lineage.own.get(theirs)
-            )
-            for mine, theirs in below.items()
-        )
-
-    def _join(self, member: Joined, pairs: Mapping[str, str], how: str) -> None:
-        if isinstance(member.relation, PublicTable):
-            self._join_public(member.alias, member.relation.rows, pairs, how)
-        else:
-            self._join_private(member.alias, member.relation, pairs, how)
-
-    def _join_public(self, alias: str, rows: pa.Table, pairs: Mapping[str, str], how: str) -> None:
-        taken = shown(self.query._table)
-        found: dict[str, Expression] = {}
-        for mine, theirs in pairs.items():
-            found[theirs] = Column(mine)
-            if how == "left":  # NULL where nothing is found, which the column of the rows is not
-                found[theirs] = Column(f"{alias}.{theirs}")
-                rows = rows.append_column(f"{alias}.{theirs}", rows.column(theirs))
-        self.query = with_public(self.query, rows, pairs, how, alias)
-        for name in rows.column_names:
-            if name not in pairs.values() and not name.startswith(f"{alias}."):
-                found[name] = Column(f"{alias}.{name}" if name in taken else name)
-        self.tables[alias] = found
-
-    def _join_private(self, alias: str, table: SqlTable, pairs: Mapping[str, str], how: str) -> None:
-        """Computed columns are made before, so that they are NULL where nothing is found."""
-        person = self.query.origin.unit.column
-        query, columns = table.query, dict(table.columns)
-        made = {
-            f"{alias}.{name}": of
-            for name, of in columns.items()
-            if not isinstance(of, Column) or (how == "left" and of.name == person)
-        }
-        if made:
-            known = {name: domain_of(of, query.domains) for name, of in made.items()}
-            query = query.with_columns(**made)
-            query = replace(query, domains={**query.domains, **known})
-            columns |= {name: Column(f"{alias}.{name}") for name in columns if f"{alias}.{name}" in made}
-        taken = shown(self.query._table)
-        on = {mine: _below(table.columns[theirs]) for mine, theirs in pairs.items()}
-        self.query = with_private(self.query, query, on, how, alias)
-
-        def called(of: Expression) -> Expression:
-            name = _below(of)
-            return Column(name if name == person or name not in taken else f"{alias}.{name}")
-
-        self.tables[alias] = {name: called(of) for name, of in columns.items()}
-
-
-def _tables(condition: exp.Expr, scope: Scope) -> set[str]:
-    """The tables that a condition is about, by the columns that it names; none if one of them is not known."""
-    if condition.find(exp.Select) is not None:
-        return set()
-    named = list(condition.find_all(exp.Column))
-    if not all(scope.has(column) for column in named):
-        return set()
-    found = [scope.column(column) for column in named]
-    return {_below(each).split(_MARK)[0] for each in found}
-
-
-def _hidden(members: Sequence[Joined]) -> set[tuple[str, str]]:
-    """The columns of persons that tables of FROM do not have themselves, where another one has it, or had it before."""
-    seen = [name for each in members for name in each.relation.columns if name not in _attached(each)]
-    found = set()
-    for each in members:
-        found |= {(each.alias, name) for name in _attached(each) if name in seen}
-        seen += _attached(each)
+    if clause.args.get("recursive"):
+        raise refused(clause, "WITH RECURSIVE is not answered.")
+    for each in clause.expressions:
+        found[each.alias.lower()] = _renamed(_rows(each.this, {**named, **found}), each)
     return found
 
 
-def _attached(member: Joined) -> frozenset[str]:
-    return member.relation.attached if isinstance(member.relation, SqlTable) else frozenset()
+def _renamed(table: SqlTable, node: exp.Expr) -> SqlTable:
+    """The table with the names of its columns that stand behind its own, as in `AS t (a, b)`."""
+    alias = node.args.get("alias")
+    names = [each.name for each in alias.columns] if alias is not None else []
+    made = table.renamed(names) if names else table
+    if made is None:
+        raise refused(
+            node, f"it has {len(table.columns)} columns, and other names for {len(names)} of them.", node.alias
+        )
+    return made
 
 
-def _below(column: Expression) -> str:
-    assert isinstance(column, Column)
-    return column.name
+def _table(node: exp.Expr, named: Named) -> tuple[SqlTable | PublicTable, str]:
+    """A table of FROM, and the name by which its columns may be called."""
+    if isinstance(node, exp.Subquery):
+        return _renamed(_rows(node.this, named), node), node.alias or "subquery"
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        raise refused(node, "FROM takes a table, or a SELECT in parentheses.")
+    extra = [name for name, said in node.args.items() if said and name not in ("this", "alias")]
+    if extra:
+        raise refused(node, f"FROM takes the bare name of a table, without {extra[0]}.")
+    relation = named.get(node.name.lower())
+    if relation is None:
+        raise refused(node, f"there is no table {node.name[:80]!r}. There are: {', '.join(named)}.")
+    if isinstance(relation, SqlTable):
+        return _renamed(relation, node), node.alias or node.name
+    return relation, node.alias or node.name
 
 
-def _marked(alias: str, columns: Mapping[str, Expression]) -> dict[str, Expression]:
-    """Columns by which the scope tells the table and the name that were meant."""
-    return {name: Column(f"{alias}{_MARK}{name}") for name in columns}
+def _rows(node: exp.Expr, named: Named) -> SqlTable:
+    """A SELECT inside of FROM: rows with other columns, or one row of each person."""
+    if isinstance(node, exp.Subquery):
+        return _rows(node.this, named)
+    if isinstance(node, exp.Union):
+        return _union(node, named)
+    if not isinstance(node, exp.Select):
+        raise refused(node, "FROM takes a table, or a SELECT in parentheses.")
+    if node.args.get("group") is not None:
+        return _per_person(node, named)
+    rows = from_clause(node, named, _ROWS_ONLY)
+    columns: dict[str, Expression] = {}
+    for item in node.expressions:
+        if isinstance(item, exp.Star):
+            columns |= rows.scope.all()
+            continue
+        if any(is_aggregate(each) for each in item.walk()):
+            raise refused(
+                item, "an aggregate inside of FROM is of each person: add GROUP BY the privacy unit's column."
+            )
+        columns[output_name(item, columns)] = value_of(item.unalias(), rows.scope)
+    return SqlTable(rows.query, columns)
+
+
+def _union(node: exp.Union, named: Named) -> SqlTable:
+    """Rows below each other, by the names of the first SELECT."""
+    extra = [name for name, given in node.args.items() if given and name not in ("this", "expression", "with_")]
+    if extra:
+        raise refused(node, f"UNION ALL is answered, without {extra[0].upper()}.", "UNION")
+    named = {**named, **_with(node, named)}
+    first, second = (_rows(each, named) for each in (node.this, node.expression))
+    other = second.renamed(list(first.columns))
+    if other is None:
+        raise refused(node, f"one SELECT has {len(first.columns)} columns, the other {len(second.columns)}.", "UNION")
+    query = first.computed().union(other.computed())
+    lost = [name for name in first.columns if name not in query.columns]
+    if lost:
+        raise refused(
+            node, f"the column {lost[0]!r} is of one kind in one SELECT, and of another in the other.", "UNION"
+        )
+    return SqlTable(query, {name: Column(name) for name in first.columns})
+
+
+def _per_person(select: exp.Select, named: Named) -> SqlTable:
+    """`SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid`: one row of each person, with nothing released."""
+    rows = from_clause(select, named, _GROUPED)
+    unit = rows.query.origin.unit
+    sets = sets_of(select.args["group"])
+    by = [value_of(each, rows.scope) for each in sets[0]]
+    is_alone = len(sets) == len(by) == 1
+    is_person = isinstance(unit, Person) and is_alone and isinstance(by[0], Column) and by[0].name == unit.column
+    if not is_person:
+        raise refused(select.args["group"], _CLAUSES["group"], "GROUP BY")
+    assert isinstance(unit, Person)
+    made: dict[str, Aggregate] = {}
+    columns: dict[str, Expression] = {}
+    for item in select.expressions:
+        name, of = output_name(item, columns), item.unalias()
+        if is_aggregate(of):
+            made[name] = rows.asked.aggregate(of)
+            columns[name] = Column(name)
+        elif str(value_of(of, rows.scope)) == str(by[0]):
+            columns[name] = Column(unit.column)
+        else:
+            raise refused(item, "beside the person, each column of a GROUP BY in FROM is an aggregate.")
+    if not made:
+        raise refused(select, "a GROUP BY in FROM asks for an aggregate of each person, such as COUNT(*) AS n.")
+    query = replace(rows.query.per_person(**made), domains=_within_person(made))
+    return _having(select, SqlTable(query, columns))
+
+
+def _within_person(made: Mapping[str, Aggregate]) -> Domains:
+    """A mean, a least and a largest value of a person lie within the bounds of the values; a count has no upper end."""
+    known = {name: Domain(bounds=(0, math.inf)) for name, each in made.items() if isinstance(each, Count)}
+    sums = {name: each.bounds for name, each in made.items() if isinstance(each, Total)}
+    known |= {name: Domain(bounds=_of_sum(*each)) for name, each in sums.items() if each is not None}
+    inside = {name: each.bounds for name, each in made.items() if isinstance(each, Mean | Edge)}
+    return {**known, **{name: Domain(bounds=each) for name, each in inside.items() if each is not None}}
+
+
+def _of_sum(low: Any, high: Any) -> tuple[Any, Any]:
+    """What a sum of any number of values, or of none, can be."""
+    return (0 if low >= 0 else -math.inf), (0 if high <= 0 else math.inf)
+
+
+def _having(select: exp.Select, relation: SqlTable) -> SqlTable:
+    """Which persons are kept: a condition on the columns of their one row."""
+    having = select.args.get("having")
+    if having is None:
+        return relation
+    if any(is_aggregate(each) for each in having.walk()):
+        raise refused(having, "name the aggregate in SELECT, and write its name here: COUNT(*) AS n ... HAVING n > 2.")
+    kept = relation.query.where(of_rows(value_of(having.this, Scope({"": relation.columns}))))
+    return replace(relation, query=replace(kept, domains=relation.query.domains))
+
+
+def output_name(item: exp.Expr, taken: Mapping[str, Any]) -> str:
+    """The name of a column of SELECT: its alias, its column, or the name of its function."""
+    if item.alias:
+        if item.alias in taken:
+            raise refused(item, f"two columns are called {item.alias!r}. Rename one by AS.")
+        return str(item.alias)
+    of = item.unalias()
+    if isinstance(of, exp.Column):
+        wanted = of.name
+    else:
+        inner = of.find(exp.Column)
+        function = of.find(exp.Func)
+        wanted = "_".join(part for part in (_function_name(function), inner.name if inner is not None else "") if part)
+    name, number = wanted or "value", 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+def _function_name(node: exp.Func | None) -> str:
+    if node is None:
+        return ""
+    return str(node.this if isinstance(node, exp.Anonymous) else node.sql_name()).lower()

@@ -25,10 +25,10 @@ from dither.engine.sql.after_noise import (
     RolledUp,
 )
 from dither.engine.sql.aggregates import is_aggregate
-from dither.engine.sql.from_clause import PublicTable, SqlTable
+from dither.engine.sql.from_clause import Named, SelectedRows, from_clause, output_name
 from dither.engine.sql.grouping import sets_of
+from dither.engine.sql.joins import PublicTable, SqlTable
 from dither.engine.sql.refusal import INSTEAD, refused
-from dither.engine.sql.relations import Named, SelectedRows, from_clause, output_name
 from dither.engine.sql.row_values import of_rows, said, value_of
 from dither.tables import Column, Expression, folded
 from dither.unit import Person

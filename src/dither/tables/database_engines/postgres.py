@@ -17,7 +17,6 @@ from psycopg import sql
 
 from dither.errors import EngineError, ParameterError
 from dither.tables.database_engines.engine import BATCH_ROWS, PUBLIC_NAME, Engine, builtin, or_empty
-from dither.tables.database_engines.postgres_fences import fence
 from dither.tables.database_engines.postgres_relations import (
     Relation,
     check_collations,
@@ -26,6 +25,7 @@ from dither.tables.database_engines.postgres_relations import (
     quoted,
     relation,
 )
+from dither.tables.database_engines.postgres_steps import fence
 from dither.tables.database_engines.postgres_types import COLUMN_TYPES
 from dither.tables.database_engines.sealed_entry import ColumnType
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
+from dither.accounting.delta_and_epsilon import DeltaCurve, nothing, read_above, read_below
 from dither.accounting.loss_law import LossLaw, from_above, from_below
-from dither.accounting.reading import DeltaCurve, nothing, read_above, read_below
 from dither.accounting.regridded import convolved_below
 from dither.accounting.saddle import Saddle, Sketch, saddle_for_delta, saddle_for_epsilon, sketch
 from dither.accounting.tilted import Underflow, compose_laws
