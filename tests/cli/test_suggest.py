@@ -85,7 +85,7 @@ def test_a_first_look_at_a_file(folder: Path) -> None:
         assert name in done.out
     assert (folder / "look.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     told = json.loads(run(*shlex.split(f"suggest visits.csv --person user_id --epsilon 0.5 --json {BUDGET}")).out)
-    assert [row["holds"] for row in told["columns"]] == ["text", "number", "number", "day"]
+    assert [row["column"] for row in told["columns"]] == ["city", "age", "cost", "day"]
     assert set(told["people"]) == {"value", "low", "high"}
     for text in (done.out, json.dumps(told)):
         assert not any(secret in text for secret in SECRETS)

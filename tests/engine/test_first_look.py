@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dp
+from dither.engine.private_kinds import _surely_most
 from dither.errors import OverBudget, ParameterError
 from dither.tables.database_engines import Engine
 from tests.engine.conftest import Open
@@ -102,6 +103,31 @@ def test_no_row_of_a_file_without_types_is_looked_at_before_a_charge(
     assert by_name["ok"]["true"] == pytest.approx(2 / 3, abs=0.05)
     assert by_name["day"]["median"] == 2024
     assert by_name["city"]["different"] == 2
+
+
+def test_what_the_noise_hides_is_not_told_but_read_as_text(tmp_path: Path) -> None:
+    """Of a column without values all counts are 0: which is the largest is for the noise to say, and means nothing."""
+    (tmp_path / "visits.csv").write_text("self,age,note\n" + "".join(f"{row},{20 + row % 50},\n" for row in range(2000)))
+    unit, budget = dp.Person("self"), dp.PureDP(1000)
+    with dp.Dataset(tmp_path / "visits.csv", unit=unit, budget=budget, ledger=":memory:") as data:
+        look = data.suggest(epsilon=1000)
+    assert look.kinds == {"age": "number", "note": "text"}
+    assert look.untold == ("note",)
+    assert "to tell the kind of note: read as text" in str(look)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind"),
+    [
+        ([905, -90, -90, -90], [1085, 90, 90, 904], "number"),
+        ([905, -90, -90, -90], [1085, 90, 90, 905], None),
+        ([-90, -90, 10, -90], [90, 90, 190, 9], None),
+        ([-90, -90, -90, 91], [90, 90, 90, 300], "text"),
+        ([0, 0, 0, 0], [0, 0, 0, 0], None),
+    ],
+)
+def test_a_kind_is_told_if_its_interval_lies_above_all_others(low: list[int], high: list[int], kind: str | None) -> None:
+    assert _surely_most(low, high) == kind
 
 
 def test_what_cannot_be_paid_is_not_begun(opened: Open) -> None:

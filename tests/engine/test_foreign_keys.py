@@ -127,7 +127,7 @@ def test_what_cannot_be_worked_out_is_refused_before_the_charge(monkeypatch: pyt
     def full(self: Any, expression: Any) -> None:
         raise OSError("row 17 of anna does not fit on the disk")
 
-    monkeypatch.setattr(type(engine), "fill", full)
+    monkeypatch.setattr(type(engine), "_fill", full)
     with pytest.raises(EngineError, match="nothing was charged") as refusal:
         data.table("kids").count(epsilon=1)
     assert "anna" not in f"{refusal.value}{refusal.value.__cause__}{refusal.value.__context__}"

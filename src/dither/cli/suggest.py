@@ -149,6 +149,7 @@ def _look_as_dict(found: FirstLook) -> dict[str, Any]:
         "unit": {name: getattr(found.unit, name, None) for name in ("max_groups", "max_rows_per_group")},
         **sizes,
         "columns": found.to_arrow().to_pylist(),
+        "read_as_text": list(found.untold),
         "ledger_entries": [{"number": each.entry.number, "hash": each.entry.hash} for each in found.releases],
     }
 

@@ -77,6 +77,8 @@ class FirstLook:
         How the limits were chosen.
     seen_kinds : TableRelease or None
         The counts that tell what columns hold, where the source has no types.
+    untold : tuple of str
+        Columns about which these counts leave open what they hold; they are read as texts.
 
     Examples
     --------
@@ -98,6 +100,7 @@ class FirstLook:
     rows: TableRelease | None = field(repr=False, default=None)
     suggestion: Suggestion | None = field(repr=False, default=None)
     seen_kinds: TableRelease | None = field(repr=False, default=None)
+    untold: tuple[str, ...] = ()
 
     @property
     def releases(self) -> tuple[TableRelease, ...]:
@@ -165,6 +168,9 @@ class FirstLook:
         lines += ["", *("  ".join(map(str.ljust, line, widths)).rstrip() for line in cells)]
         if isinstance(self.unit, Person):
             lines += ["", f"In the table each {self.unit.column} counts as one row, whatever rows they have."]
+        if self.untold:
+            names = ", ".join(self.untold)
+            lines.append(f"Too few people, or too small an epsilon, to tell the kind of {names}: read as text.")
         if self.suggestion is not None:
             limits = f"Limits for questions about rows, as far as all rows go: {self.unit}."
             lines.append(TOO_FEW if self.suggestion.is_blind else limits)
@@ -227,7 +233,7 @@ def first_look(query: Query, epsilon: Number, delta: Number | None) -> FirstLook
     kinds = _kinds(query, unit)
     texts = [name for name, kind in kinds.items() if kind == "text"]
     _check_room(query, price, loss if texts else Fraction(0))
-    rows, suggestion, seen, left = None, None, None, price
+    rows, suggestion, seen, untold, left = None, None, None, tuple[str, ...](), price
     if isinstance(unit, Person):
         part = price * _OF_ROWS
         suggestion = suggested(query.agg(rows=count()), part, _OF_LIMITS)
@@ -237,11 +243,12 @@ def first_look(query: Query, epsilon: Number, delta: Number | None) -> FirstLook
     if texts and not source.has_types:
         part = price * _OF_KINDS
         found, seen = private_kinds(once_each, texts, part)
+        untold = tuple(name for name in texts if name not in found)
         kinds, left = kinds | found, left - part
     finds = loss > 0 and "text" in kinds.values()
     asked, weights = _asked(kinds, unit, finds, set(texts))
     answer = once_each.agg(**asked).release(epsilon=left, delta=loss if finds else None, weights=weights)
-    return FirstLook(unit, kinds, answer, rows, suggestion, seen)
+    return FirstLook(unit, kinds, answer, rows, suggestion, seen, untold)
 
 
 def _kinds(query: Query, unit: TableUnit) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 A look at its lines would have no price and no noise, so that one row could decide how a column is read. Here each
 value is a number, a day, a truth value or another text; a private histogram counts these, and the most frequent is what
-the column holds.
+the column holds, if its interval lies above all others.
 """
 
 from __future__ import annotations
@@ -25,13 +25,19 @@ _TRUE, _FALSE = "true", "false"
 
 
 def private_kinds(query: Query, columns: Sequence[str], epsilon: Fraction) -> tuple[dict[str, str], TableRelease]:
-    """The kind of most values of each of these columns of texts, as far as the noise tells; and what was released."""
+    """The kind of most values of each of these columns of texts whose noise does not hide it; and what was released."""
     edges = range(len(_KINDS) + 1)
     question = query.agg(**{f"{name} holds": histogram(_place(Column(name)), edges) for name in columns})
     release = question.release(epsilon=epsilon)
     (answers,) = release.value.to_pylist()
-    counts = {name: answers[f"{name} holds"] for name in columns}
-    return {name: _KINDS[each.index(max(each))] for name, each in counts.items()}, release
+    ends = {name: (answers[f"{name} holds_low"], answers[f"{name} holds_high"]) for name in columns}
+    return {name: kind for name, each in ends.items() if (kind := _surely_most(*each)) is not None}, release
+
+
+def _surely_most(low: Sequence[int], high: Sequence[int]) -> str | None:
+    """The kind whose interval lies above those of all others, if there is one."""
+    first = max(range(len(_KINDS)), key=low.__getitem__)
+    return _KINDS[first] if low[first] > max(end for place, end in enumerate(high) if place != first) else None
 
 
 def read_as(name: str, kind: str, *, is_text: bool) -> Any:

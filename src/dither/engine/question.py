@@ -223,11 +223,11 @@ class Question:
         >>> data = dp.Dataset(visits, unit=dp.Rows(), budget=dp.PureDP(1), ledger="visits.ledger", identity="visits")
         >>> question = data.group_by("city", keys=["Lyon", "Paris"]).agg(visits=dp.count())
         >>> question.price(error=100)
-        0.02981
-        >>> question.plan(epsilon=0.02981).error("visits")
+        0.02982
+        >>> question.plan(epsilon=0.02982).error("visits")
         100.0
         >>> question.price(relative=0.05, rows=2_000)
-        0.02981
+        0.02982
         """
         asked = wishes(error, relative, list(self.aggregates))
         terms = Terms(None, delta, None, noise, weights, level, population, left_out=left_out)
