@@ -107,7 +107,7 @@ def test_no_row_of_a_file_without_types_is_looked_at_before_a_charge(
 
 def test_what_the_noise_hides_is_not_told_but_read_as_text(tmp_path: Path) -> None:
     """Of a column without values all counts are 0: which is the largest is for the noise to say, and means nothing."""
-    (tmp_path / "visits.csv").write_text("self,age,note\n" + "".join(f"{row},{20 + row % 50},\n" for row in range(2000)))
+    (tmp_path / "visits.csv").write_text("self,age,note\n" + "".join(f"{row},{20 + row % 50},\n" for row in range(900)))
     unit, budget = dp.Person("self"), dp.PureDP(1000)
     with dp.Dataset(tmp_path / "visits.csv", unit=unit, budget=budget, ledger=":memory:") as data:
         look = data.suggest(epsilon=1000)
@@ -126,7 +126,7 @@ def test_what_the_noise_hides_is_not_told_but_read_as_text(tmp_path: Path) -> No
         ([0, 0, 0, 0], [0, 0, 0, 0], None),
     ],
 )
-def test_a_kind_is_told_if_its_interval_lies_above_all_others(low: list[int], high: list[int], kind: str | None) -> None:
+def test_a_kind_is_told_if_its_interval_is_above_all_others(low: list[int], high: list[int], kind: str | None) -> None:
     assert _surely_most(low, high) == kind
 
 
