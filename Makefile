@@ -10,6 +10,9 @@ QUICKLY := not nightly and not slow and not property and not statistical and not
 TOPICS ?= noise accounting mechanisms accuracy groupby adaptive audit sql guidance continual service ledger start
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# Tests start many processes, and each would compile the library again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs claims browser test check bench versions nightly
 
