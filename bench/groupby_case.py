@@ -2,6 +2,8 @@
 
 Visits: who (`user_id`), where (`g`, one of the public groups, the first of them the most popular) and what they spent.
 Everyone gives a noisy count and a noisy sum for each group, at one ε, with the same bounds on what one person adds.
+
+A second table has a text and a time as well (`place`, `at`): columns in which DuckDB's reader can fail.
 """
 
 import os
@@ -23,19 +25,20 @@ REPETITIONS = 3
 _CHUNK = 10**6
 
 
-def visits(rows: int, folder: Path = FOLDER) -> Path:
+def visits(rows: int, folder: Path = FOLDER, *, texts: bool = False) -> Path:
     """A Parquet file of so many visits, the same in every run; written when it is first asked for."""
     import pyarrow.parquet as pq  # not in the peers' environment, where the file is only read
 
-    path = folder / f"visits-{rows}.parquet"
+    path = folder / f"visits-{'texts-' if texts else ''}{rows}.parquet"
+    drawn = _with_texts if texts else _drawn
     if not path.exists():
         folder.mkdir(exist_ok=True)
         (folder / ".gitignore").write_text("*\n")
         unfinished = path.with_suffix(f".{os.getpid()}")
         chunks = [min(_CHUNK, rows - start) for start in range(0, rows, _CHUNK)]
-        with pq.ParquetWriter(unfinished, _drawn(0, 0, 1).schema) as writer:
+        with pq.ParquetWriter(unfinished, drawn(0, 0, 1).schema) as writer:
             for index, size in enumerate(chunks):
-                writer.write_table(_drawn(index, size, max(1, round(rows * PEOPLE_PER_ROW))))
+                writer.write_table(drawn(index, size, max(1, round(rows * PEOPLE_PER_ROW))))
         unfinished.rename(path)
     return path
 
@@ -51,6 +54,15 @@ def _drawn(chunk: int, size: int, people: int):  # type: ignore[no-untyped-def] 
             "spend": random.integers(100 * HIGH, size=size) / 100,
         }
     )
+
+
+def _with_texts(chunk: int, size: int, people: int):  # type: ignore[no-untyped-def]  # an Arrow table
+    import pyarrow as pa
+
+    table = _drawn(chunk, size, people)
+    names = pa.array([f"place {group}" for group in range(GROUPS)])
+    at = np.random.default_rng([21, chunk]).integers(1_600_000_000_000, 1_700_000_000_000, size=size)
+    return table.append_column("place", names.take(table["g"])).append_column("at", pa.array(at, pa.timestamp("ms")))
 
 
 if __name__ == "__main__":

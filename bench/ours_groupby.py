@@ -1,8 +1,11 @@
 """dither's private group-by, as a process of its own: `python -m bench.ours_groupby ENGINE ROWS`."""
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,31 @@ def _released(data: dp.Dataset) -> meter.Cost:
     cost = meter.cost_of(lambda: released.append(question.release(epsilon=EPSILON)), repetitions=REPETITIONS)
     assert all(release.to_arrow().num_rows == GROUPS for release in released)
     return cost
+
+
+def first_opening(rows: int, folder: Path) -> meter.Cost:
+    """Nothing is remembered of the file, so all columns in which the reader can fail are looked at."""
+    path, turns = visits(rows, texts=True), count()
+
+    def opened() -> None:
+        os.environ["XDG_CACHE_HOME"] = str(folder / f"cache {next(turns)}")
+        _dataset(path, folder).close()
+
+    return meter.cost_of(opened, repetitions=1 + REPETITIONS)
+
+
+def later_opening(rows: int, folder: Path) -> meter.Cost:
+    """One of ten, as the clock of processor time has steps of 10 ms."""
+    path = visits(rows, texts=True)
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+
+    def opened() -> None:
+        for _ in range(10):
+            _dataset(path, folder).close()
+
+    opened()
+    cost = meter.cost_of(opened, repetitions=REPETITIONS)
+    return replace(cost, cpu=cost.cpu / 10, wall=cost.wall / 10)
 
 
 def found_groups(groups: int, folder: Path) -> meter.Cost:
@@ -96,6 +124,8 @@ def _made_up(groups: int) -> pa.Array:
 CASES: dict[str, Callable[[int, Path], meter.Cost]] = {
     "duckdb": duckdb,
     "spark": on_spark,
+    "first opening": first_opening,
+    "later opening": later_opening,
     "found groups": found_groups,
     "public groups": public_groups,
 }

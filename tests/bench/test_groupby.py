@@ -26,6 +26,13 @@ def test_the_table_is_the_same_in_every_run(tmp_path: Path) -> None:
     assert 0 <= min(first["spend"].to_pylist()) <= max(first["spend"].to_pylist()) <= HIGH
 
 
+def test_the_table_with_texts_is_the_same_with_two_columns_more(tmp_path: Path) -> None:
+    plain, more = (pq.read_table(visits(20_000, tmp_path, texts=texts)) for texts in (False, True))
+    assert more.select(plain.column_names).equals(plain)
+    assert more["place"].to_pylist() == [f"place {group}" for group in plain["g"].to_pylist()]
+    assert str(more.schema.field("at").type) == "timestamp[ms]"
+
+
 def test_the_cpu_time_of_a_child_counts_while_it_lives_and_after_it_ended() -> None:
     before = meter.cpu_seconds()
     with subprocess.Popen([sys.executable, "-c", HALF_A_SECOND + "print(1, flush=True)\ninput()"],
