@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from bench import fresh_process, ours_noise
+from bench import first_draws, fresh_process, ours_noise
 from bench.noise_case import NoiseCase, check_spread
 from bench.peers import diffprivlib_noise, numpy_noise, opendp_noise, pydp_noise
 from bench.progress import say
@@ -25,6 +25,7 @@ MEMORY_CASES = [NoiseCase(law, scale) for law in ("Laplace", "Gaussian") for sca
 OPENDP_VECTOR = 100.0
 PYDP_VECTOR = 40.0
 NUMPY_VECTOR = {"Laplace": 1 / 5, "Gaussian": 1 / 8}
+NUMPY_REAL_GAUSSIANS = 1 / 1.5
 OPENDP_SCALAR = 10.0
 PYDP_SCALAR = 0.5
 MEMORY_LIMIT_MB = 1000.0
@@ -37,6 +38,7 @@ def rows() -> Iterator[Row]:
         yield from _vector_rows(case)
     for case in SCALAR_CASES:
         yield from _scalar_rows(case)
+    yield from first_draws.rows()
     for case in MEMORY_CASES:
         yield _memory_row(case)
     yield from _import_rows()
@@ -45,7 +47,8 @@ def rows() -> Iterator[Row]:
 def _vector_rows(case: NoiseCase) -> list[Row]:
     opendp = [(work, OPENDP_VECTOR) for work in opendp_noise.vectors(case, SLOW_VECTOR)]
     pydp = (pydp_noise.loop(case, LOOP), PYDP_VECTOR)
-    numpy = (numpy_noise.vector(case, VECTOR), NUMPY_VECTOR[case.law])
+    of_numpy = NUMPY_REAL_GAUSSIANS if case.is_real and case.law == "Gaussian" else NUMPY_VECTOR[case.law]
+    numpy = (numpy_noise.vector(case, VECTOR), of_numpy)
     ours = ours_noise.vector(case, VECTOR)
     return _rate_rows(f"{case.name}, vector of 10^6", case, ours, [*opendp, pydp, numpy])
 

@@ -1,9 +1,9 @@
-"""diffprivlib: one value at a time."""
+"""diffprivlib: noise for one value at a time, and a mean."""
 
 from importlib.metadata import version
 from typing import Any
 
-from diffprivlib import mechanisms  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from diffprivlib import mechanisms, tools  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from bench.noise_case import NoiseCase, values
 from bench.timing import Work
@@ -19,6 +19,11 @@ def scalar(case: NoiseCase, calls: int) -> Work:
 def supports(case: NoiseCase) -> bool:
     """Its discrete Gaussian takes time in proportion to the scale, so wide ones are left out."""
     return case.law == "Laplace" or case.is_real or case.scale <= 1000
+
+
+def mean(values: Any, bounds: tuple[float, float]) -> object:
+    """Its mean at ε = 1."""
+    return tools.mean(values, epsilon=1.0, bounds=bounds)
 
 
 def _mechanism(case: NoiseCase) -> Any:

@@ -22,6 +22,13 @@ def scalars(case: NoiseCase, calls: int) -> list[Work]:
     return [_scalar(case, calls, grid) for grid in _grids(case)]
 
 
+def released_once(case: NoiseCase, value: Any) -> None:
+    """A mechanism of its own for one value, or for one list of them."""
+    shape = isinstance(value, list)
+    domain = dp.vector_domain(_atoms(case), size=len(value)) if shape else _atoms(case)
+    _measurement(case, domain, None, vector=shape)(value)
+
+
 def _vector(case: NoiseCase, size: int, grid: int | None) -> Work:
     data = values(case, size)
     measurement = _measurement(case, dp.vector_domain(_atoms(case), size=size), grid, vector=True)
