@@ -8,6 +8,7 @@ A second table has a text and a time as well (`place`, `at`): columns in which D
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +26,13 @@ REPETITIONS = 3
 _CHUNK = 10**6
 
 
-def visits(rows: int, folder: Path = FOLDER, *, texts: bool = False) -> Path:
+def visits(rows: int, folder: Path = FOLDER, *, groups: int = GROUPS, texts: bool = False) -> Path:
     """A Parquet file of so many visits, the same in every run; written when it is first asked for."""
     import pyarrow.parquet as pq  # not in the peers' environment, where the file is only read
 
-    path = folder / f"visits-{'texts-' if texts else ''}{rows}.parquet"
-    drawn = _with_texts if texts else _drawn
+    named = f"{rows}{'' if groups == GROUPS else f'-{groups}'}{'-texts' if texts else ''}"
+    path = folder / f"visits-{named}.parquet"
+    drawn = partial(_with_texts if texts else _drawn, groups=groups)
     if not path.exists():
         folder.mkdir(exist_ok=True)
         (folder / ".gitignore").write_text("*\n")
@@ -43,24 +45,24 @@ def visits(rows: int, folder: Path = FOLDER, *, texts: bool = False) -> Path:
     return path
 
 
-def _drawn(chunk: int, size: int, people: int):  # type: ignore[no-untyped-def]  # an Arrow table
+def _drawn(chunk: int, size: int, people: int, groups: int):  # type: ignore[no-untyped-def]  # an Arrow table
     import pyarrow as pa
 
     random = np.random.default_rng([20, chunk])
     return pa.table(
         {
             "user_id": random.integers(people, size=size),
-            "g": (random.random(size) ** 2 * GROUPS).astype(np.int32),
+            "g": (random.random(size) ** 2 * groups).astype(np.int32),
             "spend": random.integers(100 * HIGH, size=size) / 100,
         }
     )
 
 
-def _with_texts(chunk: int, size: int, people: int):  # type: ignore[no-untyped-def]  # an Arrow table
+def _with_texts(chunk: int, size: int, people: int, groups: int):  # type: ignore[no-untyped-def]  # an Arrow table
     import pyarrow as pa
 
-    table = _drawn(chunk, size, people)
-    names = pa.array([f"place {group}" for group in range(GROUPS)])
+    table = _drawn(chunk, size, people, groups)
+    names = pa.array([f"place {group}" for group in range(groups)])
     at = np.random.default_rng([21, chunk]).integers(1_600_000_000_000, 1_700_000_000_000, size=size)
     return table.append_column("place", names.take(table["g"])).append_column("at", pa.array(at, pa.timestamp("ms")))
 

@@ -22,15 +22,15 @@ def main(case: str, rows: int) -> meter.Cost:
 
 
 def duckdb(rows: int, folder: Path) -> meter.Cost:
-    return _released(_dataset(visits(rows), folder))
+    return _released(dataset(visits(rows), folder))
 
 
 def on_spark(rows: int, folder: Path) -> meter.Cost:
     with spark.session() as session:
-        return _released(_dataset(session.read.parquet(str(visits(rows))), folder))
+        return _released(dataset(session.read.parquet(str(visits(rows))), folder))
 
 
-def _dataset(source: Any, folder: Path) -> dp.Dataset:
+def dataset(source: Any, folder: Path) -> dp.Dataset:
     return dp.Dataset(
         source,
         unit=dp.Person("user_id", max_groups=MAX_GROUPS, max_rows_per_group=MAX_ROWS_PER_GROUP),
@@ -55,7 +55,7 @@ def first_opening(rows: int, folder: Path) -> meter.Cost:
 
     def opened() -> None:
         os.environ["XDG_CACHE_HOME"] = str(folder / f"cache {next(turns)}")
-        _dataset(path, folder).close()
+        dataset(path, folder).close()
 
     return meter.cost_of(opened, repetitions=1 + REPETITIONS)
 
@@ -67,7 +67,7 @@ def later_opening(rows: int, folder: Path) -> meter.Cost:
 
     def opened() -> None:
         for _ in range(10):
-            _dataset(path, folder).close()
+            dataset(path, folder).close()
 
     opened()
     cost = meter.cost_of(opened, repetitions=REPETITIONS)
@@ -86,7 +86,7 @@ def public_groups(groups: int, folder: Path) -> meter.Cost:
 
 def _drawn(groups: int, folder: Path, **asked: Any) -> meter.Cost:
     """A whole release whose engine has its exact answer ready."""
-    data = _dataset(pa.table({"user_id": [1], "g": [1], "spend": [1.0]}), folder)
+    data = dataset(pa.table({"user_id": [1], "g": [1], "spend": [1.0]}), folder)
     engine: Any = data.origin._source.engine
     engine.fetch = _ready(groups, engine.fetch)
     question = data.group_by("g", keys=asked["keys"]).agg(visits=dp.count(), spend=dp.sum("spend", bounds=(0, HIGH)))

@@ -1,7 +1,8 @@
-"""A Spark session on this machine, the same for ours and for the plain query."""
+"""A Spark session on this machine, or on a cluster of it, the same for ours and for the plain query."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 SETTINGS = {
@@ -18,12 +19,12 @@ SETTINGS = {
 
 
 @contextmanager
-def session() -> Iterator[Any]:
-    """On two cores."""
+def session(master: str = "local[2]", settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[Any]:
+    """On two cores of this process, or at the master of a cluster."""
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[2]").appName("dither bench")
-    for name, value in SETTINGS.items():
+    builder = SparkSession.builder.master(master).appName("dither bench")
+    for name, value in (SETTINGS | dict(settings)).items():
         builder = builder.config(name, value)
     running = builder.getOrCreate()
     try:

@@ -18,6 +18,7 @@ TOPICS: dict[str, str] = {
     "audit": "bench.audit",
     "continual": "bench.continual",
     "groupby": "bench.groupby",
+    "growth": "bench.growth",
     "guidance": "bench.guidance",
     "ledger": "bench.ledger",
     "mechanisms": "bench.mechanisms",
@@ -27,11 +28,11 @@ TOPICS: dict[str, str] = {
     "start": "bench.start",
 }
 
-CORES = {"accuracy": 2, "groupby": 2, "ledger": 2, "service": 2, "sql": 2, "start": 2}
+CORES = {"accuracy": 2, "groupby": 2, "growth": 2, "ledger": 2, "service": 2, "sql": 2, "start": 2}
 """Topics that may use more than one core: they run other processes, or measure errors rather than time."""
 
 
-WITHOUT_PEERS = frozenset({"continual", "ledger", "service", "sql", "start"})
+WITHOUT_PEERS = frozenset({"continual", "growth", "ledger", "service", "sql", "start"})
 """Topics that need no environment but ours: measured beside limits and formulas, or beside peers that each have one of
 their own."""
 
