@@ -6,7 +6,7 @@ A marker is `<!-- figures: noise -->`, and the table ends at `<!-- end of figure
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +61,12 @@ def _summary(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _limits(topic: str, found: dict[str, Any]) -> str:
-    """One line per case: ours, and what it is held against."""
+def _limits(topic: str, found: dict[str, Any], *, units: Sequence[str] | None = None) -> str:
+    """One line per case, or per case of these units: ours, and what it is held against."""
     lines = [f"Measured {found[topic]['date']}.", "", "| case | ours | beside | |", "|---|---|---|---|"]
     for row in results.rows_of(topic, found):
+        if units is not None and row.unit not in units:
+            continue
         most = f"{number(row.peer_value)} {row.unit} ({row.peer})"
         lines.append(f"| {row.case} | {number(row.ours)} {row.unit} | {most} | {row.verdict} |")
     return "\n".join(lines)
@@ -86,6 +88,8 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "accounting": lambda found: _by_case("accounting", found),
     "groupby": lambda found: _by_case("groupby", found),
     "continual": lambda found: _limits("continual", found),
+    "first_draws": lambda found: _limits("noise", found, units=("ms", "numbers/s")),
+    "growth": lambda found: _by_case("growth", found),
     "ledger": lambda found: _limits("ledger", found),
     "service": lambda found: _limits("service", found),
     "sql": lambda found: _by_case("sql", found),

@@ -23,14 +23,14 @@ _ONCE = 10**8
 _ONE_CORE = {"spark.executor.cores": "1", "spark.executor.memory": "512m"}
 
 
-def ours(source: Any, groups: int, repetitions: int) -> meter.Cost:
+def ours(source: Any, groups: int, **runs: int) -> meter.Cost:
     with tempfile.TemporaryDirectory() as folder:
         grouped = dataset(source, Path(folder)).group_by("g", keys=range(groups))
         question = grouped.agg(visits=dp.count(), spend=dp.sum("spend", bounds=(0, HIGH)))
-        return meter.cost_of(lambda: question.release(epsilon=EPSILON), repetitions=repetitions)
+        return meter.cost_of(lambda: question.release(epsilon=EPSILON), **runs)
 
 
-def plain(source: Any, groups: int, repetitions: int) -> meter.Cost:
+def plain(source: Any, groups: int, **runs: int) -> meter.Cost:
     """DuckDB's own query of a file, or Spark's of a table."""
     connection: Any = duckdb.connect()
 
@@ -41,18 +41,19 @@ def plain(source: Any, groups: int, repetitions: int) -> meter.Cost:
             answer = source.sparkSession.sql(QUERY, table=source).toArrow()
         assert answer.num_rows <= groups
 
-    return meter.cost_of(asked, repetitions=repetitions)
+    return meter.cost_of(asked, **runs)
 
 
-CASES: dict[str, Callable[[Any, int, int], meter.Cost]] = {"ours": ours, "plain": plain}
+CASES: dict[str, Callable[..., meter.Cost]] = {"ours": ours, "plain": plain}
 
 
 def main(who: str, rows: int, groups: int, executors: int = 0) -> meter.Cost:
-    path, repetitions = visits(rows, groups=groups), 1 if rows >= _ONCE else REPETITIONS
+    path = visits(rows, groups=groups)
+    runs = {"repetitions": 1 if rows >= _ONCE else REPETITIONS, "calls": max(1, 10**6 // rows)}
     if not executors:
-        return CASES[who](path, groups, repetitions)
+        return CASES[who](path, groups, **runs)
     with spark_cluster(executors) as cluster, spark.session(cluster.url, _ONE_CORE) as session:
-        return CASES[who](session.read.parquet(str(path)), groups, repetitions)
+        return CASES[who](session.read.parquet(str(path)), groups, **runs)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,11 @@ def growth() -> Figure:
         sizes = [size for size, _ in points]
         for label, key, stroke in zip(("private", "plain query"), ("ours", "peer_value"), strokes(2), strict=True):
             axes.plot(sizes, [row[key] for _, row in points], label=label, marker="o", markersize=3, **stroke)
-        axes.set(xscale="log", yscale="log", xlabel=name, ylabel="processor time, s")
+        axes.set(xscale="log", xlabel=name, ylabel="processor time, s")
+        if name == "rows":
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
         axes.set_title(TITLES[name], fontsize=11)
         axes.legend(fontsize=8, frameon=False)
     return figure

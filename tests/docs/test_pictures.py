@@ -12,6 +12,7 @@ NUMBER = re.compile(r"-?[0-9]+\.[0-9]+")
 FOLDERS = {
     "accounting_pictures.py": "docs/img",
     "adaptive_pictures.py": "docs/img",
+    "growth_pictures.py": "docs/img",
     "guarantee_pictures.py": "docs/img",
     "mechanism_pictures.py": "docs/mechanisms/img",
     "median_pictures.py": "docs/img",
