@@ -12,6 +12,7 @@ import dither as dp
 from dither.errors import ParameterError
 from dither.guarantees import hockey_stick
 from dither.pairs import ProfileOf
+from dither.pairs.finite import finite
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.laplace import LaplacePair
 
@@ -87,6 +88,18 @@ def test_a_profile_of_ones_own_mechanism_is_chained() -> None:
     pair = dp.FiniteMechanism(table).guarantee.group(2)
     assert pair.epsilon(0) == pytest.approx(2 * math.log(2), rel=1e-9)
     assert pair.delta("0.1") >= 0.5 - 0.25 * math.exp(0.1)
+
+
+def test_steps_may_go_in_either_direction() -> None:
+    """Both ends are as far from the middle as the pair allows, in the order that it states or in the other one."""
+    left, middle, right = ["100/101", "1/101"], ["1/2", "1/2"], ["1/101", "100/101"]
+    promise = ProfileOf(finite(left, middle))
+    for one, other in ((left, middle), (middle, left), (middle, right), (right, middle)):
+        for epsilon in ("0", "0.5", "3"):
+            assert promise.delta(epsilon) >= hockey_stick(one, other, epsilon) - 1e-15
+    for epsilon in ("0", "0.5", "3"):
+        assert promise.group(2).delta(epsilon) >= hockey_stick(left, right, epsilon)
+    assert promise.group(2).epsilon(0) >= 4.6051
 
 
 def test_post_processing_costs_nothing_and_has_no_interval() -> None:
