@@ -6,11 +6,13 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import dither as dp
 from dither.errors import ParameterError
 from dither.guarantees import hockey_stick
+from dither.ledger import Ledger
 from dither.pairs import ProfileOf
 from dither.pairs.finite import finite
 from dither.pairs.gaussian import GaussianPair
@@ -113,3 +115,17 @@ def test_post_processing_costs_nothing_and_has_no_interval() -> None:
         mapped.interval()
     assert mapped.map(str).value == str(mapped.value)
     assert "value=" in repr(mapped)
+
+
+def test_a_post_processed_answer_has_the_certificate_of_the_answer() -> None:
+    """Of an estimate with the split of its budget, of a table with the entry that paid for it."""
+    estimate = dp.stats.mean(range(100), epsilon=1, bounds=(0, 100))
+    assert estimate.map(round).map(str).certificate() == estimate.certificate()
+    data = dp.Dataset(
+        pa.table({"age": [30, 40] * 50}), unit=dp.Rows(), budget=dp.PureDP(1), ledger=Ledger(":memory:"), identity="a"
+    )
+    table = data.agg(n=dp.count()).release(epsilon=1)
+    mapped = table.map(lambda answer: answer.num_rows)
+    assert mapped.value == 1
+    assert mapped.certificate() == table.certificate()
+    assert mapped.certificate()["ledger_entry"]["number"] == table.entry.number
