@@ -130,11 +130,11 @@ def _profile(statistic: Statistic, data: Any) -> Profile:
     if own is not None:
         profile: Profile = own(data)
         return profile
-    return _Asked(statistic, data)
+    return _StatedSizes(statistic, data)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
+class _StatedSizes:
     """A profile by `sensitivity_within`, which somebody may have written to answer with any kind of number."""
 
     statistic: Statistic
