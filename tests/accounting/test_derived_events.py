@@ -16,7 +16,7 @@ import pytest
 import dither as dp
 from dither import events
 from dither.accounting import compose
-from dither.adjacency import ADD_REMOVE, REPLACE_ONE
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import AdjacencyMismatch, ParameterError
 from dither.exact.negative_binomial import mean_repetitions, stop_for
 from dither.pairs.finite import FinitePair, worst_of
@@ -251,6 +251,17 @@ def test_groups_of_a_table_by_a_chain_of_laws() -> None:
             odds = math.exp(epsilon)
             true = sum(max(float(p) - odds * float(q), 0.0) for p, q in zip(rows[0], rows[3], strict=True))
             assert group.delta(epsilon) >= true - 1e-12
+
+
+@pytest.mark.parametrize("adjacency", [None, REPLACE_ONE])
+def test_groups_of_replaced_records_have_no_direction(adjacency: Adjacency | None) -> None:
+    """Two laws on either side of a third, each as far from it as the event says, in one order or in the other."""
+    left, middle, right = ((Fraction(p, 202), Fraction(202 - p, 202)) for p in (200, 101, 2))
+    group = compose([events.GroupOf(events.FiniteAnswer(left, middle, adjacency), 2)])
+    for epsilon in EPSILONS:
+        odds = math.exp(epsilon)
+        true = sum(max(float(p) - odds * float(q), 0.0) for p, q in zip(left, right, strict=True))
+        assert group.delta(epsilon) >= true - 1e-12
 
 
 # ---------------------------------------------------------------------------------- shuffled reports

@@ -6,12 +6,15 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import dither as dp
 from dither.errors import ParameterError
 from dither.guarantees import hockey_stick
+from dither.ledger import Ledger
 from dither.pairs import ProfileOf
+from dither.pairs.finite import finite
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.laplace import LaplacePair
 
@@ -89,6 +92,18 @@ def test_a_profile_of_ones_own_mechanism_is_chained() -> None:
     assert pair.delta("0.1") >= 0.5 - 0.25 * math.exp(0.1)
 
 
+def test_steps_may_go_in_either_direction() -> None:
+    """Both ends are as far from the middle as the pair allows, in the order that it states or in the other one."""
+    left, middle, right = ["100/101", "1/101"], ["1/2", "1/2"], ["1/101", "100/101"]
+    promise = ProfileOf(finite(left, middle))
+    for one, other in ((left, middle), (middle, left), (middle, right), (right, middle)):
+        for epsilon in ("0", "0.5", "3"):
+            assert promise.delta(epsilon) >= hockey_stick(one, other, epsilon) - 1e-15
+    for epsilon in ("0", "0.5", "3"):
+        assert promise.group(2).delta(epsilon) >= hockey_stick(left, right, epsilon)
+    assert promise.group(2).epsilon(0) >= 4.6051
+
+
 def test_post_processing_costs_nothing_and_has_no_interval() -> None:
     release = dp.Laplace(sensitivity=1, epsilon="0.5").release(100)
     mapped = release.map(lambda value: max(0, value) // 10)
@@ -100,3 +115,17 @@ def test_post_processing_costs_nothing_and_has_no_interval() -> None:
         mapped.interval()
     assert mapped.map(str).value == str(mapped.value)
     assert "value=" in repr(mapped)
+
+
+def test_a_post_processed_answer_has_the_certificate_of_the_answer() -> None:
+    """Of an estimate with the split of its budget, of a table with the entry that paid for it."""
+    estimate = dp.stats.mean(range(100), epsilon=1, bounds=(0, 100))
+    assert estimate.map(round).map(str).certificate() == estimate.certificate()
+    data = dp.Dataset(
+        pa.table({"age": [30, 40] * 50}), unit=dp.Rows(), budget=dp.PureDP(1), ledger=Ledger(":memory:"), identity="a"
+    )
+    table = data.agg(n=dp.count()).release(epsilon=1)
+    mapped = table.map(lambda answer: answer.num_rows)
+    assert mapped.value == 1
+    assert mapped.certificate() == table.certificate()
+    assert mapped.certificate()["ledger_entry"]["number"] == table.entry.number

@@ -131,3 +131,14 @@ def test_the_message_shows_no_value() -> None:
     with pytest.raises(ParameterError) as caught:
         dp.FiniteMechanism(RESPONSE).release("a secret")
     assert "secret" not in str(caught.value)
+
+
+def test_a_table_with_too_many_losses_says_what_to_do() -> None:
+    """All of 1,001 outputs have another ratio; as many as there may be of few ratios are fine."""
+    outputs = range(1001)
+    weights = {0: [1 + y for y in outputs], 1: [2002 - y for y in outputs]}
+    laws = {x: dict(zip(outputs, law(each), strict=True)) for x, each in weights.items()}
+    with pytest.raises(ParameterError, match=r"10\d\d different losses, .* at most 1000\. Use fewer outputs"):
+        dp.FiniteMechanism(laws)
+    halves = {x: dict(zip(outputs, law([1 + 2 * ((x + y) % 2) for y in outputs]), strict=True)) for x in (0, 1)}
+    assert dp.FiniteMechanism(halves).guarantee.epsilon(0) < 1.2

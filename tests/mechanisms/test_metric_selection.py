@@ -132,6 +132,46 @@ def test_rows_keep_their_epsilon_over_all_neighbours(norm: str) -> None:
     assert 0.5 < max(losses) <= 1
 
 
+def _far(x: Any, every: Any) -> Any:
+    moves = np.array(every, np.float32).reshape(len(every), -1) - np.array(x, np.float32).reshape(1, -1)
+    return np.sqrt((moves**2).sum(axis=1, dtype=np.float32))
+
+
+@pytest.mark.parametrize("points", ["array", "numbers"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"distance": "l1"},
+        {"distance": "l2"},
+        {"distance": lambda x, y: abs(float(x) - float(y))},
+        {"distance": _far, "vectorised": True},
+    ],
+)
+def test_short_floats_are_paid_for_by_their_own_rounding(points: str, options: dict[str, Any]) -> None:
+    """0, 0.1, 0.2, … in float32: neighbours on that line are more than 0.1 apart, by more than 2^-40 of its length."""
+    line = np.arange(0, 3, 0.1).astype(np.float32)
+    given: Any = line if points == "array" else list(line)
+    mechanism = MetricExponential(points=given, sensitivity="0.1", epsilon=1, **options)
+    farthest = max(abs(Fraction(float(x)) - Fraction(float(y))) for x, y in itertools.pairwise(line))
+    assert farthest > Fraction(1, 10) + Fraction(3, 2**40)
+    assert farthest <= mechanism.sensitivity < Fraction("0.1001")
+    assert _largest_metric_loss(mechanism) <= 1
+
+
+def test_short_floats_of_many_coordinates() -> None:
+    """Two points that are 100 apart in ℓ₁, in decimals; each of 1,000 coordinates is rounded to float32, all alike."""
+    points = np.array([[0.1] * 1000, [0.2] * 1000], np.float32)
+    mechanism = MetricExponential(points=points, distance="l1", sensitivity=100, epsilon=1)
+    assert mechanism.sensitivity >= sum(abs(Fraction(float(x)) - Fraction(float(y))) for x, y in points.T) > 100
+
+
+def test_short_floats_of_many_points_are_a_metric() -> None:
+    points = np.random.default_rng(3).random((600, 2)).astype(np.float32)
+    mechanism = MetricExponential(points=points, distance=_far, vectorised=True, sensitivity="0.1", epsilon=1)
+    assert Fraction("0.1") < mechanism.sensitivity < Fraction("0.1001")
+    assert mechanism.release(points[5]).value in mechanism.points
+
+
 def test_a_hundred_thousand_points() -> None:
     side = np.arange(316)
     places = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)

@@ -1,6 +1,7 @@
 """What sensitivities refuse, and what they mean at the edges."""
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -8,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dither as dp
 from dither.adjacency import ADD_REMOVE, EDGE, REPLACE_ONE, Adjacency, person
-from dither.errors import AdjacencyMismatch, DitherError, ParameterError
+from dither.errors import AdjacencyMismatch, DitherError, NotANumberError, ParameterError
 from dither.sensitivity import (
     Maximum,
     Median,
@@ -168,3 +170,68 @@ def test_every_statistic_keeps_the_protocol() -> None:
         assert isinstance(build(BOUNDS), Statistic)
     assert isinstance(TrimmedMean(0, BOUNDS), Statistic)
     assert not isinstance([1, 2], Statistic)
+
+
+class Own:
+    """A statistic of somebody's own, which states whatever it is told to."""
+
+    adjacency, global_sensitivity = REPLACE_ONE, 10.0
+
+    def __init__(self, states: Any, **other: Any) -> None:
+        self.states = states
+        vars(self).update(other)
+
+    def value(self, data: Any) -> Any:
+        return data
+
+    def sensitivity_within(self, data: Any, distance: int) -> Any:
+        return self.states
+
+
+@pytest.mark.parametrize("states", [None, "0.5", True, 1j, [1.0], -1.0, -1, np.float32(-1)], ids=str)
+def test_what_is_no_sensitivity_is_refused_and_not_shown(states: Any) -> None:
+    asks: list[Callable[[Own], object]] = [
+        lambda own: local_sensitivity(own, []),
+        lambda own: smooth_sensitivity(own, [], beta=1),
+        lambda own: distance_to_sensitivity(own, [], 5),
+    ]
+    for ask in asks:
+        with pytest.raises(ParameterError, match="sensitivity_within of a statistic must be") as refusal:
+            ask(Own(states))
+        assert "-1" not in str(refusal.value)
+        with pytest.raises(ParameterError, match="global_sensitivity of a statistic must be"):
+            smooth_sensitivity(Own(0.5, global_sensitivity=states), [], beta=1)
+
+
+@pytest.mark.parametrize("states", [1, 0.1, np.float32(0.1), Decimal("0.1"), Fraction(1, 3), np.int64(2)], ids=str)
+def test_a_sensitivity_may_be_any_number_and_is_never_less(states: Any) -> None:
+    exact = Fraction(states.item() if isinstance(states, np.generic) else states)
+    assert exact <= Fraction(local_sensitivity(Own(states), [])) <= exact * (1 + Fraction(1, 2**52))
+    assert exact <= Fraction(smooth_sensitivity(Own(states), [], beta=1))
+    assert distance_to_sensitivity(Own(states), [], exact) == math.inf
+    assert distance_to_sensitivity(Own(states), [], exact * Fraction(99, 100)) == 0
+
+
+@pytest.mark.parametrize("value", [3, 3.0, np.float32(3), np.int64(3), Fraction(3), Decimal(3)], ids=repr)
+def test_the_value_of_a_statistic_may_be_any_number(value: Any) -> None:
+    own = Own(1e-9)
+    assert abs(dp.SmoothSensitivity(own, epsilon=1).release(value).value - 3) < 1
+    noisy = dp.ProposeTestRelease(Own(1e-9, global_sensitivity=1e-9), limit=1e-3, epsilon=1, delta=1e-6).release(value)
+    assert abs(noisy.value - 3) < 1
+
+
+@pytest.mark.parametrize("value", [None, "3", True, 3j, [3.0], math.nan, -math.inf, np.float32("nan")], ids=repr)
+def test_what_is_no_value_is_refused_and_not_shown(value: Any) -> None:
+    for mechanism in (
+        dp.SmoothSensitivity(Own(1e-9), epsilon=1),
+        dp.ProposeTestRelease(Own(1e-9, global_sensitivity=1e-9), limit=1, epsilon=1, delta=1e-6),
+    ):
+        with pytest.raises(NotANumberError, match="the value of a statistic must be") as refusal:
+            mechanism.release(value)
+        assert "3" not in str(refusal.value)
+
+
+def test_a_sensitivity_that_is_nan_may_be_anything() -> None:
+    assert local_sensitivity(Own(math.nan), []) == smooth_sensitivity(Own(math.nan), [], beta=1) == math.inf
+    assert distance_to_sensitivity(Own(math.nan), [], 5) == 0
+    assert distance_to_sensitivity(Own(7.0, global_sensitivity=math.nan), [], 5) == 0

@@ -338,7 +338,10 @@ def _(event: events.GroupOf) -> Parts:
             together = range(size + 1)
             weights = [comb(size, j) * inside.rate**j * (1 - inside.rate) ** (size - j) for j in together]
             return ((GaussianMixturePair(tuple(base.squared_mu * j**2 for j in together), tuple(weights)), 1),)
-    return tuple((_sampled(_alike, pair, Fraction(size)), count) for pair, count in parts(inside))
+    # To come and to go are two directions, and a group goes in one of them; a replacement has none.
+    one_way = inside.adjacency is not None and inside.adjacency.change != "replace"
+    step = _alike if one_way else _in_steps
+    return tuple((_sampled(step, pair, Fraction(size)), count) for pair, count in parts(inside))
 
 
 def _alike(pair: Pair, steps: Fraction) -> Pair:

@@ -113,7 +113,7 @@ def unbounded_median(
     >>> estimate = dp.stats.unbounded_median(heights, epsilon=1, delta=1e-6)
     >>> estimate.guarantee, estimate.split["scale"]
     (ApproxDP(epsilon=1, delta=1e-06, adjacency='replace one record'), Fraction(1, 4))
-    >>> isinstance(estimate.value, float | NoAnswer)  # one estimate in some 10,000 finds no scale that will do
+    >>> isinstance(estimate.value, float | NoAnswer)  # one estimate in a few thousand finds no scale that will do
     True
     """
     values = present(data, checked_adjacency(adjacency), None)

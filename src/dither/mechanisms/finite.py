@@ -28,6 +28,7 @@ __all__ = ["FiniteMechanism"]
 
 _STEPS = 1 << 62
 _BITS = 192
+_MOST_LOSSES = 1000
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -53,7 +54,8 @@ class FiniteMechanism(Mechanism):
     Raises
     ------
     ParameterError
-        If a law does not sum to 1, there are fewer than two inputs, or neighbours are not inputs.
+        If a law does not sum to 1, there are fewer than two inputs, neighbours are not inputs, or more than 1000
+        outputs all have another loss.
 
     Notes
     -----
@@ -97,6 +99,11 @@ class FiniteMechanism(Mechanism):
         place: dict[Hashable, int] = {value: at for at, value in enumerate(laws)}
         set_fields(self, inputs=tuple(laws), outputs=outputs, rows=rows, _place=place, adjacency=adjacency)
         set_fields(self, adjacent_rows=_pairs(place, neighbours))
+        if len(self._pair.p) > _MOST_LOSSES:
+            raise ParameterError(
+                f"the worst neighbours of the table have {len(self._pair.p)} different losses, and an event states at "
+                f"most {_MOST_LOSSES}. Use fewer outputs: merge those whose probabilities are nearly in proportion."
+            )
         _ = self.event
 
     @classmethod

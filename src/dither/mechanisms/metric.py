@@ -118,7 +118,7 @@ class MetricExponential(Mechanism):
         if not 1 <= len(self.points) <= _LARGEST_SPACE:
             raise ParameterError(f"points must be from 1 to {_LARGEST_SPACE}, got {len(self.points)} points.")
         check.distinct(points=self.points)
-        distances, widened = _measured(self.points, distance, vectorised)
+        distances, widened = _measured(self.points, distance, vectorised, _kind(points))
         given = rational(sensitivity, "sensitivity")
         check.positive(sensitivity=given)
         # Points at a distance of Δ or less are at Δ + widened or less in what is drawn from.
@@ -253,23 +253,29 @@ def _listed(points: Sequence[Any] | NDArray[Any]) -> tuple[Any, ...]:
     return listed(points, "points")
 
 
+def _kind(points: Sequence[Any] | NDArray[Any]) -> type[np.floating[Any]]:
+    """The type of the coordinates of an array, which is lost where they become Python's."""
+    return points.dtype.type if isinstance(points, np.ndarray) and points.dtype.kind == "f" else np.float64
+
+
 def _measured(
     points: tuple[Any, ...],
     distance: Callable[[Any, Any], Any] | Sequence[Sequence[Number]] | NDArray[Any] | str,
     vectorised: bool,
+    kind: type[np.floating[Any]],
 ) -> tuple[tuple[tuple[Fraction, ...], ...] | DistanceRows, Fraction]:
     """All distances, in a table or row by row; and what is to be added to the sensitivity."""
     if isinstance(distance, str):
         if distance not in NORMS:
             raise ParameterError(f"distance must be one of {', '.join(NORMS)}, or a function; got {distance!r}.")
-        rows = DistanceRows.of_norm(points, distance)
+        rows = DistanceRows.of_norm(points, distance, kind)
         return rows, rows.rounding
     if not vectorised and (len(points) <= _LARGEST_TABLE or not callable(distance)):
-        return _matrix(points, distance)
+        return _matrix(points, distance, kind)
     if not callable(distance):
         raise ParameterError("vectorised belongs to a distance that is a function of a point and all points.")
     check.takes(2, distance=distance)
-    rows = DistanceRows(points, distance if vectorised else _one_by_one(distance))
+    rows = DistanceRows(points, distance if vectorised else _one_by_one(distance), kind)
     rows.check()
     return rows, rows.rounding
 
@@ -279,7 +285,9 @@ def _one_by_one(distance: Callable[[Any, Any], Any]) -> Callable[[Any, tuple[Any
 
 
 def _matrix(
-    points: tuple[Any, ...], distance: Callable[[Any, Any], Any] | Sequence[Sequence[Number]] | NDArray[Any]
+    points: tuple[Any, ...],
+    distance: Callable[[Any, Any], Any] | Sequence[Sequence[Number]] | NDArray[Any],
+    kind: type[np.floating[Any]],
 ) -> tuple[tuple[tuple[Fraction, ...], ...], Fraction]:
     """All distances as exact numbers w that are a metric, on which the proof rests; and what Δ is to grow by.
 
@@ -295,7 +303,7 @@ def _matrix(
         raise ParameterError(f"distance must be a table of {len(points)} rows and columns, one for each point.")
     exact = tuple(tuple(rational(entry, "distance") for entry in row) for row in rows)
     off = relative_rounding(entry for row in rows for entry in row)
-    rounding = off * max(map(max, exact)) + (coordinate_rounding(points) if off else 0)
+    rounding = off * max(map(max, exact)) + (coordinate_rounding(points, kind) if off else 0)
     if rounding > 0:
         exact, step = _short(exact, rounding)
         rounding += step

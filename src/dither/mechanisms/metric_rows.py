@@ -7,9 +7,10 @@ metric d. Then for any two true points at d(x, x′) ≤ Δ, by the triangle ine
 
 which is the sensitivity that the mechanism is made for. r is 2^-40 of a bound on the diameter, twice the largest
 distance from the first point, and 2^-40 of the largest coordinate that is a float, as 1000000.1 in binary is not the
-decimal that it means: public, as the points are. The norms ℓ₁, ℓ₂ and ℓ∞ of up to 1024 coordinates keep it: a
-difference has one rounding, a sum of k terms k of them, a root one more; squares below the smallest double are far
-below r, as the diameter is at least 10^-100.
+decimal that it means: public, as the points are. Where distances or coordinates are of a narrower type, such as
+float32, it is 8 of their roundings in place of 2^-40, and one for each coordinate beyond 8 of them. The norms ℓ₁, ℓ₂
+and ℓ∞ of up to 1024 coordinates keep it: a difference has one rounding, a sum of k terms k of them, a root one more;
+squares below the smallest double are far below r, as the diameter is at least 10^-100.
 
 A function of the caller's own is checked on up to 80 points against all others: 40 spread over all and one near each,
 as the promise is about points near each other. It is not checked on all triples, of which there are up to 10^15. What
@@ -65,14 +66,16 @@ class DistanceRows:
 
     points: tuple[Any, ...]
     distance: Callable[[Any, tuple[Any, ...]], Any]
+    kind: type[np.floating[Any]] = np.float64
+    """The type of the coordinates, where an array of them was narrower than the points that were made of it."""
 
     @classmethod
-    def of_norm(cls, points: tuple[Any, ...], norm: str) -> DistanceRows:
+    def of_norm(cls, points: tuple[Any, ...], norm: str, kind: type[np.floating[Any]] = np.float64) -> DistanceRows:
         """The distances of a norm between points that are numbers or tuples of them."""
         places = _coordinates(points)
         number = {point: i for i, point in enumerate(points)}
         measure = NORMS[norm]
-        rows = cls(points, lambda point, _: measure(places - places[number[point]]))
+        rows = cls(points, lambda point, _: measure(places - places[number[point]]), kind)
         if len(points) > 1 and not rows.diameter > 1 / _WIDEST:
             raise ParameterError(f"points must not all lie within {1 / _WIDEST:g}. Measure in another unit.")
         return rows
@@ -80,7 +83,7 @@ class DistanceRows:
     def __getitem__(self, position: int) -> Row:
         """The distance from this point to each."""
         try:
-            found = np.asarray(self.distance(self.points[position], self.points), dtype=np.float64)
+            found = np.asarray(self._given(position), dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             raise ParameterError(
                 "distance must give numbers. Give a function of two points that returns one."
@@ -92,6 +95,9 @@ class DistanceRows:
             )
         return found
 
+    def _given(self, position: int) -> Any:
+        return self.distance(self.points[position], self.points)
+
     @once
     def diameter(self) -> float:
         """At least the largest distance of all: twice the largest from the first point, and a little more."""
@@ -100,7 +106,9 @@ class DistanceRows:
     @once
     def rounding(self) -> Fraction:
         """What the distances from two points may be off by together, 2r."""
-        return Fraction(2 * self.diameter) / _ROUNDINGS + 2 * coordinate_rounding(self.points)
+        widest = Fraction(self.diameter)
+        each = max(Fraction(1, _ROUNDINGS), relative_rounding([np.asarray(self._given(0)).dtype.type(0)]))
+        return 2 * each * widest + 2 * coordinate_rounding(self.points, self.kind)
 
     def check(self) -> None:
         """Refuse what is certainly not a metric: 40 points spread over all and one near each, against all others."""
@@ -129,11 +137,23 @@ class DistanceRows:
         return np.unique(np.concatenate([np.linspace(0, size - 1, _CHECKED // 2), golden]).astype(np.int64))
 
 
-def coordinate_rounding(points: tuple[Any, ...]) -> Fraction:
-    """What points that are floats, or tuples with floats, may be off by from the decimals that they mean."""
+def coordinate_rounding(points: tuple[Any, ...], kind: type[np.floating[Any]] = np.float64) -> Fraction:
+    """What points that are floats, or tuples with floats, may be off by from the decimals that they mean.
+
+    `kind` is the type of those that Python's floats were made of.
+    """
     every = (x for point in points for x in (point if isinstance(point, tuple) else (point,)))
     floats = [x for x in every if isinstance(x, float | np.floating) and math.isfinite(x)]
-    return relative_rounding(floats) * Fraction(max((abs(float(x)) for x in floats), default=0.0))
+    if not floats:
+        return Fraction(0)
+    each = relative_rounding([*floats, kind(0)])
+    if each * _ROUNDINGS > 1:  # 8 roundings, where 2^-40 are far more than one for each coordinate
+        each *= max(Fraction(1), Fraction(_most_coordinates(points), 8))
+    return each * Fraction(max(abs(float(x)) for x in floats))
+
+
+def _most_coordinates(points: tuple[Any, ...]) -> int:
+    return max(len(point) if isinstance(point, tuple) else 1 for point in points)
 
 
 def _coordinates(points: tuple[Any, ...]) -> NDArray[np.float64]:
@@ -146,9 +166,13 @@ def _coordinates(points: tuple[Any, ...]) -> NDArray[np.float64]:
     if places.ndim != 2 or not 1 <= places.shape[1] <= _MOST_COORDINATES:
         raise ParameterError(f"points must have the same number of coordinates, from 1 to {_MOST_COORDINATES}.")
     if not (np.abs(places) < _WIDEST).all() or any(
-        Fraction(x) != Fraction(y)
+        _binary(x) != Fraction(y)
         for given, kept in zip(listed, places.tolist(), strict=True)
         for x, y in zip(given, kept, strict=True)
     ):
         raise ParameterError(f"coordinates must be doubles of less than {_WIDEST:g}. Round them first.")
     return places
+
+
+def _binary(x: Any) -> Fraction:
+    return Fraction(*x.as_integer_ratio()) if isinstance(x, np.floating) else Fraction(x)

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from dither.adjacency import Adjacency, checked
-from dither.errors import NotANumberError, ParameterError
+from dither.errors import ParameterError
 from dither.events import GaussianNoise, LaplaceNoise, TestAndRelease
-from dither.exact import Number, ball, check, in_words, once, plain, rational, set_fields
+from dither.exact import Number, ball, check, in_words, once, rational, set_fields
 from dither.exact.certified import below, exactly_above
 from dither.guarantees import ApproxDP
 from dither.mechanisms.additive import Noising, described, failure
@@ -36,7 +36,7 @@ from dither.pairs.gaussian import GaussianPair
 from dither.pairs.laplace import LaplacePair
 from dither.pairs.tested import TestedPair
 from dither.sensitivity import Statistic, distance_to_sensitivity
-from dither.sensitivity.statistic import check_one_number
+from dither.sensitivity.statistic import check_one_number, value_of
 
 __all__ = ["ProposeTestRelease"]
 
@@ -267,10 +267,7 @@ class ProposeTestRelease(Mechanism):
 
     def _noisy(self, data: Any, distance: float) -> float:
         """The sensitivities are those of the exact value: a mean that was rounded to a double may move by much more."""
-        exact = plain(getattr(self.statistic, "exact_value", self.statistic.value)(data))
-        answer = exact if isinstance(exact, int | Fraction) else float(exact)
-        if not math.isfinite(answer):
-            raise NotANumberError("the statistic must be finite. Give data on which it is.")
+        answer = value_of(self.statistic, data)
         reals = self._answer.for_reals
         noisy: float = answered(lambda: reals.add(answer), "tested", (distance, answer), mechanism=self)
         return noisy

@@ -118,7 +118,7 @@ class Release:
         """
         check.takes(1, f=f)
         return MappedRelease(
-            f(self.value), self.event, self.guarantee, self.mechanism, noise_removed=self.noise_removed
+            f(self.value), self.event, self.guarantee, self.mechanism, self, noise_removed=self.noise_removed
         )
 
     def certificate(self) -> dict[str, Any]:
@@ -180,8 +180,30 @@ class Release:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MappedRelease(Release):
-    """A release whose value was post-processed: it costs what the release cost, and has no interval."""
+    """A release whose value was post-processed: it costs what the release cost, and has no interval.
+
+    Parameters
+    ----------
+    value : Any
+        f of the value that was released.
+    event : Event
+        What was done, in exact numbers.
+    guarantee : Guarantee
+        What the release cost.
+    mechanism : Mechanism
+        The mechanism that drew the noise.
+    origin : Release
+        The release itself, whose certificate this one has.
+    noise_removed : bool
+        Whether the release is an exact answer, made in a test by `dither.testing`: then it is not private.
+    """
+
+    origin: Release = field(repr=False)
 
     def interval(self, level: Number = 0.95) -> Interval:
         """Refuse: what the mechanism knows of its noise says nothing about a function of the value."""
         raise ParameterError("a post-processed value has no interval. Map the ends of the release's own interval.")
+
+    def _terms(self) -> dict[str, Any]:
+        """Those of the release: an estimate, or an answer that a ledger paid for, says more than its noise."""
+        return self.origin._terms()

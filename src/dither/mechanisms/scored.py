@@ -31,7 +31,8 @@ class ScoredSelection:
     candidates : iterable
         Y, the public set of possible outputs, in any order: hashable, all different.
     score : callable
-        q, a function of a candidate and the data: the larger, the better.
+        q, a function of a candidate and the data: the larger, the better. −inf marks a candidate that cannot win, which
+        must be so on all neighbouring datasets.
     sensitivity : Number
         Δ, the most that any q(y; ·) can move between neighbouring datasets. It is trusted; `dp.sensitivity.world`
         computes it for a small universe.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from dither.adjacency import Adjacency, checked
-from dither.errors import NotANumberError, ParameterError
+from dither.errors import ParameterError
 from dither.events import SmoothNoise
 from dither.exact import Ball, Number, ball, check, in_words, once, plain, precision, rational, set_fields
 from dither.exact.certified import above, exactly_above, exactly_below
@@ -22,7 +21,7 @@ from dither.noise import Grid
 from dither.noise.law import SymmetricLaw
 from dither.noise.tape import answered
 from dither.sensitivity import Statistic, smooth_sensitivity
-from dither.sensitivity.statistic import check_one_number
+from dither.sensitivity.statistic import check_one_number, value_of
 
 __all__ = ["SmoothSensitivity"]
 
@@ -217,8 +216,7 @@ class SmoothSensitivity(Mechanism):
         Release
             `.value` is a float.
         """
-        exact_value = getattr(self.statistic, "exact_value", self.statistic.value)
-        answer = _finite(exact_value(value))
+        answer = value_of(self.statistic, value)
         smooth = smooth_sensitivity(self.statistic, value, self.smoothness)
         law = self._law(smooth)
         noisy = answered(lambda: self._grid.add(answer, law), "smooth", (answer, smooth), mechanism=self)
@@ -323,13 +321,3 @@ def _exponent(noise: str, exponent: Number | None) -> Fraction | None:
     exact = rational(_TEXTBOOK_EXPONENT if exponent is None else exponent, "exponent")
     check.between(Fraction(101, 100), 100, exponent=exact)
     return exact
-
-
-def _finite(answer: Any) -> float | Fraction:
-    """The value of a statistic as an exact number; it is data, so it is never shown."""
-    if isinstance(answer, bool) or not isinstance(answer, int | float | Fraction | Decimal):
-        raise NotANumberError(f"the value of a statistic must be one number, got the type {type(answer).__name__}.")
-    exact = plain(answer)
-    if isinstance(exact, float) and not math.isfinite(exact):
-        raise NotANumberError("the value of a statistic must be finite. Give public bounds.")
-    return exact if isinstance(exact, float) else Fraction(exact)

@@ -17,6 +17,7 @@ from dither.exact.certified import below
 from dither.guarantees.guarantee import Guarantee
 from dither.pairs.groups import grouped
 from dither.pairs.pair import Pair
+from dither.pairs.subsampled import either
 
 __all__ = ["ProfileOf"]
 
@@ -101,8 +102,11 @@ class ProfileOf(Guarantee):
         return isinstance(other, ProfileOf) and other.pair == self.pair
 
     def _group(self, size: int) -> Guarantee:
-        """What follows from the pair of one step; tight for noise that is added."""
-        return type(self)(grouped(self.pair, size))
+        """What follows from the pair of one step; tight for noise that is added.
+
+        Of several steps each may go in its own direction, as where one record comes and another one goes.
+        """
+        return type(self)(grouped(either(self.pair), size))
 
     def _under(self, adjacency: Adjacency | None) -> Self:
         return type(self)(self.pair, adjacency=adjacency)

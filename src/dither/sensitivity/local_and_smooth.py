@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from dither.errors import ParameterError
 from dither.exact import Number, check, plain, rational
+from dither.exact.certified import exactly_above
 from dither.exact.search import first_integer
 from dither.sensitivity.statistic import Profile, Statistic
 from dither.sensitivity.stepwise import Stepwise
@@ -33,8 +40,7 @@ def local_sensitivity(statistic: Statistic, data: Any) -> float:
     float
         LS(D), never below the truth. It is as private as the data.
     """
-    found: float = plain(statistic.sensitivity_within(data, 0))
-    return found
+    return _above(statistic.sensitivity_within(data, 0), "sensitivity_within")
 
 
 def smooth_sensitivity(statistic: Statistic, data: Any, beta: Number) -> float:
@@ -70,8 +76,7 @@ def smooth_sensitivity(statistic: Statistic, data: Any, beta: Number) -> float:
     """
     rate = rational(beta, "beta")
     check.positive(beta=rate)
-    found: float = plain(_profile(statistic, data).smooth(rate))
-    return found
+    return _above(_profile(statistic, data).smooth(rate), "smooth")
 
 
 def distance_to_sensitivity(statistic: Statistic, data: Any, limit: Number) -> int | float:
@@ -104,13 +109,12 @@ def distance_to_sensitivity(statistic: Statistic, data: Any, limit: Number) -> i
     """
     largest = rational(limit, "limit")
     check.nonnegative(limit=largest)
-    if plain(statistic.global_sensitivity) <= largest:
+    if _size(statistic.global_sensitivity, "global_sensitivity") <= largest:
         return math.inf
     profile = _profile(statistic, data)
 
-    def within(changes: int) -> float:
-        found: float = plain(profile.within(changes))
-        return found
+    def within(changes: int) -> float | Fraction:
+        return _size(profile.within(changes), "sensitivity_within")
 
     known, step = -1, 1  # A^(known) does not exceed the limit
     while within(known + step) <= largest:
@@ -126,4 +130,40 @@ def _profile(statistic: Statistic, data: Any) -> Profile:
     if own is not None:
         profile: Profile = own(data)
         return profile
-    return Stepwise(lambda t: plain(statistic.sensitivity_within(data, t)), plain(statistic.global_sensitivity))
+    return _StatedSizes(statistic, data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _StatedSizes:
+    """A profile by `sensitivity_within`, which somebody may have written to answer with any kind of number."""
+
+    statistic: Statistic
+    data: Any
+
+    def within(self, distance: int) -> Any:
+        return self.statistic.sensitivity_within(self.data, distance)
+
+    def smooth(self, beta: Number) -> float:
+        largest = _above(self.statistic.global_sensitivity, "global_sensitivity")
+        return Stepwise(lambda t: _above(self.within(t), "sensitivity_within"), largest).smooth(beta)
+
+
+def _size(given: Any, name: str) -> float | Fraction:
+    """A sensitivity as a statistic states it; NaN says nothing, so it may be anything.
+
+    A statistic may be anybody's own: what is no size is refused, and not shown, as it may be data.
+    """
+    found = plain(given.item() if isinstance(given, np.generic) else given)
+    if isinstance(found, bool) or not isinstance(found, int | float | Fraction | Decimal):
+        raise ParameterError(f"{name} of a statistic must be a number, got the type {type(found).__name__}.")
+    if found != found:
+        return math.inf
+    if not found >= 0:
+        raise ParameterError(f"{name} of a statistic must be 0 or more: by how much one step can move it.")
+    return float(found) if isinstance(found, float) or math.isinf(found) else Fraction(found)
+
+
+def _above(given: Any, name: str) -> float:
+    """The same as a float, never below it."""
+    size = _size(given, name)
+    return size if isinstance(size, float) else exactly_above(size)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
-from dither.adjacency import Adjacency
-from dither.errors import ParameterError
-from dither.exact import Number
+import numpy as np
 
-__all__ = ["Profile", "Statistic", "check_one_number"]
+from dither.adjacency import Adjacency
+from dither.errors import NotANumberError, ParameterError
+from dither.exact import Number, plain
+
+__all__ = ["Profile", "Statistic", "check_one_number", "value_of"]
 
 
 @runtime_checkable
@@ -89,6 +94,17 @@ def check_one_number(statistic: Statistic) -> None:
             "statistic must be one number, got one with several. Release each by itself, or use dp.Gaussian with its "
             "global sensitivity."
         )
+
+
+def value_of(statistic: Statistic, data: Any) -> float | Fraction:
+    """f(D), exactly where the statistic says it exactly. It is data, so what is no value is refused and not shown."""
+    given = getattr(statistic, "exact_value", statistic.value)(data)
+    found = plain(given.item() if isinstance(given, np.generic) else given)
+    if isinstance(found, bool) or not isinstance(found, int | float | Fraction | Decimal):
+        raise NotANumberError(f"the value of a statistic must be one number, got the type {type(given).__name__}.")
+    if not math.isfinite(found):
+        raise NotANumberError("the value of a statistic must be finite. Give data on which it is, or public bounds.")
+    return found if isinstance(found, float) else Fraction(found)
 
 
 class Profile(Protocol):
