@@ -288,11 +288,21 @@ def _check_kinds(made: Made, row: Mapping[str, Cell]) -> None:
     leave rows out."""
     for part in made.parts if isinstance(made, Combined) else ():
         _check_kinds(part, row)
+    if isinstance(made, Combined) and made.verb in ("and", "or", "not", "case"):
+        for part in made.parts[:-1:2] if made.verb == "case" else made.parts:
+            _check_is_condition(part, row)
     if isinstance(made, Combined) and made.verb in ("==", "!=", "nullif", "coalesce", "case"):
         parts = (*made.parts[1:-1:2], made.parts[-1]) if made.verb == "case" else made.parts
         values = [part.cell(row)[0] for part in parts]
         if len({float if type(value) is int else type(value) for value in values if value is not None}) > 1:
             raise TypeError("values of different kinds")
+
+
+def _check_is_condition(made: Made, row: Mapping[str, Cell]) -> None:
+    """Raise where a number stands in place of a condition: it would never hold."""
+    value = made.cell(row)[0]
+    if not (value is None or isinstance(value, bool)):
+        raise TypeError("no condition")
 
 
 @dataclass(frozen=True)
@@ -338,10 +348,12 @@ class Presentation:
                 value = made.cell(cells)[0]
                 if value is not None and made in [each.by for each in self.order]:
                     sorted([value, value])
+                if made is self.having:
+                    _check_is_condition(made, cells)
             except TypeError:
                 raise ParameterError(
-                    "between aggregates, numbers go with numbers, and a text or a day is compared with its like. "
-                    "Nothing was charged."
+                    "between aggregates, numbers go with numbers, a text or a day is compared with its like, and "
+                    "HAVING and CASE WHEN take conditions, as in COUNT(*) > 10. Nothing was charged."
                 ) from None
 
     def _has_interval(self, made: Made, table: pa.Table) -> bool:
