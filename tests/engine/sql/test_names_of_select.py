@@ -31,6 +31,8 @@ TEXTS = [
     "SELECT COUNT(*) AS n FROM (SELECT age AS city, * FROM visits) AS t WHERE city = 30",
     "SELECT COUNT(*) AS n FROM ((SELECT pid, spend FROM visits) AS u) AS t",
     "SELECT COUNT(*) AS n FROM visits AS v WHERE pid IN (SELECT DISTINCT pid FROM visits WHERE age > 80)",
+    "SELECT ROUND(2.5 + 0 * COUNT(*)) AS a, ROUND(0 * COUNT(*) - 2.5) AS b, ROUND(0.125 + 0 * COUNT(*), 2) AS c, "
+    "ROUND(0 * COUNT(*) + 25, -1) AS d, ROUND(COUNT(*) * 0 + 0.4) AS e FROM visits",
     "SELECT ROUND(AVG(spend), 1) AS m, CAST(AVG(spend) AS DECIMAL(10, 1)) AS d FROM visits",
     "SELECT SUM(CAST(spend AS DECIMAL(10, 0))) AS s, SUM(spend::NUMERIC(5)) AS r FROM visits",
     "SELECT COUNT(*) AS n FROM visits WHERE day > DATE '2024-03-31' - INTERVAL '40 days'",

@@ -17,6 +17,7 @@ import operator as op
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Final
 
@@ -199,10 +200,14 @@ def _floor(value: float) -> float:
 
 
 def _rounded(value: float, digits: float = 0) -> float:
-    try:
-        return round(value, int(max(-_MOST_DIGITS, min(digits, _MOST_DIGITS))))
-    except OverflowError:  # up, beyond the largest double
-        return math.copysign(math.inf, value)
+    """Halves away from zero, as in rows and in SQL elsewhere: Python would round 2.5 to 2."""
+    if not math.isfinite(value):
+        return value
+    places = int(max(-_MOST_DIGITS, min(digits, _MOST_DIGITS)))
+    with localcontext(prec=2 * _MOST_DIGITS):
+        exact = Decimal(repr(value + 0))  # a truth value is a number then
+        found = exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+    return int(found) if isinstance(value, int) else float(found)
 
 
 _VALUES: Final[dict[str, Callable[..., float]]] = {
