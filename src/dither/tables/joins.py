@@ -111,6 +111,7 @@ def real_keys(table: ir.Table, keys: list[str], person: str) -> ir.Table:
 
     Only rows whose bucket is full are looked at: few buckets are counted sooner than as many keys as there are rows.
     """
+    keys = list(dict.fromkeys(keys))  # two columns of the other table may equal one of this
     found = table.mutate(**{_PERSON: identity_of(table, person)})
     suspected = found
     if kind_of(found[keys[0]]) == "whole":

@@ -58,6 +58,8 @@ QUESTIONS = [
     "spend > 80 OR (country = 'FR' AND NOT spend > 10)",
     "SELECT n, COUNT(*) AS people FROM (SELECT people.pid, COUNT(oid) FROM people LEFT JOIN orders ON "
     "buyer = people.pid AND status = 'F' GROUP BY people.pid) AS t (who, n) WHERE n < 3 GROUP BY n ORDER BY n",
+    "SELECT COUNT(*) AS n, COUNT(status) AS known FROM lines l LEFT JOIN orders o ON l.oid = o.oid AND "
+    "l.amount = o.oid",
 ]
 
 

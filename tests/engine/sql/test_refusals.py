@@ -77,6 +77,31 @@ REFUSED = {
     "SELECT 1 FROM visits": "rows are not shown",
     "SELECT COUNT(*) FROM visits WHERE age = 1e999999999": "1e100",
     "SELECT COUNT(*) FROM visits WHERE DATE '2024-13-01' = day": "DATE '2024-12-31'",
+    "(SELECT city, COUNT(*) AS n FROM visits GROUP BY city) ORDER BY n": r"ORDER \(line 1, column 65\): .*parentheses",
+    "(SELECT city, COUNT(*) FROM visits GROUP BY city) LIMIT 1": "within the parentheses",
+    "SELECT COUNT(*) FROM ((SELECT pid FROM visits) LIMIT 5) AS t": "within the parentheses",
+    "SELECT COUNT(*) FROM (SELECT pid FROM visits) AS t TABLESAMPLE (10 PERCENT)": "within the parentheses",
+    "WITH t AS (SELECT pid FROM visits), T AS (SELECT pid FROM visits) SELECT COUNT(*) FROM t": "two tables",
+    "SELECT MAX(spend, 2) FROM visits": "takes one value",
+    "SELECT city, COUNT(*) FROM visits GROUP BY city LIMIT 1 BY city": "nothing besides",
+    "SELECT city, COUNT(*) FROM visits GROUP BY city LIMIT 50 PERCENT": "nothing besides",
+    "SELECT city, COUNT(*) AS n FROM visits GROUP BY city ORDER BY n WITH FILL": "it takes a column",
+    "SELECT city, COUNT(*) FROM visits GROUP BY city HAVING COUNT(*)": "take conditions",
+    "SELECT city, COUNT(*) FROM visits GROUP BY city HAVING COUNT(*) > 9 AND SUM(spend)": "take conditions",
+    "SELECT CASE WHEN COUNT(*) THEN 1 ELSE 2 END FROM visits": "take conditions",
+    "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT COUNT(*) FROM visits w WHERE w.pid = v.pid)": "asks for rows",
+    "SELECT COUNT(*) AS n, SUM(spend) AS n_low FROM visits": "'n_low' is an end of the interval of 'n'",
+    "SELECT city AS n_high, COUNT(*) + 1 AS n FROM visits GROUP BY city": "'n_high' is an end of the interval",
+    "SELECT LOWER(city) AS city, COUNT(*) FROM visits GROUP BY city": "'city' is a column, and the name of another",
+    'SELECT COUNT(*) AS n, SUM(age) AS N FROM visits HAVING "n" > 1 ORDER BY ñ': "there is no column",
+    "SELECT SUM(age) AS aB, COUNT(*) AS Ab FROM visits ORDER BY ab": "may be several columns of SELECT",
+    "SELECT SUM(CAST(age AS DECIMAL32(2))) FROM visits": r"DECIMAL\(10, 2\)",
+    "SELECT COUNT(*) FROM (SELECT WITH DIFFERENTIAL_PRIVACY pid FROM visits) AS t": "outermost SELECT",
+    "SELECT COUNT(*) AS a, '\ud800' AS b FROM visits": "must be Unicode",
+    'SELECT COUNT(*) FROM visits AS "x\0y" JOIN visits AS z ON "x\0y".pid = z.pid': "hold no NUL",
+    'SELECT "a\nb" FROM visits': r"'a\\nb' \(line 2, column 1\): there is no column",
+    'SELECT "a\nb"(1) FROM visits': "not answered",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed='a\nb') COUNT(*) FROM visits": "Leave the option",
 }
 
 
@@ -108,6 +133,7 @@ def test_f69_what_looks_like_injection_is_a_value_or_a_comment(name: str, opened
     [
         "SELECT COUNT(*) FROM visits WHERE сity = 'Paris'",  # a Cyrillic letter
         "SELECT COUNT(*) FROM visits WHERE ſpend > 1",  # a long s, which folds to s
+        "SELECT COUNT(*) AS k FROM visits ORDER BY \u212a",  # the sign of Kelvin, which folds to k
         "SELECT COUNT(*) FROM visits WHERE \"CITY\" = 'Paris'",
         f"SELECT COUNT(*) FROM visits WHERE {'a' * 10_000} = 1",
     ],

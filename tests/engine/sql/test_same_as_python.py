@@ -113,7 +113,7 @@ def test_f74_the_text_is_the_question(name: str, opened: Opened, visits: pa.Tabl
 def test_the_price_may_stand_in_the_text(opened: Opened, visits: pa.Table) -> None:
     data = opened(visits, unit=dp.Person("pid", max_groups=3, max_rows_per_group=1))
     said = data.sql(
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5, max_groups_contributed=3, privacy_unit_column=pid) "
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5, max_groups_contributed=3, privacy_unit_column=v.Pid) "
         "city, SUM(spend, contribution_bounds_per_group => (0, 50)) AS s FROM visits GROUP BY city"
     )
     same = data.group_by("city", keys=CITIES).agg(s=dp.sum("spend", (0, 50)))

@@ -17,6 +17,7 @@ import operator as op
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Final
 
@@ -199,10 +200,14 @@ def _floor(value: float) -> float:
 
 
 def _rounded(value: float, digits: float = 0) -> float:
-    try:
-        return round(value, int(max(-_MOST_DIGITS, min(digits, _MOST_DIGITS))))
-    except OverflowError:  # up, beyond the largest double
-        return math.copysign(math.inf, value)
+    """Halves away from zero, as in rows and in SQL elsewhere: Python would round 2.5 to 2."""
+    if not math.isfinite(value):
+        return value
+    places = int(max(-_MOST_DIGITS, min(digits, _MOST_DIGITS)))
+    with localcontext(prec=2 * _MOST_DIGITS):
+        exact = Decimal(repr(value + 0))  # a truth value is a number then
+        found = exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+    return int(found) if isinstance(value, int) else float(found)
 
 
 _VALUES: Final[dict[str, Callable[..., float]]] = {
@@ -288,11 +293,21 @@ def _check_kinds(made: Made, row: Mapping[str, Cell]) -> None:
     leave rows out."""
     for part in made.parts if isinstance(made, Combined) else ():
         _check_kinds(part, row)
+    if isinstance(made, Combined) and made.verb in ("and", "or", "not", "case"):
+        for part in made.parts[:-1:2] if made.verb == "case" else made.parts:
+            _check_is_condition(part, row)
     if isinstance(made, Combined) and made.verb in ("==", "!=", "nullif", "coalesce", "case"):
         parts = (*made.parts[1:-1:2], made.parts[-1]) if made.verb == "case" else made.parts
         values = [part.cell(row)[0] for part in parts]
         if len({float if type(value) is int else type(value) for value in values if value is not None}) > 1:
             raise TypeError("values of different kinds")
+
+
+def _check_is_condition(made: Made, row: Mapping[str, Cell]) -> None:
+    """Raise where a number stands in place of a condition: it would never hold."""
+    value = made.cell(row)[0]
+    if not (value is None or isinstance(value, bool)):
+        raise TypeError("no condition")
 
 
 @dataclass(frozen=True)
@@ -338,10 +353,12 @@ class Presentation:
                 value = made.cell(cells)[0]
                 if value is not None and made in [each.by for each in self.order]:
                     sorted([value, value])
+                if made is self.having:
+                    _check_is_condition(made, cells)
             except TypeError:
                 raise ParameterError(
-                    "between aggregates, numbers go with numbers, and a text or a day is compared with its like. "
-                    "Nothing was charged."
+                    "between aggregates, numbers go with numbers, a text or a day is compared with its like, and "
+                    "HAVING and CASE WHEN take conditions, as in COUNT(*) > 10. Nothing was charged."
                 ) from None
 
     def _has_interval(self, made: Made, table: pa.Table) -> bool:

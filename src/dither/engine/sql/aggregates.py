@@ -42,6 +42,16 @@ _QUANTILES: Final = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.A
 _NAMED: Final = ("QUANTILE_CONT", "QUANTILE_DISC", "APPROX_PERCENTILE", "ANON_COUNT", "ANON_SUM", "ANON_AVG")
 """Aggregates that the parser does not know, by name."""
 _DIGITS: Final = 12
+_KNOWN: Final[dict[type[exp.Expr], frozenset[str]]] = {
+    exp.Count: frozenset({"this", "expressions", "big_int"}),
+    exp.Quantile: frozenset({"this", "quantile"}),
+    exp.ApproxQuantile: frozenset({"this", "quantile"}),
+    exp.Filter: frozenset({"this", "expression"}),
+    exp.WithinGroup: frozenset({"this", "expression"}),
+    exp.Anonymous: frozenset({"this", "expressions"}),
+    **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc, exp.ApproxQuantiles), frozenset({"this", "expression"})),
+}
+"""What an aggregate may say, where that is more than a value: MAX(x, 2) is no MAX(x)."""
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -70,6 +80,9 @@ class SqlAggregates:
         return self._of(node, None)
 
     def _of(self, node: exp.Expr, only: Expression | None) -> Aggregate:
+        taken = _KNOWN.get(type(node), frozenset({"this"}))
+        if any(given for name, given in node.args.items() if name not in taken):
+            raise refused(node, "it takes one value here, as in MAX(x).")
         if isinstance(node, exp.WithinGroup):
             return self._within_group(node, only)
         if isinstance(node, exp.Count):

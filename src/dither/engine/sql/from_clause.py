@@ -18,14 +18,14 @@ from dither.engine.sql.aggregates import SqlAggregates, is_aggregate
 from dither.engine.sql.grouping import sets_of
 from dither.engine.sql.joins import Joined, JoinedRows, PublicTable, SqlTable, conjuncts
 from dither.engine.sql.refusal import refused
-from dither.engine.sql.row_values import Scope, of_rows, said, value_of
+from dither.engine.sql.row_values import Scope, of_rows, said, small, value_of
 from dither.tables import Column, Expression
 from dither.unit import Person
 
 if TYPE_CHECKING:
     from dither.engine.query import Query
 
-__all__ = ["Named", "from_clause", "output_name"]
+__all__ = ["Named", "from_clause", "output_name", "within"]
 
 Named: TypeAlias = Mapping[str, SqlTable | PublicTable]
 """The tables that a text may name, in small letters."""
@@ -93,12 +93,17 @@ def matched(rows: SelectedRows, node: exp.Expr, named: Named) -> SelectedRows:
     select = inner.this if isinstance(inner, exp.Subquery) else inner
     if not isinstance(select, exp.Select) or (is_not and isinstance(asked, exp.In)):
         raise refused(node, "write NOT EXISTS (SELECT ... WHERE a.x = b.x): NOT IN is about NULL as well.")
+    aggregate = next((each for item in select.expressions for each in item.walk() if is_aggregate(each)), None)
+    if aggregate is not None:
+        raise refused(aggregate, "a subquery of WHERE asks for rows: an aggregate of none is a row as well.")
     own, links = _split(select, named)
     if isinstance(asked, exp.In):
         if len(select.expressions) != 1:
             raise refused(node, "IN (SELECT ...) takes one column.")
         links.append(exp.EQ(this=select.expressions[0].unalias(), expression=asked.this))
     alone = select.copy()
+    if isinstance(distinct := select.args.get("distinct"), exp.Distinct) and not distinct.args.get("on"):
+        alone.set("distinct", None)  # whether there is a row does not depend on it
     alone.set("where", exp.Where(this=exp.and_(*own)) if own else None)
     found = from_clause(alone, named, _ROWS_ONLY)
     pairs: dict[str, str] = {}
@@ -137,7 +142,7 @@ def _joined(select: exp.Select, first: Joined, named: Named) -> tuple[SelectedRo
     members = [first]
     for join in select.args["joins"]:
         relation, alias = _table(join.this, named)
-        if any(alias.lower() == each.alias.lower() for each in members):
+        if any(small(alias) == small(each.alias) for each in members):
             raise refused(join, f"two tables are called {alias!r}. Give one another name: {alias} AS other.", "JOIN")
         members.append(Joined.by(join, relation, alias))
     where = select.args.get("where")
@@ -160,9 +165,9 @@ _CLAUSES: Final = {
 }
 
 
-def _first(said: Any, select: exp.Select) -> exp.Expr:
+def _first(said: Any, otherwise: exp.Expr) -> exp.Expr:
     first = said[0] if isinstance(said, list) else said
-    return first if isinstance(first, exp.Expr) else select
+    return first if isinstance(first, exp.Expr) else otherwise
 
 
 def _with(select: exp.Select | exp.Union, named: Named) -> dict[str, SqlTable]:
@@ -173,7 +178,9 @@ def _with(select: exp.Select | exp.Union, named: Named) -> dict[str, SqlTable]:
     if clause.args.get("recursive"):
         raise refused(clause, "WITH RECURSIVE is not answered.")
     for each in clause.expressions:
-        found[each.alias.lower()] = _renamed(_rows(each.this, {**named, **found}), each)
+        if small(each.alias) in found:
+            raise refused(each, "WITH has two tables of this name. Rename one.", each.alias)
+        found[small(each.alias)] = _renamed(_rows(each.this, {**named, **found}), each)
     return found
 
 
@@ -192,13 +199,13 @@ def _renamed(table: SqlTable, node: exp.Expr) -> SqlTable:
 def _table(node: exp.Expr, named: Named) -> tuple[SqlTable | PublicTable, str]:
     """A table of FROM, and the name by which its columns may be called."""
     if isinstance(node, exp.Subquery):
-        return _renamed(_rows(node.this, named), node), node.alias or "subquery"
+        return _renamed(_rows(node, named), node), node.alias or "subquery"
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         raise refused(node, "FROM takes a table, or a SELECT in parentheses.")
     extra = [name for name, said in node.args.items() if said and name not in ("this", "alias")]
     if extra:
         raise refused(node, f"FROM takes the bare name of a table, without {extra[0]}.")
-    relation = named.get(node.name.lower())
+    relation = named.get(small(node.name))
     if relation is None:
         raise refused(node, f"there is no table {node.name[:80]!r}. There are: {', '.join(named)}.")
     if isinstance(relation, SqlTable):
@@ -206,10 +213,19 @@ def _table(node: exp.Expr, named: Named) -> tuple[SqlTable | PublicTable, str]:
     return relation, node.alias or node.name
 
 
+def within(node: exp.Subquery | exp.Paren) -> exp.Expr:
+    """What stands in parentheses; refused if more is said of it behind them, as in (SELECT ...) LIMIT 5."""
+    for clause, written in node.args.items():
+        if written and clause not in ("this", "alias"):
+            raise refused(_first(written, node), "it stands within the parentheses of its SELECT.", clause.upper())
+    found: exp.Expr = node.this
+    return found
+
+
 def _rows(node: exp.Expr, named: Named) -> SqlTable:
     """A SELECT inside of FROM: rows with other columns, or one row of each person."""
     if isinstance(node, exp.Subquery):
-        return _rows(node.this, named)
+        return _rows(within(node), named)
     if isinstance(node, exp.Union):
         return _union(node, named)
     if not isinstance(node, exp.Select):
@@ -220,7 +236,7 @@ def _rows(node: exp.Expr, named: Named) -> SqlTable:
     columns: dict[str, Expression] = {}
     for item in node.expressions:
         if isinstance(item, exp.Star):
-            columns |= rows.scope.all()
+            columns |= {name: of for name, of in rows.scope.all().items() if name not in columns}
             continue
         if any(is_aggregate(each) for each in item.walk()):
             raise refused(

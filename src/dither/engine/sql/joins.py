@@ -47,7 +47,8 @@ class SqlTable:
         """All rows of a query, by the names of its columns."""
         origin = query.origin
         own = origin.tables[origin.table_name].source.columns if origin.table_name in origin.tables else query.columns
-        return cls(query, {name: Column(name) for name in query.columns}, frozenset({*query.columns} - {*own}))
+        person = {origin.unit.column} if isinstance(origin.unit, Person) else set()
+        return cls(query, {name: Column(name) for name in query.columns}, frozenset(person - {*own}))
 
     def renamed(self, names: Sequence[str]) -> SqlTable | None:
         """The same columns by other names, as in `AS t (a, b)`; None if there are not as many."""

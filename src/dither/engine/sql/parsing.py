@@ -20,6 +20,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dither.errors import ParameterError
+from dither.exact import is_unicode
 
 __all__ = ["PER_GROUP", "PER_ROW", "Parsed", "parsed"]
 
@@ -34,12 +35,20 @@ _TOO_DEEP: Final = "this SQL text is nested too deeply. Name its parts by WITH .
 
 
 class _General(Dialect):
-    """The general dialect of sqlglot; names may be quoted as in standard SQL, or as in BigQuery and MySQL."""
+    """The general dialect of sqlglot; names may be quoted as in standard SQL, or as in BigQuery and MySQL.
+
+    NULL comes last in ORDER BY unless the text says otherwise, as in DuckDB.
+    """
+
+    NULL_ORDERING = "nulls_are_last"
 
     class Tokenizer(sqlglot.tokens.Tokenizer):
         """It finds the words."""
 
         IDENTIFIERS = ['"', "`"]  # noqa: RUF012 - read so by sqlglot
+        KEYWORDS = {  # noqa: RUF012 - BigQuery's names of numbers besides
+            **sqlglot.tokens.Tokenizer.KEYWORDS, "FLOAT64": TokenType.DOUBLE, "INT64": TokenType.BIGINT
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,12 +65,16 @@ def parsed(text: str) -> Parsed:
         raise ParameterError(f"sql takes a text such as 'SELECT COUNT(*) FROM data', got {type(text).__name__}.")
     if len(text) > _LONGEST:
         raise ParameterError(f"a SQL text has at most {_LONGEST} characters, got {len(text)}.")
+    if not is_unicode(text):
+        raise ParameterError("a SQL text must be Unicode, and this one holds half of a surrogate pair.")
     try:
         tokens = _General().tokenize(text)
     except TokenError:
         raise ParameterError("this SQL text ends within a quote or a comment. Close it.") from None
     if len(tokens) > _MOST_TOKENS:
         raise ParameterError(f"a SQL text has at most {_MOST_TOKENS} words and signs, got {len(tokens)}.")
+    if any("\0" in token.text for token in tokens if token.token_type is not TokenType.STRING):
+        raise ParameterError("names in a SQL text hold no NUL, at which some engines end them.")
     if tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens = tokens[:-1]
     if not tokens or tokens[0].token_type not in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN):
@@ -103,6 +116,8 @@ def _without_options(tokens: list[Token]) -> tuple[list[Token], dict[str, Any]]:
             break
     else:
         return tokens, {}
+    if sum(map(_step, tokens[:at])) > 0:
+        raise ParameterError("WITH DIFFERENTIAL_PRIVACY stands behind the outermost SELECT: there is the noise.")
     after = at + 3
     if [token.text.upper() for token in tokens[after : after + 2]] != ["OPTIONS", "("]:
         return [*tokens[: at + 1], *tokens[after:]], {}

@@ -12,6 +12,8 @@ from dither.engine.price import Terms
 from dither.engine.question import Question
 from dither.engine.sql.after_noise import Presentation, SqlRelease
 from dither.engine.sql.parsing import parsed
+from dither.engine.sql.refusal import in_one_line
+from dither.engine.sql.row_values import small
 from dither.engine.sql.selection import selected
 from dither.errors import ParameterError
 from dither.exact import rational
@@ -116,12 +118,13 @@ def _check_unit(query: Query, options: Mapping[str, Any]) -> None:
     unit = query.origin.unit
     column = options.get("privacy_unit_column")
     own = unit.column if isinstance(unit, Person) else None
-    if column is not None and column.rpartition(".")[2] != own:
+    if column is not None and (own is None or small(column.rpartition(".")[2]) != small(own)):
         raise ParameterError(
             f"the option privacy_unit_column says {column!r}, and this dataset protects {unit}. Leave the option out."
         )
     groups = options.get("max_groups_contributed")
     if groups is not None and groups != str(unit.max_groups if isinstance(unit, Person) else 1):
         raise ParameterError(
-            f"the option max_groups_contributed says {groups}, and this dataset protects {unit}. Leave the option out."
+            f"the option max_groups_contributed says {in_one_line(groups)}, and this dataset protects {unit}. "
+            "Leave the option out."
         )

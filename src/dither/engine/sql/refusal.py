@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from dither.errors import ParameterError
 
-__all__ = ["INSTEAD", "place_of", "refused"]
+__all__ = ["INSTEAD", "in_one_line", "place_of", "refused"]
 
 _NOW: Final = "the question that is recorded must say which rows it is about. Write the day: DATE '2024-12-31'."
 INSTEAD: Final[dict[type[exp.Expr], str]] = {
@@ -38,7 +38,7 @@ INSTEAD: Final[dict[type[exp.Expr], str]] = {
 def refused(node: exp.Expr, why: str, name: str | None = None) -> ParameterError:
     """The refusal of a node. `why` is one or two sentences: the rule, and the nearest thing that works."""
     at = place_of(node)
-    return ParameterError(f"{name or _name(node)}{f' ({at})' if at else ''}: {why}")
+    return ParameterError(f"{in_one_line(name or _name(node))}{f' ({at})' if at else ''}: {why}")
 
 
 def _name(node: exp.Expr) -> str:
@@ -48,10 +48,16 @@ def _name(node: exp.Expr) -> str:
     return type(node).__name__
 
 
+def in_one_line(name: str) -> str:
+    """A name as it is, unless it holds what no line can show."""
+    return name if name.isprintable() else ascii(name)
+
+
 def place_of(node: exp.Expr) -> str:
     """Where the node begins in the text, as far as the parser remembers: at its first word that has a place."""
     places = [each.meta for each in node.walk() if "start" in each.meta]
     if not places:
         return ""
     first = min(places, key=lambda meta: int(meta["start"]))
-    return f"line {first['line']}, column {first['col'] - (first['end'] - first['start'])}"
+    column = first["col"] - (first["end"] - first["start"])
+    return f"line {first['line']}, column {max(1, column)}"

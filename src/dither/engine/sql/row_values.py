@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal, Inexact, localcontext
@@ -16,7 +16,7 @@ from dither.engine.sql.text_and_time import PARTS, UNITS, like
 from dither.tables import Expression, if_else
 from dither.tables.expression import Literal, literal
 
-__all__ = ["Scope", "of_rows", "said", "value_of"]
+__all__ = ["Scope", "decimal_digits", "matching", "of_rows", "said", "small", "value_of"]
 
 _FOLDED: Final = {ord(letter): ord(letter.lower()) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 """Names that are not quoted are compared without regard to the case of these letters, and of no others: letters that
@@ -38,7 +38,7 @@ class Scope:
             columns[each]
             for table, columns in self.tables.items()
             if not node.table or _same(table, node.args["table"])
-            for each in _matching(columns, name)
+            for each in matching(columns, name)
         ]
         if len(found) == 1:
             return found[0]
@@ -51,17 +51,27 @@ class Scope:
         """Whether a name means one of these columns."""
         name = node.this
         return isinstance(name, exp.Identifier) and any(
-            _matching(columns, name)
+            matching(columns, name)
             for table, columns in self.tables.items()
             if not node.table or _same(table, node.args["table"])
         )
 
     def all(self) -> dict[str, Expression]:
-        """All columns, as `*` means them."""
-        return {name: each for columns in self.tables.values() for name, each in columns.items()}
+        """All columns, as `*` means them: of several with one name the first has it, as in DuckDB."""
+        found: dict[str, Expression] = {}
+        for columns in self.tables.values():
+            found |= {name: each for name, each in columns.items() if name not in found}
+        return found
 
 
-def _matching(names: Mapping[str, Any], said: exp.Identifier) -> list[str]:
+def small(name: str) -> str:
+    """The name in small letters, as far as names know no upper and lower case."""
+    return name.translate(_FOLDED)
+
+
+def matching(names: Iterable[str], said: exp.Identifier) -> list[str]:
+    """Those of the names that a text means: the one that it writes, else those that differ in case only."""
+    names = list(names)
     if said.name in names:
         return [said.name]
     return [name for name in names if _same(name, said)]
@@ -70,7 +80,7 @@ def _matching(names: Mapping[str, Any], said: exp.Identifier) -> list[str]:
 def _same(name: str, said: exp.Identifier) -> bool:
     if said.args.get("quoted"):
         return name == said.name
-    return name.translate(_FOLDED) == said.name.translate(_FOLDED)
+    return small(name) == small(said.name)
 
 
 def _short(node: exp.Column) -> str:
@@ -174,7 +184,7 @@ def _moved(node: exp.Add | exp.Sub, begin: date) -> date:
     interval = node.expression
     try:
         number = int(str(interval.this.this)) * (1 if isinstance(node, exp.Add) else -1)
-        unit = str(interval.args["unit"].this).upper()
+        unit = str(interval.args["unit"].this).upper().removesuffix("S")
         if unit in ("DAY", "WEEK"):
             return begin + timedelta(days=number * (7 if unit == "WEEK" else 1))
         months = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}[unit] * number
@@ -319,7 +329,8 @@ _MOST_FACTORS: Final = 4
 
 def _cast(node: exp.Cast, scope: Scope) -> Expression:
     if node.to.is_type(*exp.DataType.REAL_TYPES):
-        return _row_of(node.this, scope) + 0
+        digits, value = decimal_digits(node), _row_of(node.this, scope)
+        return value + 0 if digits is None else value.round(digits)
     value = said(node)
     if value is not None:
         return literal(value)
@@ -328,6 +339,23 @@ def _cast(node: exp.Cast, scope: Scope) -> Expression:
     if node.to.is_type("timestamp") and isinstance(node.this, exp.Literal):
         return literal(_time(node))
     raise refused(node, _CASTS)
+
+
+def decimal_digits(node: exp.Cast) -> int | None:
+    """How many digits behind the point a cast leaves, as in DECIMAL(10, 2); None if it leaves all of them."""
+    given: list[Any] = [
+        said(each.this) if isinstance(each, exp.DataTypeParam) else None for each in node.to.expressions
+    ]
+    if not given or node.to.is_type(*exp.DataType.FLOAT_TYPES):
+        return None
+    if not node.to.is_type("decimal", "bigdecimal") or len(given) > 2 or not all(type(each) is int for each in given):
+        raise refused(node, "numbers with few digits are written as DECIMAL(10, 2).")
+    digits: int = given[1] if len(given) == 2 else 0
+    return digits if digits <= _MOST_ROUNDED else None
+
+
+_MOST_ROUNDED: Final = 15
+"""Behind the point: doubles have no more."""
 
 
 def _date(node: exp.Date, scope: Scope) -> Expression:
@@ -494,7 +522,7 @@ _ARGUMENTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     **dict.fromkeys((exp.Floor, exp.Ceil), frozenset({"this", "decimals"})),
     exp.Date: frozenset({"this"}),
     exp.Cast: frozenset({"this", "to", "_type"}),
-    exp.TryCast: frozenset({"this", "to", "_type", "requires_string"}),
+    exp.TryCast: frozenset({"this", "to", "_type", "requires_string", "safe"}),
     exp.DateTrunc: frozenset({"this", "unit"}),
     exp.TimestampTrunc: frozenset({"this", "unit"}),
     exp.Round: frozenset({"this", "decimals"}),

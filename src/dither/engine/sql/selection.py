@@ -25,11 +25,11 @@ from dither.engine.sql.after_noise import (
     RolledUp,
 )
 from dither.engine.sql.aggregates import is_aggregate
-from dither.engine.sql.from_clause import Named, SelectedRows, from_clause, output_name
+from dither.engine.sql.from_clause import Named, SelectedRows, from_clause, output_name, within
 from dither.engine.sql.grouping import sets_of
 from dither.engine.sql.joins import PublicTable, SqlTable
 from dither.engine.sql.refusal import INSTEAD, refused
-from dither.engine.sql.row_values import of_rows, said, value_of
+from dither.engine.sql.row_values import decimal_digits, matching, of_rows, said, small, value_of
 from dither.tables import Column, Expression, folded
 from dither.unit import Person
 
@@ -48,6 +48,7 @@ _VERBS: Final[dict[type[exp.Expr], str]] = {
     exp.And: "and", exp.Or: "or", exp.Not: "not",
 }  # fmt: skip
 """The whitelist of what is done with noisy answers."""
+_MADE_OF_PARTS: Final = (*_VERBS, exp.Is, exp.Between, exp.In, exp.Case, exp.If, exp.Cast)
 _BETWEEN: Final = (
     "between aggregates there are + - * /, ABS, SQRT, FLOOR, CEIL, ROUND, LEAST, GREATEST, NULLIF, COALESCE, CASE, IF, "
     "CAST to numbers, and conditions."
@@ -66,7 +67,7 @@ class Selected:
 def selected(tree: exp.Expr, query: Query) -> Selected:
     """Compile the outermost SELECT about the rows of a query."""
     while isinstance(tree, exp.Subquery | exp.Paren):
-        tree = tree.this
+        tree = within(tree)
     if not isinstance(tree, exp.Select):
         raise refused(tree, "one SELECT is answered. UNION ALL and the like are not.")
     named = _named(query)
@@ -77,10 +78,10 @@ def selected(tree: exp.Expr, query: Query) -> Selected:
 def _named(query: Query) -> Named:
     """The tables of the dataset and its public ones; `data` and the table's own name are the rows of the query."""
     origin = query.origin
-    others = {name.lower(): SqlTable.of(query.table(name)) for name in origin.tables if name != origin.table_name}
-    public = {name.lower(): PublicTable(rows) for name, rows in origin.public.items()}
+    others = {small(name): SqlTable.of(query.table(name)) for name in origin.tables if name != origin.table_name}
+    public = {small(name): PublicTable(rows) for name, rows in origin.public.items()}
     own = SqlTable.of(query)
-    return {**public, **others, "data": own, origin.table_name.lower(): own}
+    return {**public, **others, "data": own, small(origin.table_name): own}
 
 
 @dataclass
@@ -97,16 +98,20 @@ class _Select:
     """The column that tells several sets apart."""
     aggregates: dict[str, Aggregate] = field(default_factory=dict)
     shown: dict[str, Made] = field(default_factory=dict)
+    is_ordering: bool = False
+    """Whether ORDER BY is read, which is about the columns of SELECT."""
 
     def compiled(self) -> Selected:
         names = self._names()
         self._group(names)
         for name, item in names.items():
             self.shown[name] = self._made(item, wanted=name)
+        self._check_ends()
         if not self.aggregates:
             raise refused(self.select, "rows are not shown. Ask for an aggregate, such as COUNT(*).")
         having = self.select.args.get("having")
         kept = None if having is None else self._made(having.this)
+        self.is_ordering = True
         order = tuple(self._ordering(each) for each in getattr(self.select.args.get("order"), "expressions", ()))
         limit, offset = self._number("limit"), self._number("offset")
         presentation = Presentation(dict(self.shown), kept, order, limit, offset or 0)
@@ -119,6 +124,18 @@ class _Select:
                 raise refused(item, "rows are not shown. Ask for an aggregate, such as COUNT(*).", "*")
             found[output_name(item, found)] = item.unalias()
         return found
+
+    def _check_ends(self) -> None:
+        """Refuse a column that has the name of an interval's end, and another value."""
+        for name, made in self.shown.items():
+            for end in ("_low", "_high") if made.noisy and not isinstance(made, End) else ():
+                other = self.shown.get(name + end)
+                if other is not None and other != End(made, end == "_high"):
+                    raise refused(
+                        self.select,
+                        f"{name + end!r} is an end of the interval of {name!r}. Rename one by AS.",
+                        "SELECT",
+                    )
 
     def _group(self, names: Mapping[str, exp.Expr]) -> None:
         group = self.select.args.get("group")
@@ -158,8 +175,15 @@ class _Select:
             if not 1 <= number <= len(names):
                 raise refused(node, f"GROUP BY {number} is none of the {len(names)} columns of SELECT.", "GROUP BY")
             return list(names.items())[number - 1]
-        if isinstance(node, exp.Column) and not node.table and node.name in names:
-            return node.name, names[node.name]
+        if isinstance(node, exp.Column) and (name := self._alias(node, names)) is not None:
+            of = names[name]
+            if not self.rows.scope.has(node) or (not is_aggregate(of) and self._same(of, node)):
+                return name, of
+            if not any(is_aggregate(each) for each in of.walk()):
+                raise refused(
+                    node, f"{name!r} is a column, and the name of another value in SELECT. Write its place, as in "
+                    "GROUP BY 1, or the table before the column.", "GROUP BY"
+                )  # fmt: skip
         for name, of in names.items():
             if not any(is_aggregate(each) for each in of.walk()) and self._same(of, node):
                 return name, of
@@ -178,25 +202,43 @@ class _Select:
             return self._noisy(node, wanted)
         if isinstance(node, exp.Anonymous) and str(node.this).upper() in _ENDS:
             return self._end(node)
-        if isinstance(node, exp.Column) and not node.table and node.name in self.shown:
-            return self.shown[node.name]
+        if (name := self._shown_as(node)) is not None:
+            return self.shown[name]
         value = said(node)
         if value is not None:
             return Known(float(value) if isinstance(value, Decimal) else value)
         if not any(is_aggregate(each) or self._is_shown(each) for each in node.walk()):
-            return self._key(node)
+            key = self._known_key(node)
+            if key is not None:
+                return key
+            if not isinstance(node, _MADE_OF_PARTS):
+                raise refused(node, "it is neither grouped by nor within an aggregate. Add it to GROUP BY.")
         return self._combined(node)
 
     def _is_shown(self, node: exp.Expr) -> bool:
         is_end = isinstance(node, exp.Anonymous) and str(node.this).upper() in _ENDS
-        return is_end or (isinstance(node, exp.Column) and not node.table and node.name in self.shown)
+        return is_end or self._shown_as(node) is not None
 
-    def _key(self, node: exp.Expr) -> OfKey:
-        value = of_rows(value_of(node, self.rows.scope))
-        for name, key in self.keys.items():
-            if str(key) == str(value):
-                return OfKey(name)
-        raise refused(node, "it is neither grouped by nor within an aggregate. Add it to GROUP BY.")
+    @staticmethod
+    def _alias(node: exp.Column, names: Mapping[str, object]) -> str | None:
+        """The column of SELECT that a name means, if it may be one."""
+        found = matching(names, node.this) if isinstance(node.this, exp.Identifier) and not node.table else []
+        if len(found) > 1:
+            raise refused(node, f"{node.name!r} may be several columns of SELECT. Rename one by AS.")
+        return found[0] if found else None
+
+    def _shown_as(self, node: exp.Expr) -> str | None:
+        """The column of SELECT that a name means. In SELECT and HAVING, one that is grouped by goes first."""
+        name = self._alias(node, self.shown) if isinstance(node, exp.Column) else None
+        if name is None or self.is_ordering or not isinstance(node, exp.Column) or not self.rows.scope.has(node):
+            return name
+        value = str(of_rows(value_of(node, self.rows.scope)))
+        return None if value in map(str, self.keys.values()) else name
+
+    def _known_key(self, node: exp.Expr) -> OfKey | None:
+        """The group that has this value, as it is written; None if none has, though one may have its parts."""
+        value = str(of_rows(value_of(node, self.rows.scope)))
+        return next((OfKey(name) for name, key in self.keys.items() if str(key) == value), None)
 
     def _rolled_up(self, node: exp.Grouping) -> RolledUp:
         """GROUPING(city): 1 where a row of the answer is a total over all cities."""
@@ -248,7 +290,8 @@ class _Select:
         """A noisy answer as a number of another kind; whole numbers are the nearest ones."""
         of = self._made(node.this)
         if node.to.is_type(*exp.DataType.REAL_TYPES):
-            return Combined("+", (of, Known(0.0)))
+            digits = decimal_digits(node)
+            return Combined("+", (of, Known(0.0))) if digits is None else Combined("round", (of, Known(digits)))
         if node.to.is_type(*exp.DataType.INTEGER_TYPES):
             return Combined("whole", (of,))
         raise refused(node, "between aggregates CAST is to DOUBLE or to BIGINT. For digits write ROUND(x, 2).")
@@ -274,6 +317,8 @@ class _Select:
 
     def _ordering(self, node: exp.Expr) -> Ordering:
         assert isinstance(node, exp.Ordered)
+        if node.args.get("with_fill"):
+            raise refused(node, "it takes a column, with DESC and NULLS FIRST or LAST.", "ORDER BY")
         number = said(node.this)
         falling, first = bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
         if isinstance(number, int) and not isinstance(number, bool):
@@ -288,6 +333,8 @@ class _Select:
         node = self.select.args.get(clause)
         if node is None:
             return None
+        if any(given for name, given in node.args.items() if name != "expression"):
+            raise refused(node, "it takes a whole number, and nothing besides.", clause.upper())
         number = said(node.expression) if node.expression is not None else None
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
             raise refused(node, "it takes a whole number.", clause.upper())
