@@ -6,6 +6,7 @@ message may show them.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from inspect import signature
 from typing import Any
 
@@ -18,7 +19,8 @@ __all__ = ["at_least", "between", "count", "distinct", "nonnegative", "positive"
 def positive(**named: Any) -> None:
     """Each value is greater than 0."""
     for name, value in named.items():
-        if not value > 0:
+        # A fraction has the sign of its numerator, and is slower to compare.
+        if not (value.numerator if type(value) is Fraction else value) > 0:
             raise ParameterError(f"{name} must be greater than 0, got {name}={value}. Give a positive number.")
 
 

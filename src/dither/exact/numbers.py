@@ -34,6 +34,8 @@ _LARGEST = 10**_LARGEST_EXPONENT
 _SMALLEST = Fraction(1, _LARGEST)
 _DTYPE: Any = np.generic.__dict__["dtype"]
 _READY = frozenset({int, bool, float, Decimal})
+# The slots themselves: a subclass may have properties of the names numerator and denominator.
+_numerator_of, _denominator_of = (Fraction.__dict__[name].__get__ for name in ("_numerator", "_denominator"))
 _ROUNDING = Fraction(1, 2**40)
 _ROUNDINGS = 8  # of a narrow float, such as float32, from the numbers it was computed from
 _EXPECTED = "an int, Fraction, Decimal, float or decimal text such as '0.1'"
@@ -66,7 +68,7 @@ def rational(value: object, name: str = "value") -> Fraction:
     >>> rational(0.1), rational("1e-6"), rational(3)
     (Fraction(1, 10), Fraction(1, 1000000), Fraction(3, 1))
     """
-    number = _parse(plain(value), name)
+    number = _plain_fraction(value) if type(value) is Fraction else _parse(plain(value), name)
     if abs(number.numerator) <= _LARGEST and number.denominator <= _LARGEST:  # then so is the quotient, and its inverse
         return number
     if number and not _SMALLEST <= abs(number) <= _LARGEST:
@@ -284,8 +286,7 @@ def plain_entries(values: Any) -> Any:
 
 
 def _plain_fraction(value: Fraction) -> Fraction:
-    # The slots themselves: a subclass may have properties of the names numerator and denominator.
-    parts = [Fraction.__dict__[name].__get__(value) for name in ("_numerator", "_denominator")]
+    parts = _numerator_of(value), _denominator_of(value)
     if type(value) is Fraction and type(parts[0]) is type(parts[1]) is int:
         return value
     if not all(isinstance(part, int) for part in parts):
