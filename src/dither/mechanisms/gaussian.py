@@ -351,7 +351,7 @@ class _LatticeGaussian:
     def rho(self) -> Fraction:
         return self.distance_squared / (2 * self.variance)
 
-    @property
+    @once
     def mu_squared(self) -> Fraction | None:
         """The continuous noise that dominates it (lattice_gaussian.md); None if it is too coarse for that.
 
