@@ -54,6 +54,20 @@ def naive_loss(rows: RankedRows, base: Base, target: Target, cut: int, place: in
     return min(max(over, under, 0), cut) + target.shift
 
 
+def test_no_number_of_rows_is_too_large() -> None:
+    """A table of ten thousand million rows is answered as any other, whatever the probability: no row decides that."""
+    base, q = stepped(Fraction(1), 0, 100), Fraction(123_457, 10**6)
+    mechanism = Exponential(sensitivity=10**6, epsilon=1, adjacency=ADD_REMOVE)
+    firsts = np.array([3, 20, 50])
+    for rows in (10**9, 10**10, 10**12):
+        many = RankedRows.of_bins(firsts, firsts + 1, np.array([rows // 10, rows // 20, rows // 2]))
+        target = quantile_aim(q, many.total, base, mechanism)
+        starts, scores = scored(many, base, (base.first, base.end), target, mechanism)
+        best = int(np.argmax(scores))
+        assert (starts[best], starts[best + 1], scores[best]) == (3, 4, 0.0)
+        assert sorted(scores.tolist())[-2] == -float(min(math.ceil(64 * mechanism.scale), 2**53))
+
+
 @given(
     values=VALUES,
     base=BASES,
