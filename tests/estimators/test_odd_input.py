@@ -283,3 +283,23 @@ def test_with_a_huge_budget_everything_is_close_to_the_truth() -> None:
         assert STATS.mean(x, epsilon=10**5, adjacency=adjacency).value == pytest.approx(x.mean(), rel=1e-2)
         assert STATS.max(x, **options).value == pytest.approx(999, abs=3)
         assert STATS.min(x, **options).value == pytest.approx(0, abs=3)
+
+
+@pytest.mark.parametrize("clip", [False, True])
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+@pytest.mark.parametrize(("name", "truth"), [("sum", np.sum), ("mean", np.mean), ("variance", np.var), ("std", np.std)])
+def test_intervals_have_room_for_the_rounding_of_records(name: str, truth: Any, adjacency: Any, clip: bool) -> None:
+    """At ε = 10¹² the noise is less than a step of 2^-32, by which each of these records is off to the same side.
+
+    The interval of a sum is that of the rounded records where their number is not public, and says so.
+    """
+    x = np.tile([0.1, 0.1, 0.7], 1000)
+    for bounds in ((0, 1.3), (0.05, 1.3), (-1.3, 0.7), (0, 0.7), (-(10**6), 10**6)):
+        release = getattr(STATS, name)(x, epsilon=10**12, bounds=bounds, adjacency=adjacency, clip=clip)
+        low, high = release.interval(0.9)
+        if name == "sum" and adjacency == ADD_REMOVE:
+            assert release.covers.endswith("each rounded to 32 binary digits")
+            low, high = low - len(x) * max(map(abs, bounds)) / 2**32, high + len(x) * max(map(abs, bounds)) / 2**32
+        assert low <= truth(x) <= high
+        width = bounds[1] - bounds[0]
+        assert high - low < 1e-3 * width * {"sum": len(x), "variance": width}.get(name, 1)
