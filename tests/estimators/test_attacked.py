@@ -39,6 +39,7 @@ BOUNDED: dict[str, Any] = {
     "mean of the population": partial(stats.mean, population=True),
     "variance": stats.variance,
     "std": partial(stats.std, clip=False),
+    "covariance": lambda x, bounds, **known: stats.covariance(x, x, bounds=(bounds, bounds), clip=False, **known),
     "median": stats.median,
     "median with interval": partial(stats.median, interval_level=0.9),
     "tail": partial(stats.quantile, probability=0.97),
@@ -49,11 +50,17 @@ BOUNDED: dict[str, Any] = {
 UNBOUNDED: dict[str, Any] = {
     "count": stats.count,
     "histogram": partial(stats.histogram, edges=[0, 5, 10]),
+    "histogram of names": partial(stats.histogram, categories=[1, 9, 10]),
+    "mode": partial(stats.mode, categories=[1, 9, 10]),
     "top": lambda x, **known: stats.top([str(each) for each in x], 1, categories=["1.0", "9.0", "10.0"], **known),
+    "top of two": lambda x, **known: stats.top(x, 2, categories=[1, 9, 10], **known),
     "mean without bounds": stats.mean,
     "median without bounds": stats.median,
 }
-REPLACED = ["count", "sum", "mean without clipping", "variance", "median without bounds", "two quantiles", "max"]
+REPLACED = [
+    "count", "sum", "mean without clipping", "variance", "covariance", "median without bounds", "two quantiles", "max",
+    "top of two",
+]  # fmt: skip
 CASES = [*((name, ADD_REMOVE) for name in [*BOUNDED, *UNBOUNDED]), *((name, REPLACE_ONE) for name in REPLACED)]
 
 
