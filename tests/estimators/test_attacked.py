@@ -90,6 +90,30 @@ def test_no_estimator_is_refuted(name: str, adjacency: Adjacency) -> None:
     assert not verdict.violated, verdict
 
 
+DELTA = Fraction(1, 100)
+WITH_DELTA: dict[str, Any] = {
+    "histogram of found names": lambda x, **known: [stats.histogram(x, **known).value.get(at, -1) for at in (1, 9, 10)],
+    "mode of found names": lambda x, **known: [stats.mode(x, **known).value or -1],
+    "top of found names": lambda x, **known: str(stats.top(x, 2, **known).value),
+    "median by test": lambda x, **known: shown(stats.unbounded_median(x, interval_level=0.9, **known)),
+    "mean by test": lambda x, **known: shown(stats.unbounded_mean(x, blocks=5, **known)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("name", "adjacency"), [(name, each) for name in WITH_DELTA for each in (ADD_REMOVE, REPLACE_ONE)], ids=str
+)
+def test_no_estimator_with_a_delta_is_refuted(name: str, adjacency: Adjacency) -> None:
+    """One person alone has a name, and a scale fits all but one record."""
+    data = [*[1.0] * 6, *[9.0] * 6]
+    other = [*data[:-1], 10.0] if adjacency == REPLACE_ONE else [*data, 10.0]
+    ask = partial(WITH_DELTA[name], epsilon=EPSILON, delta=DELTA, adjacency=adjacency)
+    verdict = attack(ask, (data, other), epsilon=EPSILON, delta=DELTA, samples=400, alpha=ALARM)
+    assert not verdict.violated, verdict
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["count", "sum without clipping", "histogram"])
 def test_an_estimator_that_is_charged_a_sixteenth_is_refuted(name: str) -> None:
