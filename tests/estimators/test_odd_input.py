@@ -174,6 +174,14 @@ def test_bins_are_those_of_numpy() -> None:
     assert exact.tolist() == np.histogram([x for x in data if x == x], bins=edges)[0].tolist()
 
 
+def test_huge_records_are_in_their_own_bins() -> None:
+    """Sums clamp records to ±2^380, about 2·10^114; counts leave them where they are."""
+    data = [1e300, -1e300, 1e200, 5.0, math.inf, 2**2000]
+    exact = STATS.histogram(data, epsilon=10**6, edges=[0, 1e150, 1e250, 1e301]).value
+    assert exact.tolist() == [1, 1, 1]
+    assert STATS.histogram([1e300], epsilon=10**6, edges=[0, 2.0**380]).value.tolist() == [0]
+
+
 def test_the_interval_of_a_histogram_is_that_of_its_noise() -> None:
     release = STATS.histogram([1, 2], epsilon=1, edges=[0, 5])
     low, high = release.interval(0.95)
