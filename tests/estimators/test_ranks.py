@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.base_measure import Base, bounded, stepped, unbounded
 from dither.estimators.order_statistic import EXTREME_DIGITS, RankedRows, Target, extreme_target, quantile_aim, scored
+from dither.estimators.ranks import quantile_sensitivity
 from dither.estimators.sums import ExactSum
 from dither.mechanisms import Exponential
 
@@ -52,6 +53,41 @@ def naive_loss(rows: RankedRows, base: Base, target: Target, cut: int, place: in
             far = sum(twice <= place for twice in base.twice_as_far(rows.starts).tolist())
         over = max(over, fence.half_loss - p * far)
     return min(max(over, under, 0), cut) + target.shift
+
+
+@given(
+    values=st.lists(st.integers(0, 40), max_size=30),
+    more=st.lists(st.integers(0, 40), min_size=1, max_size=3),
+    probability=st.sampled_from([Fraction(1, 2), Fraction(1, 3), Fraction(9, 10), Fraction(1, 50), Fraction(99, 100)]),
+    epsilon=st.sampled_from([Fraction(1, 10), Fraction(2), Fraction(50)]),
+    base=st.sampled_from([stepped(Fraction(1), 0, 40), stepped(Fraction(1), 0, 40).around(7)]),
+    extreme=st.sampled_from([None, True, False]),
+    adjacency=st.sampled_from([ADD_REMOVE, REPLACE_ONE]),
+)
+def test_rows_of_a_table_lose_no_more_than_epsilon(
+    values: list[int], more: list[int], probability: Fraction, epsilon: Fraction, base: Base, extreme: bool | None,
+    adjacency: Adjacency,
+) -> None:  # fmt: skip
+    """Several rows of a person come, or one where rows are replaced in place: as a NULL, or by a condition.
+
+    All places are looked at, with the fence of tails and the place of no answer.
+    """
+    more = more[:1] if adjacency == REPLACE_ONE else more
+    found = []
+    for column in (values, values + more):
+        bins, counts = np.unique(np.array(column, dtype=np.int64) // 4 * 4, return_counts=True)
+        rows = RankedRows.of_bins(bins, np.minimum(bins + 4, base.end), counts.astype(np.int64))
+        if extreme is None:
+            slope = quantile_sensitivity(probability, adjacency)
+            mechanism = Exponential(sensitivity=slope * len(more), epsilon=epsilon, adjacency=adjacency)
+            target = quantile_aim(probability, rows.total, base, mechanism)
+        else:
+            mechanism = Exponential(sensitivity=4 * len(more), epsilon=epsilon, adjacency=adjacency)
+            target = extreme_target(rows.total, mechanism, adjacency, largest=extreme, refuses=True)
+        starts, scores = scored(rows, base, (base.first, base.end), target, mechanism)
+        found.append(scores[np.searchsorted(starts, np.arange(base.first, base.end + 1), side="right") - 1])
+    moved = found[0] - found[1]
+    assert Fraction(moved.max() - moved.min()) <= epsilon * mechanism.scale
 
 
 def test_no_number_of_rows_is_too_large() -> None:
