@@ -11,8 +11,8 @@ range, as with `clip=False`. With `population=True` it is for the statistic of t
 records were drawn independently, by a normal law for what sampling adds (`moment_bars`).
 
 Missing entries: see `records`. Each record counts with 32 binary digits: intervals of means and variances have room for
-that, and those of sums where the number of records is public. Else the interval is that of the sum of rounded records:
-it tells the two apart only beyond some 10⁹ records times ε.
+that, and those of sums where the number of records is public. Else the interval is that of the sum of rounded records,
+which is beyond the noise of the sum only where records times ε are some 10⁹ or more.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def sum(
     Estimate
         `.value` is a float, or a `dp.NoAnswer`. `.found["clip"]` is the range to which the data were clamped,
         `.found["outside"]` how many records seem to lie outside it if one was chosen, `.split` the part of ε of each
-        step, and `.interval(0.95)` contains the sum of the clamped data.
+        step, and `.interval(0.95)` contains the sum of the clamped data, under add/remove with 32 binary digits each.
 
     Examples
     --------
