@@ -39,6 +39,7 @@ BOUNDED: dict[str, Any] = {
     "mean of the population": partial(stats.mean, population=True),
     "variance": stats.variance,
     "std": partial(stats.std, clip=False),
+    "covariance": lambda x, bounds, **known: stats.covariance(x, x, bounds=(bounds, bounds), clip=False, **known),
     "median": stats.median,
     "median with interval": partial(stats.median, interval_level=0.9),
     "tail": partial(stats.quantile, probability=0.97),
@@ -49,11 +50,17 @@ BOUNDED: dict[str, Any] = {
 UNBOUNDED: dict[str, Any] = {
     "count": stats.count,
     "histogram": partial(stats.histogram, edges=[0, 5, 10]),
+    "histogram of names": partial(stats.histogram, categories=[1, 9, 10]),
+    "mode": partial(stats.mode, categories=[1, 9, 10]),
     "top": lambda x, **known: stats.top([str(each) for each in x], 1, categories=["1.0", "9.0", "10.0"], **known),
+    "top of two": lambda x, **known: stats.top(x, 2, categories=[1, 9, 10], **known),
     "mean without bounds": stats.mean,
     "median without bounds": stats.median,
 }
-REPLACED = ["count", "sum", "mean without clipping", "variance", "median without bounds", "two quantiles", "max"]
+REPLACED = [
+    "count", "sum", "mean without clipping", "variance", "covariance", "median without bounds", "two quantiles", "max",
+    "top of two",
+]  # fmt: skip
 CASES = [*((name, ADD_REMOVE) for name in [*BOUNDED, *UNBOUNDED]), *((name, REPLACE_ONE) for name in REPLACED)]
 
 
@@ -80,6 +87,30 @@ def test_no_estimator_is_refuted(name: str, adjacency: Adjacency) -> None:
     data = [1.0, *[9.0] * (40 if "without bounds" in name else 2)]
     other = [*data[:-1], 10.0] if adjacency == REPLACE_ONE else [*data, 10.0]
     verdict = attack(asked(name, adjacency), (data, other), epsilon=EPSILON, samples=400, alpha=ALARM)
+    assert not verdict.violated, verdict
+
+
+DELTA = Fraction(1, 100)
+WITH_DELTA: dict[str, Any] = {
+    "histogram of found names": lambda x, **known: [stats.histogram(x, **known).value.get(at, -1) for at in (1, 9, 10)],
+    "mode of found names": lambda x, **known: [stats.mode(x, **known).value or -1],
+    "top of found names": lambda x, **known: str(stats.top(x, 2, **known).value),
+    "median by test": lambda x, **known: shown(stats.unbounded_median(x, interval_level=0.9, **known)),
+    "mean by test": lambda x, **known: shown(stats.unbounded_mean(x, blocks=5, **known)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("name", "adjacency"), [(name, each) for name in WITH_DELTA for each in (ADD_REMOVE, REPLACE_ONE)], ids=str
+)
+def test_no_estimator_with_a_delta_is_refuted(name: str, adjacency: Adjacency) -> None:
+    """One person alone has a name, and a scale fits all but one record."""
+    data = [*[1.0] * 6, *[9.0] * 6]
+    other = [*data[:-1], 10.0] if adjacency == REPLACE_ONE else [*data, 10.0]
+    ask = partial(WITH_DELTA[name], epsilon=EPSILON, delta=DELTA, adjacency=adjacency)
+    verdict = attack(ask, (data, other), epsilon=EPSILON, delta=DELTA, samples=400, alpha=ALARM)
     assert not verdict.violated, verdict
 
 

@@ -3,13 +3,18 @@
 Mechanisms are replaced by ones that answer what the test says and keep what they were given. For two neighbours and the
 same answers, each step must be the same mechanism on the same public places, and the privacy loss of each answer is at
 most (max − min)/b of the differences of the scores, or |difference|·ε/Δ of the sums. Their sum must not exceed ε.
+
+A noisy maximum with exponential noise loses (max − min)/b as well: what is added to all scores alike changes no winner,
+and scores that only grow, by D at most, lose D/b. Propose-test-release is held against its neighbours elsewhere
+(`tests/mechanisms`); here it must see numbers of which one is replaced, added or removed, and counts as its ε.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -22,7 +27,7 @@ from hypothesis import strategies as st
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators import stats
 from dither.exact.search import first_integer
-from dither.mechanisms import Exponential, Laplace, Release
+from dither.mechanisms import Exponential, Histogram, Laplace, NoAnswer, NoisyMax, ProposeTestRelease, Release
 from dither.mechanisms.public_measure import PublicMeasure
 
 pytestmark = pytest.mark.property
@@ -54,13 +59,26 @@ class Script:
         self.seen.append((mechanism, np.asarray(starts), np.asarray(scores), measure))
         return Release(place, mechanism.event, mechanism.guarantee, mechanism)
 
-    def choice(self, mechanism: Exponential, scores: Any) -> Release:
+    def choice(self, mechanism: Exponential | NoisyMax, scores: Any) -> Release:
         answer = round(self.part() * (len(scores) - 1))
         self.seen.append((mechanism, np.asarray(scores)))
         return Release(answer, mechanism.event, mechanism.guarantee, mechanism)
 
-    def noisy(self, mechanism: Laplace, value: int | list[int]) -> Release:
+    def counted(self, histogram: Histogram, value: Any) -> Release:
+        """Of public bins."""
+        assert isinstance(histogram.mechanism, Laplace)
+        return replace(self.noisy(histogram.mechanism, value.tolist()), event=histogram.event)
+
+    def tested(self, mechanism: ProposeTestRelease, numbers: Any) -> Release:
+        """No answer, or one of any size."""
+        part = self.part()
+        answer = NoAnswer("too few") if part < 0.25 else (part - 0.5) * 4.0 ** round(20 * part)
+        self.seen.append((mechanism, sorted(numbers.tolist())))
+        return Release(answer, mechanism.event, mechanism.guarantee, mechanism)
+
+    def noisy(self, mechanism: Laplace, value: Any) -> Release:
         """One whole number, or several at once."""
+        value = value.tolist() if isinstance(value, np.ndarray) else value
         values = value if isinstance(value, list) else [value]
         assert all(isinstance(each, int) for each in values)
         part = round(12 * self.part())
@@ -72,10 +90,24 @@ class Script:
         return Release(answer, mechanism.event_for(value), mechanism.guarantee, mechanism)
 
 
+@dataclass(frozen=True)
+class Keys:
+    """The keys that put records into blocks: the same for all records that two neighbours share."""
+
+    bound: int
+
+    def sample(self, size: int) -> Any:
+        return np.array([(at + 1) * 0x9E3779B97F4A7C15 % self.bound for at in range(size)], dtype=np.int64)
+
+
 def followed(script: Script, run: Callable[[], Any]) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dither.estimators.order_statistic.released_place", script.chosen)
         patch.setattr(Exponential, "release", lambda m, s: script.choice(m, s))
+        patch.setattr(NoisyMax, "release", lambda m, s: script.choice(m, s))
+        patch.setattr(Histogram, "release", lambda m, v: script.counted(m, v))
+        patch.setattr(ProposeTestRelease, "release", lambda m, v: script.tested(m, v))
+        patch.setattr("dither.estimators.unbounded.UniformBelow", Keys)
         patch.setattr(Laplace, "release", lambda m, v: script.noisy(m, v))
         return run()
 
@@ -87,6 +119,10 @@ def loss(left: tuple[Any, ...], right: tuple[Any, ...]) -> Fraction:
         assert left[0].epsilon is not None
         distance = sum(abs(a - b) for a, b in zip(left[1], right[1], strict=True))
         return Fraction(distance, math.floor(left[0].sensitivity)) * left[0].epsilon
+    if isinstance(left[0], ProposeTestRelease):
+        old, new = Counter(left[1]), Counter(right[1])
+        assert max((old - new).total(), (new - old).total()) <= 1
+        return left[0].epsilon
     if len(left) == 2:
         differences = [Fraction(a) - Fraction(b) for a, b in zip(left[1].tolist(), right[1].tolist(), strict=True)]
     else:
@@ -104,6 +140,7 @@ def _differences(left: tuple[Any, ...], right: tuple[Any, ...]) -> Iterator[Frac
         yield Fraction(left[2][a]) - Fraction(right[2][b])
 
 
+NAMES: list[Any] = [7, "x", 0, 1]
 QUERIES: dict[str, Callable[[Any, Any], Any]] = {
     "count": lambda x, o: stats.count(x, epsilon=o["epsilon"], adjacency=o["adjacency"]),
     "sum": lambda x, o: stats.sum(x, **o),
@@ -132,7 +169,20 @@ QUERIES: dict[str, Callable[[Any, Any], Any]] = {
     "max": lambda x, o: stats.max(x, **o),
     "max without bounds": lambda x, o: stats.max(x, epsilon=o["epsilon"], adjacency=o["adjacency"]),
     "min of whole numbers": lambda x, o: stats.min(_whole(x), **o),
+    "histogram of bins": lambda x, o: stats.histogram(x, edges=[0, 1, 7, 50], **_unbounded(o)),
+    "histogram of names": lambda x, o: stats.histogram(x, categories=NAMES, **_unbounded(o)),
+    "mode": lambda x, o: stats.mode(x, categories=NAMES, **_unbounded(o)),
+    "top": lambda x, o: stats.top(x, 2, categories=NAMES, **_unbounded(o)),
+    "median by test": lambda x, o: stats.unbounded_median(x, delta="1e-6", **_unbounded(o)),
+    "median by test with interval": lambda x, o: stats.unbounded_median(
+        x, delta="1e-6", interval_level=0.9, **_unbounded(o)
+    ),
+    "mean by test": lambda x, o: stats.unbounded_mean(x, delta="1e-6", blocks=5, **_unbounded(o)),
 }
+
+
+def _unbounded(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in options.items() if name != "bounds"}
 
 
 def _whole(x: Any) -> Any:
@@ -157,7 +207,7 @@ def neighbour(data: list[Any], entry: Any, at: int, adjacency: Adjacency) -> lis
 
 
 fewer = settings(max_examples=max(10, settings().max_examples // 8))
-"""There are thirty queries, and each is searched: so many examples of each."""
+"""There are some forty queries, and each is searched: so many examples of each."""
 
 PARTS = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
@@ -220,3 +270,14 @@ def test_a_score_that_moves_too_far_would_be_seen(monkeypatch: pytest.MonkeyPatc
     options: dict[str, Any] = {"epsilon": 1, "bounds": (0, 10), "adjacency": ADD_REMOVE}
     with pytest.raises(AssertionError):
         check(lambda x: stats.median(x, **options), [1, 2, 8, 9], [1, 2, 8, 9, 9.5], Fraction(1), [0.5])
+
+
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+@pytest.mark.parametrize("name", ["histogram of bins", "histogram of names", "mode", "top"])
+def test_counts_lose_all_that_is_stated_and_no_more(name: str, adjacency: Adjacency) -> None:
+    """A record of one name more, or in place of another: with any more noise than there is, less would be lost."""
+    options: dict[str, Any] = {"epsilon": 1, "bounds": None, "adjacency": adjacency}
+    scripts = Script([0.5]), Script([0.5])
+    for script, data in zip(scripts, ([1, 0, 0], neighbour([1, 0, 0], 7, 0, adjacency)), strict=True):
+        followed(script, partial(QUERIES[name], data, options))
+    assert sum((loss(a, b) for a, b in zip(scripts[0].seen, scripts[1].seen, strict=True)), Fraction(0)) == 1

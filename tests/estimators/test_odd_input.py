@@ -174,6 +174,14 @@ def test_bins_are_those_of_numpy() -> None:
     assert exact.tolist() == np.histogram([x for x in data if x == x], bins=edges)[0].tolist()
 
 
+def test_huge_records_are_in_their_own_bins() -> None:
+    """Sums clamp records to ±2^380, about 2·10^114; counts leave them where they are."""
+    data = [1e300, -1e300, 1e200, 5.0, math.inf, 2**2000]
+    exact = STATS.histogram(data, epsilon=10**6, edges=[0, 1e150, 1e250, 1e301]).value
+    assert exact.tolist() == [1, 1, 1]
+    assert STATS.histogram([1e300], epsilon=10**6, edges=[0, 2.0**380]).value.tolist() == [0]
+
+
 def test_the_interval_of_a_histogram_is_that_of_its_noise() -> None:
     release = STATS.histogram([1, 2], epsilon=1, edges=[0, 5])
     low, high = release.interval(0.95)
@@ -283,3 +291,23 @@ def test_with_a_huge_budget_everything_is_close_to_the_truth() -> None:
         assert STATS.mean(x, epsilon=10**5, adjacency=adjacency).value == pytest.approx(x.mean(), rel=1e-2)
         assert STATS.max(x, **options).value == pytest.approx(999, abs=3)
         assert STATS.min(x, **options).value == pytest.approx(0, abs=3)
+
+
+@pytest.mark.parametrize("clip", [False, True])
+@pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
+@pytest.mark.parametrize(("name", "truth"), [("sum", np.sum), ("mean", np.mean), ("variance", np.var), ("std", np.std)])
+def test_intervals_have_room_for_the_rounding_of_records(name: str, truth: Any, adjacency: Any, clip: bool) -> None:
+    """At ε = 10¹² the noise is less than a step of 2^-32, by which each of these records is off to the same side.
+
+    The interval of a sum is that of the rounded records where their number is not public, and says so.
+    """
+    x = np.tile([0.1, 0.1, 0.7], 1000)
+    for bounds in ((0, 1.3), (0.05, 1.3), (-1.3, 0.7), (0, 0.7), (-(10**6), 10**6)):
+        release = getattr(STATS, name)(x, epsilon=10**12, bounds=bounds, adjacency=adjacency, clip=clip)
+        low, high = release.interval(0.9)
+        if name == "sum" and adjacency == ADD_REMOVE:
+            assert release.covers.endswith("each rounded to 32 binary digits")
+            low, high = low - len(x) * max(map(abs, bounds)) / 2**32, high + len(x) * max(map(abs, bounds)) / 2**32
+        assert low <= truth(x) <= high
+        width = bounds[1] - bounds[0]
+        assert high - low < 1e-3 * width * {"sum": len(x), "variance": width}.get(name, 1)

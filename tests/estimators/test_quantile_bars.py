@@ -38,6 +38,31 @@ def test_tails_are_those_of_simulated_noise(q: float) -> None:
         assert 9_300 < int((weighted > z).sum()) < 10_700
 
 
+def law_of_sum(scale: float, cells: int, reach: int) -> Any:
+    """P of −reach, …, reach for the sum of so many whole numbers, each k with a probability ∝ e^{−|k|/scale}."""
+    one = np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
+    spread = np.concatenate([one[reach:], np.zeros(4 * reach), one[:reach]])
+    found = np.fft.ifft(np.fft.fft(spread / one.sum()) ** cells).real
+    return np.concatenate([found[-reach:], found[: reach + 1]])
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.3, 0.5, 1, 3, 10])
+def test_half_a_row_is_enough_for_noise_on_whole_numbers(scale: float) -> None:
+    """The exact law of what the walk compares with z. Without the half some would pass too often."""
+    size, too_often = int(30 + 90 * scale), []
+    for cells, q, miss in product((2, 5, 30), (0.5, 0.9, 0.01), (0.25, 0.025, 1e-3)):
+        whole = np.arange(-size, size + 1)
+        laws = {below: law_of_sum(scale, below, size) for below in range(1, cells)}
+        for below, z in zip(range(1, cells), tails(cells, q, miss), strict=True):
+            fewer = np.concatenate([[0.0], np.cumsum(laws[cells - below])])  # P of less than each number
+            for room in (0.5, 0.0):
+                least = np.ceil(((1 - q) * whole - z * scale - room) / q - 1e-12).astype(np.int64) + size
+                passed = float(laws[below] @ fewer[np.clip(least, 0, 2 * size + 1)])
+                too_often += [passed > miss * (1 + 1e-9)] if not room else []
+                assert passed <= miss * (1 + 1e-9) or not room
+    assert sum(too_often) > 0 or scale < 0.3  # so little noise is 0 nearly always
+
+
 @pytest.mark.parametrize("q", [0.5, 0.999])
 def test_tiny_tails_are_bounded(q: float) -> None:
     """By Chernoff's bound, which is above what the law has at a larger tail."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.estimators.base_measure import Base, bounded, stepped, unbounded
 from dither.estimators.order_statistic import EXTREME_DIGITS, RankedRows, Target, extreme_target, quantile_aim, scored
+from dither.estimators.ranks import quantile_sensitivity
 from dither.estimators.sums import ExactSum
 from dither.mechanisms import Exponential
 
@@ -52,6 +53,55 @@ def naive_loss(rows: RankedRows, base: Base, target: Target, cut: int, place: in
             far = sum(twice <= place for twice in base.twice_as_far(rows.starts).tolist())
         over = max(over, fence.half_loss - p * far)
     return min(max(over, under, 0), cut) + target.shift
+
+
+@given(
+    values=st.lists(st.integers(0, 40), max_size=30),
+    more=st.lists(st.integers(0, 40), min_size=1, max_size=3),
+    probability=st.sampled_from([Fraction(1, 2), Fraction(1, 3), Fraction(9, 10), Fraction(1, 50), Fraction(99, 100)]),
+    epsilon=st.sampled_from([Fraction(1, 10), Fraction(2), Fraction(50)]),
+    base=st.sampled_from([stepped(Fraction(1), 0, 40), stepped(Fraction(1), 0, 40).around(7)]),
+    extreme=st.sampled_from([None, True, False]),
+    adjacency=st.sampled_from([ADD_REMOVE, REPLACE_ONE]),
+)
+def test_rows_of_a_table_lose_no_more_than_epsilon(
+    values: list[int], more: list[int], probability: Fraction, epsilon: Fraction, base: Base, extreme: bool | None,
+    adjacency: Adjacency,
+) -> None:  # fmt: skip
+    """Several rows of a person come, or one where rows are replaced in place: as a NULL, or by a condition.
+
+    All places are looked at, with the fence of tails and the place of no answer.
+    """
+    more = more[:1] if adjacency == REPLACE_ONE else more
+    found = []
+    for column in (values, values + more):
+        bins, counts = np.unique(np.array(column, dtype=np.int64) // 4 * 4, return_counts=True)
+        rows = RankedRows.of_bins(bins, np.minimum(bins + 4, base.end), counts.astype(np.int64))
+        if extreme is None:
+            slope = quantile_sensitivity(probability, adjacency)
+            mechanism = Exponential(sensitivity=slope * len(more), epsilon=epsilon, adjacency=adjacency)
+            target = quantile_aim(probability, rows.total, base, mechanism)
+        else:
+            mechanism = Exponential(sensitivity=4 * len(more), epsilon=epsilon, adjacency=adjacency)
+            target = extreme_target(rows.total, mechanism, adjacency, largest=extreme, refuses=True)
+        starts, scores = scored(rows, base, (base.first, base.end), target, mechanism)
+        found.append(scores[np.searchsorted(starts, np.arange(base.first, base.end + 1), side="right") - 1])
+    moved = found[0] - found[1]
+    assert Fraction(moved.max() - moved.min()) <= epsilon * mechanism.scale
+
+
+def test_no_number_of_rows_is_too_large() -> None:
+    """A table of ten thousand million rows is answered as any other, whatever the probability: no row decides that."""
+    base, q = stepped(Fraction(1), 0, 100), Fraction(123_457, 10**6)
+    mechanism = Exponential(sensitivity=10**6, epsilon=1, adjacency=ADD_REMOVE)
+    firsts = np.array([3, 20, 50])
+    for rows in (10**9, 10**10, 10**12):
+        many = RankedRows.of_bins(firsts, firsts + 1, np.array([rows // 10, rows // 20, rows // 2]))
+        target = quantile_aim(q, many.total, base, mechanism)
+        starts, scores = scored(many, base, (base.first, base.end), target, mechanism)
+        best = int(np.argmax(scores))
+        assert (starts[best], starts[best + 1], scores[best]) == (3, 4, 0.0)
+        assert sorted(scores.tolist())[-2] == -float(min(math.ceil(64 * mechanism.scale), 2**53))
 
 
 @given(

@@ -18,7 +18,7 @@ from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.errors import ParameterError
 from dither.estimators.answer import Estimate, budget
 from dither.estimators.labels import label, labels
-from dither.estimators.records import checked_adjacency, is_replace, present
+from dither.estimators.records import checked_adjacency, finite, is_replace
 from dither.exact import Number, check, rational
 from dither.mechanisms.histogram import Histogram
 from dither.mechanisms.laplace import Laplace
@@ -284,7 +284,7 @@ def _checked_edges(edges: Sequence[Number]) -> np.ndarray:
 
 def _binned(data: Any, edges: np.ndarray) -> np.ndarray:
     """np.histogram's rule: the last bin holds its right end too. Missing records are in no bin."""
-    values = present(data, ADD_REMOVE, None)
+    values = finite(data)
     found = np.searchsorted(edges, values, side="right") - 1
     found[values == edges[-1]] = len(edges) - 2
     return np.bincount(found[(found >= 0) & (found < len(edges) - 1)], minlength=len(edges) - 1)

@@ -1,7 +1,10 @@
 """Intervals of moments of arrays, from released numbers alone: `ratio_intervals`, as numbers of the data.
 
-All of this is about the clamped records. Rounded outwards: by two steps of 2^-32 for the noise being discrete and the
-sums being rounded, by another for the rounding of the records.
+All of this is about the clamped records. Rounded outwards: by three steps of 2^-32 for the noise being discrete and the
+sums being rounded. And for the rounding of the records, of which each is a whole number of steps of its cell
+(`binned`): its place is off by 2^-32 at most, and so is the mean of the places; their variance is by no more, as the
+mean distance from their mean is at most ½. A sum is off by so much for each record: where their number is public, that
+is added, and where it is not, the interval is that of the sum of the rounded records, as `covers` says.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ _Ends = tuple[Fraction, Fraction]
 _ROUNDED = 3.0
 """Steps by which the exact law of the noise is missed at most."""
 _ROUNDS = 3
+_RECORD = Fraction(1, 1 << 31)
+"""By how much the rounding of the records moves the mean and the variance of their places, and a little more."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +67,11 @@ class Clip:
         return min(max(float(value), self.shown[0]), self.shown[1])
 
     def between(self, places: tuple[Any, Any]) -> tuple[float, float]:
-        """Two places, rounded outwards."""
+        """Two places of the mean of rounded records, as numbers between which that of the records is."""
         low, _ = self.bins.ends(self.reach)
         start = Fraction(self.bins.anchor) + low
-        ends = (start + Fraction(float(place[0])) * self.width for place in places)
+        signed = zip((-1, 1), places, strict=True)
+        ends = (start + (Fraction(float(place[0])) + sign * _RECORD) * self.width for sign, place in signed)
         least, most = self.shown
         below, above = (exactly_below(next(ends)), exactly_above(next(ends)))
         return min(max(below, least), most), max(min(above, most), least)
@@ -77,9 +83,11 @@ class SumBars:
 
     noisy: NoisySum
     offset: Fraction
+    rounded: int = 0
+    """How many records there are, of which each may be off by a step; 0 if the sum is that of rounded records."""
 
     def __call__(self, level: Fraction) -> tuple[float, float]:
-        low, high = self.noisy.between(1 - level, 1)
+        low, high = self.noisy.between(1 - level, 1 + self.rounded)
         return exactly_below(self.offset + low), exactly_above(self.offset + high)
 
 
@@ -121,7 +129,8 @@ class VarianceBars:
 
     def __call__(self, level: Fraction) -> tuple[float, float]:
         low, high = _three(self.noisy).variance_between(float(1 - level), self.population)
-        return _spread((float(low[0]), float(high[0])), self.clip, self.is_root)
+        off = float(_RECORD)
+        return _spread((float(low[0]) - off, float(high[0]) + off), self.clip, self.is_root)
 
 
 @dataclass(frozen=True)
@@ -142,7 +151,7 @@ class ReplacedVarianceBars:
         anywhere = np.zeros(1), np.ones(1)
         for _ in range(_ROUNDS):
             sampling = math.sqrt(float(fourth(anywhere, known[1])[0]) / noisy.count) / unit if self.population else 0.0
-            far = (float(law.reach([1.0], miss, sampling)) + _ROUNDED) * unit + 2.0**-31
+            far = (float(law.reach([1.0], miss, sampling)) + _ROUNDED) * unit + float(_RECORD)
             known = max(value - far, known[0]), min(value + far, known[1])
         return _spread(known, self.clip, self.is_root)
 

@@ -10,7 +10,9 @@ and all of the budget goes to the sums. Without bounds there is no answer if too
 range, as with `clip=False`. With `population=True` it is for the statistic of the clamped population from which the
 records were drawn independently, by a normal law for what sampling adds (`moment_bars`).
 
-Missing entries: see `records`. Each record counts with 32 binary digits.
+Missing entries: see `records`. Each record counts with 32 binary digits: intervals of means and variances have room for
+that, and those of sums where the number of records is public. Else the interval is that of the sum of rounded records,
+which is beyond the noise of the sum only where records times ε are some 10⁹ or more.
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ def sum(
     Estimate
         `.value` is a float, or a `dp.NoAnswer`. `.found["clip"]` is the range to which the data were clamped,
         `.found["outside"]` how many records seem to lie outside it if one was chosen, `.split` the part of ε of each
-        step, and `.interval(0.95)` contains the sum of the clamped data.
+        step, and `.interval(0.95)` contains the sum of the clamped data, under add/remove with 32 binary digits each.
 
     Examples
     --------
@@ -103,16 +105,18 @@ def sum(
         return steps.refused("sum")
     bins, totals = found.binned.bins, found.binned.totals(found.reach)
     ends, anchor = bins.ends(found.reach), Fraction(bins.anchor)
+    rounded, said = 0, ", and each rounded to 32 binary digits"
     if is_replace(adjacency):
         # From the lower end: so far one record can be moved.
         total, largest, offset = totals.first, ends[1] - ends[0], anchor * totals.count
+        rounded, said = totals.count, ""
     else:
         total, offset = totals.first + anchor * totals.count, Fraction(0)
         largest = max(abs(anchor + end) for end in ends)
     noisy = released_total(total, largest, adjacency, steps.rest, steps.spent)
     return steps.estimate(
         "sum", float(noisy.value + offset), noisy.released.mechanism, found, Clip(bins, found.reach),
-        bars=SumBars(noisy, offset), covers="the sum of the data, clamped to the range found['clip']",
+        bars=SumBars(noisy, offset, rounded), covers=f"the sum of the data, clamped to the range found['clip']{said}",
     )  # fmt: skip
 
 

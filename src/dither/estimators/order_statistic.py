@@ -79,6 +79,8 @@ __all__ = [
 
 _FAR = 64
 _EXACT = 2**53
+_WHOLE = 2**62
+"""Losses are 64-bit integers until they are cut off at 2^53: no number of rows that a table can have passes that."""
 
 QUANTILE_DIGITS = 42
 """Records of an array have a room of 2^-42 of their size: finer than any that are told apart."""
@@ -256,7 +258,7 @@ def scored(
     """Pieces on which the score is constant, and the scores."""
     cut = min(math.ceil(_FAR * mechanism.scale), _EXACT)
     total, units = rows.total, target.units
-    assert max(target.above_weight, target.below_weight) * units * (total + 1) < _EXACT  # a million units: 10⁹ rows
+    assert max(target.above_weight, target.below_weight) * units * (total + 1) < _WHOLE  # a million units: 10¹² rows
     # A row changes a score only where a loss is between 0 and T.
     reach_above, reach_below = cut // target.above_weight, cut // target.below_weight
     above_least, below_least = target.above // units, target.below // units

@@ -25,8 +25,9 @@ and one row for the skewness and the steps of the binomial law. This is the one 
 hardly matters.
 
 z(e) comes from the law of the weighted sum of Laplace noise, by inversion of its characteristic function, and half a
-row for noise on whole numbers: P[|X| ≥ k] = 2r^k/(1 + r) ≤ r^{k − ½} is at most what continuous noise of the same
-scale has from k − ½ on.
+row for noise on whole numbers. For one number that is enough by P[|X| ≥ k] = 2r^k/(1 + r) ≤ r^{k − ½}, which is what
+continuous noise of the same scale has from k − ½ on. For weighted sums of several it is not proved but computed: with
+noise of 0.05 to 10 rows on 2 to 30 cells no sum passes z(e) with more than `miss`/2 (a test convolves the exact laws).
 """
 
 from __future__ import annotations

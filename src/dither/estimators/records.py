@@ -25,7 +25,7 @@ from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import NotANumberError, ParameterError
 from dither.exact import plain, rational
 
-__all__ = ["Bounds", "Floats", "checked_adjacency", "checked_bounds", "is_replace", "paired", "present"]
+__all__ = ["Bounds", "Floats", "checked_adjacency", "checked_bounds", "finite", "is_replace", "paired", "present"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Bounds: TypeAlias = tuple[float, float]
@@ -71,6 +71,11 @@ def present(data: Any, adjacency: Adjacency, bounds: Bounds | None) -> Floats:
     [1.0, 2.5, 5.0, 2.5, 2.5]
     """
     return _clamped(_kept(_column(data, "data"), adjacency, bounds), bounds)
+
+
+def finite(data: Any) -> Floats:
+    """The records that are not missing as doubles, as large as they are: for counts, which take no squares."""
+    return _kept(_column(data, "data"), ADD_REMOVE, None)
 
 
 def paired(
