@@ -12,6 +12,7 @@ from dither.accounting import Bracket, compose, of_pairs
 from dither.accounting import nearly_continuous as nearly
 from dither.accounting.composed_brackets import forget, merged
 from dither.accounting.loss_law import from_below
+from dither.adjacency import ADD_REMOVE
 from dither.events import FixedSizeSampled, PoissonSampled, Repeated
 from dither.pairs.between import BetweenPair
 from dither.pairs.choice import ChoicePair
@@ -131,3 +132,9 @@ def test_a_law_from_below_of_a_narrow_loss_keeps_its_mean(step: float, sigma: ob
     for epsilon in (0.0, 1e-4, 0.003, 0.01, 0.1, 1.0):
         gains = law.weights * np.maximum(-np.expm1(epsilon - law.losses), 0.0)
         assert math.fsum(gains.tolist()) <= pair.delta_bracket(epsilon)[1]
+
+
+def test_where_nothing_is_lost_in_one_direction_the_other_is_looked_at() -> None:
+    """ε = 0 is enough for a δ above δ(0): not the sum of the largest losses of the other."""
+    sampled = PoissonSampled(dp.events.LaplaceNoise(Fraction(189), adjacency=ADD_REMOVE), Fraction(299, 10**5))
+    assert compose([Repeated(sampled, 203)]).bracket("0.000142") == (0, 0)

@@ -312,7 +312,7 @@ def _worst_direction(groups: Groups, delta: Fraction, relative: float) -> Bracke
     for plan in plans[1:]:
         above = _rough(plan, low, best.upper, relative) if best.upper else math.inf
         both = Bracket(best.lower, max(best.upper, above))
-        if above > best.upper and not both.is_within(relative):
+        if above == math.inf or (above > best.upper and not both.is_within(relative)):
             other = epsilon_bracket(plan, low, high, relative)
             both = Bracket(max(best.lower, other.lower), max(best.upper, other.upper))
         best = both
