@@ -36,7 +36,7 @@ class Outcome:
 
     @property
     def width(self) -> float:
-        return (self.bracket.upper - self.bracket.lower) / self.bracket.upper
+        return (self.bracket.upper - self.bracket.lower) / self.bracket.upper if self.bracket.upper else 0.0
 
 
 def mixtures(seed: int, count: int) -> list[AccountingCase]:

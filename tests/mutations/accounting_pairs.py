@@ -26,7 +26,15 @@ MUTATIONS = [
         ("counts[pair.second] += count - high", "counts[pair.second] += 0"),
         ("counts[pair] += high - low", "counts[pair.second] += high - low"),
         ("middle + 1, high", "middle + 2, high"),
-        ("known(tuple(((n, n) for n in counts))).lower", "known(tuple((n, n) for n in counts)).upper * 1.01"),
+        ("least(product(tuple(((n, n) for n in counts))))", "1.05 * least(product(tuple((n, n) for n in counts)))"),
+    ),
+    *several(
+        "accounting/nearly_continuous.py",
+        ("tests/accounting/test_nearly_continuous.py",),
+        ("max(2 * float(places[0]), float(np.max(np.diff(places), initial=0.0))) + 3 * _PLACE", "1 / sigma"),
+        ("Fraction(sensitivity ** 2) / (variance - _ROUNDED_WITH)", "Fraction(sensitivity**2) / variance"),
+        ("max(squared_mu, of_line)", "of_line"),
+        ("kind(base.pair.above, first.rate)", "kind(base.pair.below, first.rate)"),
     ),
     # Tails of single pairs
     *several(

@@ -12,6 +12,7 @@ from dither.accounting.loss_law import LossLaw, from_above, from_below
 from dither.accounting.regridded import convolved_below
 from dither.accounting.saddle import Saddle, Sketch, saddle_for_delta, saddle_for_epsilon, sketch
 from dither.accounting.tilted import Underflow, compose_laws
+from dither.pairs.between import BetweenPair
 from dither.pairs.pair import Pair
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Bracket",
     "Group",
     "LossWindow",
+    "SharedPlan",
     "delta_bracket",
     "epsilon_bracket",
     "plan_for_delta",
@@ -34,8 +36,10 @@ _MANY = 100  # releases from which the saddle point is a good guide
 _IGNORED = 1e-10
 _FEW = 24  # laws for which it pays to look for the largest step
 _FORESEEN = 0.5
+_STUCK = 0.9  # of the width before: a finer lattice does not help
 _SEVERAL = 4  # copies of a law whose sum has no large atoms
 _MET = 1e-9
+_MANY_SKETCHES = 1 << 10  # of which each may be rough: only its ends are needed
 _SHRINKING = 0.6  # of the width that is asked for
 
 
@@ -59,6 +63,11 @@ class Bracket(NamedTuple):
 
     lower: float
     upper: float
+
+    @property
+    def width(self) -> float:
+        """The distance between both ends."""
+        return self.upper - self.lower
 
     def is_within(self, relative: float) -> bool:
         """Decide whether the bracket is narrow.
@@ -85,11 +94,18 @@ class LossWindow:
 
     sketches: Sequence[Sketch]
     saddle: Saddle
+    known: dict[tuple[Pair, float], LossLaw] | None = None
+    """Laws from above that other mixes of the same pairs have, too."""
 
     @property
     def is_exact(self) -> bool:
         """Whether a finer lattice closes the gap between the two sides."""
         return all(one.pair.is_exact for one in self.sketches)
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether of some pair it is only known between which two it lies."""
+        return any(isinstance(one.pair, BetweenPair) for one in self.sketches)
 
     @property
     def steepness(self) -> float:
@@ -108,6 +124,11 @@ class LossWindow:
         than h, and by half of that in its mean; tilted by λ the sum moves by ½(1 + λ) times the variance. So that is
         enough, and as long as the sketches foresee no more, a larger step is.
         """
+        atoms = self.sketches[0].pair.atoms if len(self.sketches) == 1 else None
+        if (
+            atoms and atoms.spacing > 0 and self._foreseen(atoms.spacing) <= _IGNORED * epsilon_error
+        ):  # all losses are atoms
+            return self.fitted(atoms.spacing)
         step = math.sqrt(2 * epsilon_error / (self.releases * (1 + self.saddle.tilt)))
         if len(self.sketches) <= _FEW:
             while step < self.saddle.deviation / 8 and self._foreseen(2 * step) <= _FORESEEN * epsilon_error:
@@ -165,6 +186,10 @@ class LossWindow:
 
     def _law(self, one: Sketch, step: float, *, above: bool) -> tuple[LossLaw, int]:
         """The law of one pair on the lattice, and how often it occurs."""
+        if above and self.known is not None:
+            if (one.pair, step) not in self.known:
+                self.known[one.pair, step] = from_above(one.pair, step, one.low, one.high)
+            return self.known[one.pair, step], one.count
         if above:
             return from_above(one.pair, step, one.low, one.high), one.count
         if self._is_apart(one, step) and (whole := convolved_below(one, step, self.saddle.tilt)):
@@ -173,7 +198,9 @@ class LossWindow:
 
     def _is_apart(self, one: Sketch, step: float) -> bool:
         """Whether the copies of a law are composed on a lattice of its own: its atoms do not meet the common one."""
-        return len(self.sketches) > 1 and one.count >= _SEVERAL and one.shrinkage(step) > _MET
+        if len(self.sketches) == 1 or one.count < _SEVERAL:
+            return False
+        return one.shrinkage(step) > _MET or one.misses(step)
 
     def wider(self) -> LossWindow:
         """The same plan with twice the window."""
@@ -185,6 +212,39 @@ def plan_for_delta(groups: Groups, delta: float) -> LossWindow:
     """The plan for ε(δ)."""
     sketches = _sketches(groups, delta)
     return LossWindow(sketches, saddle_for_delta(sketches, delta))
+
+
+class SharedPlan:
+    """One tilt, window and step for all mixes of some pairs, and the law of each pair once.
+
+    The tilt is that of `groups`, which dominate all mixes. For a mix that is cheaper it is a little too small, as the
+    window is a little too far right: its bound is a little wider than that of a plan of its own, and holds.
+    """
+
+    def __init__(self, groups: Groups, delta: float) -> None:
+        self._plan = replace(plan_for_delta(groups, delta), known={})
+        self._share = delta * _IGNORED / sum(group.times for group in groups)
+        self._most = max(group.times for group in groups)
+        self._sketches: dict[Pair, Sketch] = {one.pair: one for one in self._plan.sketches}
+        self._steps: dict[float, float] = {}
+
+    @property
+    def epsilon(self) -> float:
+        """Roughly the ε of the groups."""
+        return self._plan.saddle.epsilon
+
+    def upper_epsilon(self, groups: Groups, delta: float, error: float) -> float:
+        """An upper bound on ε(δ) of a mix, off by about `error`."""
+        if error not in self._steps:
+            self._steps[error] = self._plan.step_for(error)
+        return _upper_epsilon(
+            replace(self._plan, sketches=[self._of(*group) for group in groups]), delta, self._steps[error]
+        )
+
+    def _of(self, pair: Pair, times: int) -> Sketch:
+        if pair not in self._sketches:
+            self._sketches[pair] = sketch(pair, self._most, self._share, _MANY_SKETCHES)
+        return replace(self._sketches[pair], count=times)
 
 
 def plan_for_epsilon(groups: Groups, epsilon: float) -> LossWindow:
@@ -211,10 +271,13 @@ def epsilon_bracket(plan: LossWindow, delta_low: float, delta_high: float, relat
         upper = plan.read(step, above=True).epsilon(delta_low)
         below = plan.step_below(step, relative)
         lower = plan.read(below, above=False).epsilon(delta_high) if upper > 0 else 0.0
+        before = best
         best = Bracket(max(best.lower, lower), min(best.upper, max(upper, 0.0)))
         if best.is_within(relative) or plan.is_finest(step):
             break
         if best.upper < math.inf and not plan.is_exact:
+            break
+        if plan.has_gap and best.lower and best.width > _STUCK * before.width:
             break
         if not (math.isfinite(upper) and math.isfinite(lower)):
             plan = plan.wider()
@@ -226,7 +289,11 @@ def epsilon_bracket(plan: LossWindow, delta_low: float, delta_high: float, relat
 
 def upper_epsilon(plan: LossWindow, delta: float, error: float) -> float:
     """An upper bound on ε(δ), off by about `error`; one pass, unless the narrow window misses the answer."""
-    step, found = plan.step_for(error), math.inf
+    return _upper_epsilon(plan, delta, plan.step_for(error))
+
+
+def _upper_epsilon(plan: LossWindow, delta: float, step: float) -> float:
+    found = math.inf
     if plan.releases >= _MANY:
         narrow = replace(plan, saddle=plan.saddle.narrowed()).read(step, above=True)
         found = narrow.epsilon(delta)

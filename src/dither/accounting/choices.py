@@ -48,7 +48,7 @@ def worst_mix(
     groups: Groups,
     merged: Callable[[Counter[Pair]], Iterable[Group]],
     exact: Callable[[Groups], Bracket],
-    bound: Callable[[Groups], float],
+    bound: Callable[[Counter[Pair]], float],
     least: Callable[[Groups], float],
     relative: float,
 ) -> Bracket:
@@ -64,9 +64,13 @@ def worst_mix(
         mix = product(block)
         return Bracket(least(mix), math.inf) if any(_is_slow(pair) for pair, _ in mix) else exact(mix)
 
-    lower = max(known(tuple((n, n) for n in counts)).lower for counts in (times, [0] * len(times)))
     first: _Block = tuple((0, count) for count in times)
-    heap = [(-bound(product(first)), first)]
+    heap = [(-bound(_product(groups, first)), first)]
+    lower = 0.0
+    for counts in ([0] * len(times), times):  # all the second of the two, all the first
+        lower = max(lower, least(product(tuple((n, n) for n in counts))))
+        if Bracket(lower, -heap[0][0]).is_within(relative):
+            break
     settled: set[_Block] = set()
     for _ in range(_MOST_STEPS):
         cost, block = -heap[0][0], heap[0][1]
@@ -80,7 +84,7 @@ def worst_mix(
             heapq.heappush(heap, (-min(found.upper, cost), block))
             continue
         for half in _halves(block, excesses):
-            heapq.heappush(heap, (-min(bound(product(half)), cost), half))
+            heapq.heappush(heap, (-min(bound(_product(groups, half)), cost), half))
     return Bracket(lower, -heap[0][0])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 
@@ -20,6 +20,7 @@ from dither.accounting.bracket_search import (
     Group,
     Groups,
     LossWindow,
+    SharedPlan,
     delta_bracket,
     epsilon_bracket,
     plan_for_delta,
@@ -29,9 +30,11 @@ from dither.accounting.bracket_search import (
 )
 from dither.accounting.choices import are_mixed, worst_mix
 from dither.accounting.delta_and_epsilon import DeltaCurve, nothing
+from dither.accounting.nearly_continuous import NearlyContinuous, nearly_continuous
 from dither.errors import ParameterError
 from dither.exact import ball, lower, precision, upper
 from dither.exact.certified import exactly_above, exactly_below, named
+from dither.pairs.between import BetweenPair
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
 from dither.pairs.one_sided import GeometricPair
@@ -66,11 +69,15 @@ _TOO_EXTREME = (OverflowError, ZeroDivisionError)
 def merged(counts: Counter[Pair]) -> Iterator[Group]:
     """Groups of equal pairs; those whose parameters add up become one, those that cost nothing none."""
     squares, rho, xi = Fraction(0), Fraction(0), Fraction(0)
+    between: tuple[Fraction, Fraction] | None = None
     one_sided: dict[bool, Fraction] = {}
     curves: list[dict[Fraction, Fraction]] = []
     for pair, count in counts.items():
         if isinstance(pair, GaussianPair):
             squares += count * pair.squared_mu
+        elif isinstance(pair, BetweenPair) and (ends := _squares(pair)):
+            above, below = between or (Fraction(0), Fraction(0))
+            between = above + count * ends[0], below + count * ends[1]
         elif isinstance(pair, ConcentratedPair):
             rho, xi = rho + count * pair.rho, xi + count * pair.xi
         elif isinstance(pair, RenyiPair):
@@ -79,7 +86,9 @@ def merged(counts: Counter[Pair]) -> Iterator[Group]:
             one_sided[pair.is_swapped] = one_sided.get(pair.is_swapped, Fraction(0)) + count * pair.largest
         elif not _is_free(pair):
             yield Group(pair, count)
-    if squares:
+    if between:
+        yield Group(BetweenPair(GaussianPair(between[0] + squares), GaussianPair(between[1] + squares)), 1)
+    elif squares:
         yield Group(GaussianPair(squares), 1)
     if rho:
         yield Group(ConcentratedPair(rho, xi), 1)
@@ -92,6 +101,14 @@ def merged(counts: Counter[Pair]) -> Iterator[Group]:
         yield Group(
             RenyiPair(tuple((order, sum((curve[order] for curve in curves), Fraction(0))) for order in shared)), 1
         )
+
+
+def _squares(pair: BetweenPair) -> tuple[Fraction, Fraction] | None:
+    """The μ² of both ends, if they are Gaussian."""
+    above, below = pair.above, pair.below
+    if isinstance(above, GaussianPair) and isinstance(below, GaussianPair):
+        return above.squared_mu, below.squared_mu
+    return None
 
 
 def _is_free(pair: Pair) -> bool:
@@ -154,9 +171,50 @@ def _least_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> floa
     try:
         plan = _dearest_first(groups, low)[0]
         step = plan.step_for(relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
+        step = plan.step_below(step, relative)
         return max(plan.read(step, above=False).epsilon(high), 0.0)
     except _TOO_EXTREME:
         return 0.0
+
+
+def _upper_of_mixes(groups: Groups, delta: Fraction, relative: float) -> Callable[[Counter[Pair]], float]:
+    """Upper bounds on ε(δ) of mixes of the same pairs, from plans that all of them share: one for each direction."""
+    ways = directions(groups)
+    if any(pair.infinity > delta for each in ways for pair, _ in each):
+        return lambda mix: math.inf
+    with precision(64):
+        low = lower(ball(delta))
+    plans = [SharedPlan(each, max(low, 1e-300)) for each in ways]
+    swapped: dict[Pair, Pair] = {}
+
+    def turned(pair: Pair) -> Pair:
+        if pair not in swapped:
+            swapped[pair] = pair.swapped()
+        return swapped[pair]
+
+    order = sorted(range(len(plans)), key=lambda index: plans[index].epsilon, reverse=True)
+    roofs: dict[int, float] = {}  # of the cheaper direction, for whatever is dominated by all groups together
+
+    def above(index: int, mix: Counter[Pair], error: float) -> float:
+        each = tuple(Group(turned(pair) if index else pair, times) for pair, times in mix.items())
+        return plans[index].upper_epsilon(each, low, error * max(plans[index].epsilon, 1e-300))
+
+    def bound(mix: Counter[Pair]) -> float:
+        best = above(order[0], mix, relative)
+        for index in order[1:]:
+            if index not in roofs:
+                roofs[index] = above(index, Counter(dict(groups)), _COARSER * relative)
+            if roofs[index] > best:
+                best = max(best, min(roofs[index], above(index, mix, relative)))
+        return min(best, _epsilon_if_pure(tuple(Group(*each) for each in mix.items()), delta))
+
+    def certain(mix: Counter[Pair]) -> float:
+        try:
+            return bound(mix)
+        except _TOO_EXTREME:
+            return _epsilon_if_pure(tuple(Group(*each) for each in mix.items()), delta)
+
+    return certain
 
 
 def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
@@ -199,16 +257,27 @@ def _found_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
     if not delta:
         return _without_delta(groups)
     if are_mixed(groups):
+        if nearly := nearly_continuous(groups, merged, float(delta), relative):
+            return _epsilon_of_nearly(nearly, delta, relative)
         return worst_mix(
             groups,
             merged,
             lambda product: composed_epsilon(product, delta, relative),
-            lambda block: epsilon_in_one_pass(block, delta, relative),
+            _upper_of_mixes(groups, delta, relative),
             lambda product: _least_in_one_pass(product, delta, relative),
             relative,
         )
     found = _worst_direction(groups, delta, relative)
     return Bracket(found.lower, min(found.upper, _epsilon_if_pure(groups, delta)))
+
+
+def _epsilon_of_nearly(nearly: NearlyContinuous, delta: Fraction, relative: float) -> Bracket:
+    """ε(δ) ≤ ε′(e^{−R}δ − T) + 2R, where e^{−R} ≥ 1 − R."""
+    factor = Fraction(nearly.factor)
+    upper = composed_epsilon(nearly.groups, (1 - factor) * delta - nearly.leak, relative)
+    return Bracket(
+        upper.lower, exactly_above(Fraction(upper.upper) + 2 * factor) if upper.upper < math.inf else math.inf
+    )
 
 
 def _without_delta(groups: Groups) -> Bracket:
@@ -243,7 +312,7 @@ def _worst_direction(groups: Groups, delta: Fraction, relative: float) -> Bracke
     for plan in plans[1:]:
         above = _rough(plan, low, best.upper, relative) if best.upper else math.inf
         both = Bracket(best.lower, max(best.upper, above))
-        if above > best.upper and not both.is_within(relative):
+        if above == math.inf or (above > best.upper and not both.is_within(relative)):
             other = epsilon_bracket(plan, low, high, relative)
             both = Bracket(max(best.lower, other.lower), max(best.upper, other.upper))
         best = both
@@ -275,7 +344,7 @@ def _found_delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
             groups,
             merged,
             lambda product: composed_delta(product, epsilon, relative),
-            lambda block: delta_in_one_pass(block, epsilon, relative),
+            lambda mix: delta_in_one_pass(tuple(merged(mix)), epsilon, relative),
             lambda product: composed_delta(product, epsilon, relative).lower,
             relative,
         )

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from dither.accounting.loss_law import LossLaw, convex_law, dots_below, from_below
+from dither.accounting.loss_law import ALIGNMENT, LossLaw, convex_law, dots_below, from_below
 from dither.accounting.saddle import Sketch, saddle_at
 from dither.accounting.tilted import UNIT, ComposedLaw, compose_laws
 from dither.pairs.pair import FloatArray
@@ -57,17 +57,19 @@ def _masses_below(composed: ComposedLaw) -> FloatArray:
 def _carried_over(first: float, own: float, masses: FloatArray, step: float, infinity: float) -> LossLaw | None:
     """The law with `masses` at first, first + own, …, on a lattice of `step`: from the tests {X > ℓ} of `loss_law`.
 
-    That lattice has a point at 0: E_P[e^{−X}] = 1, so a law that is narrower than a step has all its mass near there.
+    That lattice has a point just below 0: E_P[e^{−X}] = 1, so a law that is narrower than a step has all its mass near
+    there.
     Positions are off by a few ulp of the largest loss, which moves e^{ℓ−x} by no more than that.
     """
     count = len(masses)
     last = first + own * (count - 1)
     lowest = math.floor(first / step)
-    cells = max(math.ceil(last / step) - lowest, 1)
-    offset = lowest * step
+    cells = max(math.ceil(last / step) - lowest, 1) + 1
+    offset = lowest * step - ALIGNMENT * (1 + max(abs(first), abs(last)))
     before = np.full(cells + 1, step / 2)
     before[-1] = 0.0
-    tests = offset + step * np.arange(cells + 1) - before
+    points: FloatArray = offset + step * np.arange(cells + 1, dtype=np.float64)
+    tests = points - before
     places = np.clip(np.floor((tests - first) / own).astype(np.intp) + 1, 0, count)
     places[-1] = count  # nothing lies beyond the last loss
     distances = own * np.arange(count)
@@ -79,4 +81,6 @@ def _carried_over(first: float, own: float, masses: FloatArray, step: float, inf
         q = np.exp(tests - last) * beyond_q[places] * (1 + error)
     if not (np.isfinite(q).all() and p[0] > 0):
         return None
-    return convex_law(offset, step, dots_below(p, q, before, step), float(p[0]), infinity * (1 - 2.0**-40))
+    return convex_law(
+        offset, step, dots_below(p, q, before, step, points, infinity), float(p[0]), infinity * (1 - 2.0**-40)
+    )

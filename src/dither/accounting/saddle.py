@@ -33,6 +33,7 @@ _NODES = 160
 _FEWER_NODES = 24
 _MANY = 48  # different laws, from which each may be sketched more roughly
 _BATCH = 64
+_MISFIT = 1e-6  # of a step
 _SMALLEST_DEVIATION = 1e-9  # of a sum that does not vary at all
 
 
@@ -74,6 +75,12 @@ class Sketch:
             return 0.0
         shrunk = self.pair.shrunk(step).atoms
         return 0.0 if shrunk is None else max(1 - shrunk.spacing / atoms.spacing, 0.0)
+
+    def misses(self, step: float) -> bool:
+        """Whether the atoms of a law from below are several steps apart, and no whole number of them."""
+        atoms = self.pair.atoms if self.pair.atoms is None else self.pair.shrunk(step).atoms
+        steps = 0.0 if atoms is None else atoms.spacing / step
+        return steps > 1 and abs(steps - round(steps)) > _MISFIT
 
 
 @dataclass(frozen=True, slots=True)
