@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 Floats: TypeAlias = NDArray[np.float64]
+_Law: TypeAlias = Callable[[Floats, Floats], Floats]
+"""The logarithm of a density of what was fitted, at places."""
 _MOST_ROWS = 1 << 16
 _OCTAVES = 18
 _FINE = 8
@@ -47,6 +50,8 @@ _WEAKLY = 1.5
 """Scales of the noise that a wide bin shows if it keeps another company."""
 _FITTED = 4.0
 """So many octaves below the last count that is surely there say how the tail goes on."""
+_NEARLY_NOBODY = 1e-6
+"""As a part of the fullest bin: the logarithm of nothing has no end."""
 _MISFIT = 0.05
 """How far a curve may be from the counts, as a share of them."""
 
@@ -126,8 +131,11 @@ class ValueSpread:
 
 
 def row_edges(groups: int) -> list[int]:
-    """The ends of the bins of numbers of rows in one group, of so many."""
-    return _edges(_MOST_ROWS, _FINE // 2 if groups == 1 else 2)
+    """The ends of the bins of numbers of rows in one group, of so many; up to 8, each number has its own.
+
+    They are public, and a person is in one of them, so that a person moves one count by 1 however many bins there are.
+    """
+    return sorted({*range(1, _FINE), *_edges(_MOST_ROWS, _FINE // 2 if groups == 1 else 2)})
 
 
 def group_edges(groups: int) -> list[int]:
@@ -209,20 +217,47 @@ def spread_of(noisy: Floats, edges: Sequence[float], scale: float, bounds: tuple
             sizes = np.sort(np.abs(ends[np.r_[own, False] | np.r_[False, own]]))
             sizes[0] = max(sizes[0], sizes[1] / 2)  # the bin that ends at 0
             outwards = with_tail(noisy[own][::side], sizes, scale, noisy.size)
-            inwards = with_tail(noisy[own][::-side], 1 / sizes[::-1], scale, noisy.size)
+            inwards = with_tail(noisy[own][::-side], 1 / sizes[::-1], scale, noisy.size, are_inverse=True)
             counts[own] = np.maximum(outwards, inwards[::-1])[::side]
     counts = _likelier(counts, noisy, scale, likely_counts_of_values(noisy, ends, scale))
-    return ValueSpread((ends[1:] + ends[:-1]) / 2, counts, ends, bounds)
+    finer, parts = _finer(ends, counts)
+    return ValueSpread((finer[1:] + finer[:-1]) / 2, parts, finer, bounds)
 
 
-def with_tail(noisy: Floats, ends: Floats, scale: float, bins: int) -> Floats:
+def _finer(ends: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    """Bins that are wider than the finest ones in parts: between their middles, the density is a power of the size.
+
+    Few people are counted in wide bins, and the best bounds are mostly inside of one. Each bin keeps its count: only
+    noisy counts are read, so this is post-processing.
+    """
+    places = np.log2(np.maximum(np.abs(ends), np.abs(ends).max() * 2.0**-60))
+    widths, middles = np.abs(np.diff(places)), (places[1:] + places[:-1]) / 2
+    own = [(ends[:-1] >= 0) & (side > 0) | (ends[1:] <= 0) & (side < 0) for side in (1, -1)]
+    density = np.log(np.maximum(counts / np.maximum(widths, 1e-9), max(float(counts.max()), 1.0) * _NEARLY_NOBODY))
+    found, parts = [ends[:1]], []
+    for at, (low, high) in enumerate(pairwise(ends.tolist())):
+        number = round(_FINE * float(widths[at])) if low * high > 0 and widths[at] <= 2 else 1
+        if number < 2:
+            found.append(np.array([high]))
+            parts.append(counts[at : at + 1])
+            continue
+        inner = np.linspace(places[at], places[at + 1], number + 1)
+        side = own[0] if low > 0 else own[1]
+        order = np.argsort(middles[side])
+        near = np.interp((inner[1:] + inner[:-1]) / 2, middles[side][order], density[side][order])
+        weights = np.exp(near - near.max())
+        found.append(np.array([*(math.copysign(2.0**each, low) for each in inner[1:-1]), high]))
+        parts.append(counts[at] * weights / weights.sum())
+    return np.concatenate(found), np.concatenate(parts)
+
+
+def with_tail(noisy: Floats, ends: Floats, scale: float, bins: int, *, are_inverse: bool = False) -> Floats:
     """Noisy counts of sizes by bins, from small to large: without noise where nobody is, and with the tail they show.
 
-    A curve is fitted to the counts from the largest one on: the logarithm of the density over that of the size is a
-    parabola for a lognormal law and a line for a power law, and nearly a parabola near its end for a normal or Poisson
-    law. Counts that are surely there stay, and the curve goes on beyond the last of them, with no more people than the
-    noisy counts there allow. `ends` are the ends of the bins, all above 0; `scale` is that of the Laplace noise on the
-    counts, of which there are `bins` in all.
+    Curves are fitted to the counts from the largest one on (`_curves`). Counts that are surely there stay, and beyond
+    the last of them goes on the average of the curves, weighed by how well they fit, with no more people than the noisy
+    counts there allow. `ends` are the ends of the bins, all above 0, or the inverse ones if `are_inverse`; `scale` is
+    that of the Laplace noise on the counts, of which there are `bins` in all.
     """
     sizes = np.log2(ends)
     widths, places = np.diff(sizes), (sizes[1:] + sizes[:-1]) / 2
@@ -237,9 +272,12 @@ def with_tail(noisy: Floats, ends: Floats, scale: float, bins: int) -> Floats:
     counts[beyond] = 0.0
     begin = max(places[first], places[last] - _FITTED)
     fitted = np.flatnonzero((places >= begin) & (places <= places[last] + _NEAR))
-    curve = _curve(noisy[fitted], widths[fitted], places[fitted], scale) if len(fitted) >= 4 else None
-    if curve is not None and beyond.any():
-        more = np.where(beyond, widths * curve(places), 0.0)
+    curves = _curves(noisy[fitted], widths[fitted], places[fitted], scale, are_inverse) if len(fitted) >= 4 else []
+    if curves and beyond.any():
+        best = min(misfit for misfit, _ in curves)
+        weights = [math.exp((best - misfit) / 2) for misfit, _ in curves]
+        densities = [weight * curve(places) for weight, (_, curve) in zip(weights, curves, strict=True)]
+        more = np.where(beyond, widths * np.sum(densities, axis=0) / sum(weights), 0.0)
         allowed = max(float(noisy[beyond].sum()), 0.0) + scale * math.sqrt(2 * beyond.sum())
         counts = counts + more * min(1.0, allowed / max(float(more.sum()), 1e-300))
     return counts
@@ -256,19 +294,45 @@ def _surely_there(noisy: Floats, places: Floats, least: float, weak: float) -> N
     return np.asarray(sure[(company > 1) | (noisy[sure] > 2 * least)])
 
 
-def _curve(noisy: Floats, widths: Floats, places: Floats, scale: float) -> Callable[[Floats], Floats] | None:
-    """The fitted density: e to a parabola that is bent downwards, or to a falling line; None if it does not fall."""
-    off = places[0]
+def _curves(
+    noisy: Floats, widths: Floats, places: Floats, scale: float, are_inverse: bool
+) -> list[tuple[float, Callable[[Floats], Floats]]]:
+    """Fitted densities by the logarithm of the size that fall at the end, each with its misfit (χ²).
+
+    Their logarithm over that of the size is a parabola for a lognormal law and a line for a power law. Over the size
+    itself it is a parabola for a normal law and a line for an exponential one, near to which is the end of a geometric
+    or Poisson law. Both are bent downwards.
+    """
+    sign, end = -1.0 if are_inverse else 1.0, float(places[-1])
     spread = np.sqrt(2 * scale**2 + np.maximum(noisy, 0.0) + (_MISFIT * noisy) ** 2)
     start = math.log(max(float(noisy.max()), 1.0) / float(widths.mean()))
 
-    def residuals(line: Floats) -> Floats:
-        power = np.clip(np.polyval(line, places - off), -50.0, 50.0)
-        return np.asarray((widths * np.exp(power) - noisy) / spread)
+    def of_logarithm(line: Floats, at: Floats) -> Floats:
+        return np.asarray(np.polyval(line, at - places[0]))
 
-    found = scipy.optimize.least_squares(
-        residuals, [-1.0, -0.5, start], bounds=([-200.0, -50.0, -50.0], [0.0, 50.0, 50.0])
-    ).x
-    if not np.polyval(np.polyder(found), places[-1] - off) < 0:
-        return None
-    return lambda at: np.asarray(np.exp(np.clip(np.polyval(found, at - off), -50.0, 50.0)))
+    def of_size(line: Floats, at: Floats) -> Floats:
+        size = np.exp2(np.clip(sign * (at - end), -50.0, 50.0))
+        return np.asarray(np.polyval(line, size) + sign * (at - end) * math.log(2))
+
+    found: list[tuple[float, Callable[[Floats], Floats]]] = []
+
+    def fit(law: _Law, first: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> Floats:
+        def residuals(line: Floats) -> Floats:
+            return np.asarray((widths * _density(law, line, places) - noisy) / spread)
+
+        fitted = scipy.optimize.least_squares(residuals, np.clip(first, lows, highs), bounds=(lows, highs))
+        if np.diff(law(fitted.x, np.array([end - 1e-3, end])))[0] < 0:
+            found.append((2 * float(fitted.cost), partial(_density, law, np.asarray(fitted.x))))
+        return np.asarray(fitted.x)
+
+    line = fit(of_logarithm, [-1.0, -0.5, start], [-200.0, -50.0, -50.0], [0.0, 50.0, 50.0])
+    # From the logarithm of that density at three places, so that the search starts near.
+    begin = np.array([places[0], (places[0] + end) / 2, end])
+    heights = of_logarithm(line, begin) - sign * (begin - end) * math.log(2)
+    near = np.polyfit(np.exp2(sign * (begin - end)), heights, 2)
+    fit(of_size, near.tolist(), [-1e6, -1e6, -1e6], [0.0, 1e6, 1e6])
+    return found
+
+
+def _density(law: _Law, line: Floats, at: Floats) -> Floats:
+    return np.asarray(np.exp(np.clip(law(line, at), -50.0, 50.0)))
