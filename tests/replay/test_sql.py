@@ -19,7 +19,8 @@ from dither.tables import BoundedTable
 from tests.engine.sql.conftest import DOMAINS
 from tests.engine.sql.grammar import texts
 
-PRICE: dict[str, Any] = {"epsilon": 20, "delta": "0.1"}
+PRICE: dict[str, Any] = {"epsilon": 20, "delta": "1e-5"}
+"""Of which a night can pay all: thousands of texts find groups."""
 """So much that some groups that are found are shown, and some are not."""
 PAIRS = 6
 PEOPLE, ROWS = 7, 50
