@@ -20,8 +20,7 @@ from tests.engine.sql.conftest import DOMAINS
 from tests.engine.sql.grammar import texts
 
 PRICE: dict[str, Any] = {"epsilon": 20, "delta": "1e-5"}
-"""Of which a night can pay all: thousands of texts find groups."""
-"""So much that some groups that are found are shown, and some are not."""
+"""So much that some groups that are found are shown, and some are not; thousands of texts can be paid for."""
 PAIRS = 6
 PEOPLE, ROWS = 7, 50
 Pair = tuple[dp.Dataset, dp.Dataset]
