@@ -10,6 +10,7 @@ import pytest
 import dither as dp
 from dither.accounting import Bracket, compose, of_pairs
 from dither.accounting import nearly_continuous as nearly
+from dither.accounting.bracket_search import Group
 from dither.accounting.composed_brackets import forget, merged
 from dither.accounting.loss_law import from_below
 from dither.adjacency import ADD_REMOVE
@@ -138,3 +139,14 @@ def test_where_nothing_is_lost_in_one_direction_the_other_is_looked_at() -> None
     """ε = 0 is enough for a δ above δ(0): not the sum of the largest losses of the other."""
     sampled = PoissonSampled(dp.events.LaplaceNoise(Fraction(189), adjacency=ADD_REMOVE), Fraction(299, 10**5))
     assert compose([Repeated(sampled, 203)]).bracket("0.000142") == (0, 0)
+
+
+def test_the_cover_of_a_sample_is_above_the_sampled_discrete_law() -> None:
+    both, rate = choice(Fraction(2)), Fraction(1, 4)
+    discrete, line = (PoissonRemovePair(pair, rate) for pair in (both.first, both.second))
+    cover = nearly._cover(Group(ChoicePair(discrete, line), 3))
+    assert cover is not None
+    assert cover.pair.below == line
+    lows = [(discrete.delta_bracket(epsilon)[0], epsilon) for epsilon in EPSILONS]
+    assert all(low <= cover.pair.above.delta_bracket(epsilon)[1] + cover.leak for low, epsilon in lows)
+    assert any(low > line.delta_bracket(epsilon)[1] for low, epsilon in lows), "continuous noise of its size is not"
