@@ -48,7 +48,7 @@ MUTATIONS = (
             ("sums", "released_places", "sensitivity=STEPS", "sensitivity=STEPS // 2"),
             ("sums", "released_squares", "sensitivity=STEPS + 2", "sensitivity=STEPS // 2"),
             ("sums", "released_variance", "sensitivity=STEPS", "sensitivity=STEPS // 2"),
-            ("clipping", "_Search.look", "2 if is_replace(self.adjacency) else 1", "1"),
+            ("range_search", "_Search.look", "2 if is_replace(self.adjacency) else 1", "1"),
         ]
     ]
     + [

@@ -125,10 +125,9 @@ class LossWindow:
         enough, and as long as the sketches foresee no more, a larger step is.
         """
         atoms = self.sketches[0].pair.atoms if len(self.sketches) == 1 else None
-        if (
-            atoms and atoms.spacing > 0 and self._foreseen(atoms.spacing) <= _IGNORED * epsilon_error
-        ):  # all losses are atoms
-            return self.fitted(atoms.spacing)
+        spacing = atoms.spacing if atoms else 0.0
+        if spacing > 0 and self._foreseen(spacing) <= _IGNORED * epsilon_error:  # all losses are atoms
+            return self.fitted(spacing)
         step = math.sqrt(2 * epsilon_error / (self.releases * (1 + self.saddle.tilt)))
         if len(self.sketches) <= _FEW:
             while step < self.saddle.deviation / 8 and self._foreseen(2 * step) <= _FORESEEN * epsilon_error:
@@ -281,6 +280,8 @@ def epsilon_bracket(plan: LossWindow, delta_low: float, delta_high: float, relat
             break
         if not (math.isfinite(upper) and math.isfinite(lower)):
             plan = plan.wider()
+            if math.isfinite(upper):  # the law from below lost what is needed: one of few points loses the last of them
+                step = plan.fitted(step / 2)
             continue
         gain = 0.8 * math.sqrt(relative * best.upper / (best.upper - best.lower))
         step = plan.fitted(step * min(max(gain, 0.1), 0.5))
