@@ -39,14 +39,18 @@ def place(file: str) -> str:
 
 
 def looked_at(claim: Claim) -> dict[tuple[str, str], set[type]]:
-    """The file and the name of all that a claim calls of the library itself, with the types of the answers."""
+    """The file and the name of all that a claim calls of the library itself, with the types of the answers.
+
+    Finalizers are called by the garbage collector, in the middle of anything.
+    """
     found: dict[tuple[str, str], set[type]] = {}
 
     def watch(frame: FrameType, event: str, answer: Any) -> None:
         if event == "return" and (caller := _caller(frame)) and place(caller.f_code.co_filename).startswith(CLAIMS):
             here = place(frame.f_code.co_filename)
-            if here and not here.startswith(NOT_LOOKED_AT) and "<" not in frame.f_code.co_qualname:
-                found.setdefault((here, frame.f_code.co_qualname), set()).add(type(answer))
+            name = frame.f_code.co_qualname
+            if here and not here.startswith(NOT_LOOKED_AT) and "<" not in name and not name.endswith(".__del__"):
+                found.setdefault((here, name), set()).add(type(answer))
 
     forget()
     sys.setprofile(watch)
