@@ -81,10 +81,13 @@ def _extent(code: str, within: str) -> tuple[int, int]:
 
 
 def write_package(folder: Path, changed: Mapping[str, str]) -> None:
-    """Copy the package to `folder`, with other texts for some of its files."""
-    shutil.copytree(_PACKAGE, folder / "dither", ignore=shutil.ignore_patterns("__pycache__"))
+    """Copy the package to `folder`, with other texts for some of its files; what was compiled of the others is kept."""
+    shutil.copytree(_PACKAGE, folder / "dither", ignore=shutil.ignore_patterns("*.pyc.*"))  # written just now by others
     for file, text in changed.items():
-        (folder / "dither" / file).write_text(text)
+        path = folder / "dither" / file
+        path.write_text(text)
+        for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+            compiled.unlink()
 
 
 def several(file: str, tests: tuple[str, ...], *changes: tuple[str, str] | tuple[str, str, str]) -> list[Mutation]:
@@ -102,7 +105,7 @@ def passes(tests: tuple[str, ...], package_folder: Path) -> bool:
         run = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests],
             cwd=_ROOT,
-            env={**os.environ, "PYTHONPATH": str(package_folder), "PYTHONDONTWRITEBYTECODE": "1"},
+            env={**os.environ, "PYTHONPATH": str(package_folder)},
             capture_output=True,
             text=True,
             check=False,
