@@ -2,10 +2,11 @@
 
     python -m tests.nightly            # NIGHT_HOURS=2 unless set; started again, it goes on where it stopped
 
-The work is cut into shards: each long test (marked `nightly`) is one, and so is each file of Hypothesis tests, which
-is run with more and fresh examples. Shards run side by side, one per core, each in a process of its own. What passed
-is remembered in build/nightly for the commit at hand, so a second run does the rest; what failed is run again. No shard
-starts when the time is up, and one that is still running then is stopped and counts as not finished.
+The work is cut into shards: each long test (marked `nightly`) is one, or several if it has many cases, and so is each
+file of Hypothesis tests, which is run with more and fresh examples. Shards run side by side, one per core, each in a
+process of its own. What passed is remembered in build/nightly for the commit at hand, so a second run does the rest;
+what failed is run again. No shard starts when the time is up, and one that is still running then is stopped and
+counts as not finished.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ __all__ = ["Night", "Shard", "hours", "main"]
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "nightly"
 MOST_CASES = 40
-"""Tests of one function that share a shard."""
+"""Cases of one function that share a shard."""
+FEW_CASES = 8
+"""A function with so few cases at most has long ones: each is a shard."""
 _PATIENCE = 30
 """Seconds that an interrupted run has to put its things away."""
 _NO_WATCH = ("-o", "faulthandler_timeout=0")
@@ -83,6 +86,9 @@ def shards() -> list[Shard]:
 
 def _long(tests: dict[str, list[str]]) -> Iterator[Shard]:
     for name, cases in tests.items():
+        if len(cases) <= FEW_CASES:
+            yield from (Shard(case, ("-m", "nightly", case)) for case in cases)
+            continue
         for at in range(0, len(cases), MOST_CASES):
             part = f" ({at + 1} to {min(at + MOST_CASES, len(cases))})" if len(cases) > MOST_CASES else ""
             yield Shard(name + part, ("-m", "nightly", *cases[at : at + MOST_CASES]))

@@ -74,6 +74,7 @@ def test_two_hours_unless_set() -> None:
 def test_every_long_test_has_a_shard() -> None:
     names = [each.name for each in shards()]
     assert len(set(names)) == len(names)
-    assert any(name.startswith("tests/ledger/test_faults.py::") for name in names)
+    assert sum(name.startswith("tests/ledger/test_faults.py::test_d50_ten_thousand_kills[") for name in names) == 5
+    assert any(name.endswith("test_each_mutation_is_noticed (1 to 40)") for name in names)
     assert any(name.endswith("wider search") for name in names)
     assert FOLDER.parts[-2:] == ("build", "nightly")  # ignored by git
