@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from dither.errors import NotANumberError
 from dither.noise import Grid
 from tests.noise.test_lattice import nearest
 
@@ -90,9 +91,15 @@ def _moves(grid: Grid, left: list[Fraction], right: list[Fraction]) -> list[int]
 
 @given(_GRIDS, _MODEST, _MODEST)
 def test_the_sensitivity_holds_for_machine_floats(grid: Grid, a: float, b: float) -> None:
-    assume(a != b)
+    distance = abs(Fraction(a) - Fraction(b))
+    assume(distance >= Fraction("1e-308"))  # a smaller sensitivity is refused
     moved = abs(int(grid.round(a)) - int(grid.round(b)))
-    assert moved <= grid.l1_steps(abs(Fraction(a) - Fraction(b)))
+    assert moved <= grid.l1_steps(distance)
+
+
+def test_a_sensitivity_below_all_normal_floats_is_refused() -> None:
+    with pytest.raises(NotANumberError, match="sensitivity must be 0 or between 1e-308 and 1e308"):
+        Grid(-20).l1_steps(abs(Fraction(5e-324)))
 
 
 @given(_GRIDS, _MODEST)
