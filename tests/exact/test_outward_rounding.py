@@ -48,7 +48,7 @@ _FUNCTIONS: dict[str, Callable[[Ball], Ball]] = {
     "exp": lambda x: x.exp(),
     "exp(-x)": lambda x: (-x).exp(),
     "tanh": lambda x: x.tanh(),
-    "log(1+x²)": lambda x: (1 + x * x).log(),
+    "log(1+x²)": lambda x: (x * x).log1p(),
     "erfc": lambda x: x.erfc(),
 }
 
