@@ -290,7 +290,7 @@ def test_after_a_failed_sync_nothing_rests_on_the_log(folder: Path, monkeypatch:
 def test_after_a_failed_sync_a_reader_is_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(opened(folder / "test.ledger")) as ledger, closing(Ledger(folder / "test.ledger")) as other:
         reads = other._store.reading()
-        other._store.last(reads.__enter__())
+        reads.__enter__().last()
         with monkeypatch.context() as patched:
             patched.setattr(sqlite, "_sync_file", lambda _: failing(OSError(errno.ENOSPC, "?"))())
             with pytest.raises(LedgerError, match="its disk is full"):
