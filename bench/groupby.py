@@ -4,6 +4,7 @@ Every case runs in a process of its own, on two cores. The drawing of noise is m
 A case that cannot be measured is a missed row that says why; a peer that cannot is met with a figure that is quoted.
 """
 
+import json
 import subprocess
 from collections.abc import Generator, Iterator
 from functools import reduce
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from bench import environment
 from bench.child import Failed, last_line
+from bench.groupby_case import FEW_GROUPS, MANY_GROUPS, MEMORY_PER_ROW
 from bench.meter import Cost
 from bench.progress import say
 from bench.row import Row, less_is_better, none_allowed
@@ -19,7 +21,9 @@ ROWS, ROWS_FOR_TUMULT = 10**7, 10**6
 READY_GROUPS = 10**6
 ROUNDS = 2
 
-PLAIN_TIMES = 1 / 3
+COUNTED, DISTRIBUTION = "GROUP BY with COUNT(DISTINCT)", "GROUP BY with AVG, MEDIAN, QUANTILE"
+DUCKDB_TIMES, MEMORY_TIMES, DISTRIBUTION_TIMES, FOUND_TIMES, POSTGRES_TIMES, SPARK_TIMES = 1.2, 1.4, 1.5, 1.5, 1.5, 1.5
+"""How many times as long as the plain query on the same engine ours may take, in CPU time."""
 OPENDP_TIMES = 5.0
 TUMULT_TIMES = 50.0
 MEMORY_LIMIT_MB = 2000.0
@@ -31,21 +35,31 @@ QUOTED_SECONDS = {"OpenDP": 55.0, "Tumult": 127.0}
 
 
 def rows() -> Iterator[Row]:
-    ours = yield from _against_plain("DuckDB", "duckdb")
+    ours = yield from _against_plain("DuckDB", "duckdb", DUCKDB_TIMES)
     if ours is not None:
         yield less_is_better(
             f"DuckDB, {ROWS:,} rows, peak memory", ours=ours.peak / 1e6, peer="limit",
             peer_value=MEMORY_LIMIT_MB, asked=1.0, unit="MB",
         )  # fmt: skip
         yield from _against_peer(f"DuckDB, {ROWS:,} rows", ours, "OpenDP", _tried("OpenDP"), OPENDP_TIMES)
+    memory = f"{MEMORY_PER_ROW * ROWS / 1e9:g} GB of memory"
+    yield from _against_plain(f"DuckDB within {memory}", "within memory", MEMORY_TIMES)
+    yield from _against_plain(
+        f"DuckDB, mean, median and 0.9 quantile of {FEW_GROUPS} groups",
+        "distribution",
+        DISTRIBUTION_TIMES,
+        DISTRIBUTION,
+    )
+    yield from _against_plain(f"DuckDB, {MANY_GROUPS:,} candidates for found keys", "found keys", FOUND_TIMES)
+    yield from _on_postgresql()
     yield from _opening()
-    yield from _against_plain("Spark", "spark")
+    yield from _against_plain("Spark", "spark", SPARK_TIMES)
     yield from _against_tumult()
     for groups in ("found", "public"):
         yield _drawing_row(groups)
 
 
-def _against_plain(engine: str, case: str) -> Generator[Row, None, Cost | None]:
+def _against_plain(engine: str, case: str, times: float, query: str = COUNTED) -> Generator[Row, None, Cost | None]:
     """Ours and the plain query in turn, so that a machine that is busy for a while slows down both."""
     name = f"{engine}, {ROWS:,} rows"
     say(f"{name}, and its own GROUP BY ...")
@@ -56,8 +70,21 @@ def _against_plain(engine: str, case: str) -> Generator[Row, None, Cost | None]:
         return None
     ours = reduce(Cost.best, (each for each, _ in pairs))
     plain = reduce(Cost.best, (each for _, each in pairs))
-    yield from _time_rows(name, ours, "GROUP BY with COUNT(DISTINCT)", plain, asked_cpu=PLAIN_TIMES, asked_wall=None)
+    yield from _time_rows(name, ours, query, plain, asked_cpu=1 / times, asked_wall=None)
     return ours
+
+
+def _on_postgresql() -> Iterator[Row]:
+    """One server with one table answers both in turn."""
+    name = f"PostgreSQL, {ROWS:,} rows"
+    say(f"{name}, and its own GROUP BY ...")
+    try:
+        found = json.loads(last_line(environment.ours(), "bench.postgres_groupby", [str(ROWS)]))
+    except Failed as failure:
+        yield _not_measured(name, failure)
+        return
+    ours, plain = (Cost(**found[who]) for who in ("ours", "plain"))
+    yield from _time_rows(name, ours, COUNTED, plain, asked_cpu=1 / POSTGRES_TIMES, asked_wall=None)
 
 
 def _opening() -> Iterator[Row]:
@@ -70,8 +97,7 @@ def _opening() -> Iterator[Row]:
     except Failed as failure:
         yield _not_measured(name, failure)
         return
-    query = "GROUP BY with COUNT(DISTINCT)"
-    yield from _time_rows(f"{name}, first opening", first, query, plain, asked_cpu=1.0, asked_wall=1.0)
+    yield from _time_rows(f"{name}, first opening", first, COUNTED, plain, asked_cpu=1.0, asked_wall=1.0)
     yield less_is_better(
         f"{name}, a later opening, CPU time",
         ours=later.cpu,

@@ -89,5 +89,5 @@ def test_a_case_of_ours_that_cannot_be_measured_is_missed(monkeypatch: pytest.Mo
         raise Failed("no Java")
 
     monkeypatch.setattr(groupby, "_cost", failing)
-    (row,) = groupby._against_plain("Spark", "spark")
+    (row,) = groupby._against_plain("Spark", "spark", 1.5)
     assert (row.verdict, "no Java" in row.case) == ("MISSED", True)

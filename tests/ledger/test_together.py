@@ -100,6 +100,19 @@ def test_all_who_wait_are_synced_at_once(ledger: Ledger, monkeypatch: pytest.Mon
     assert ledger.verify(ledger.anchor()) == 7
 
 
+def test_a_group_is_synced_if_one_of_it_needs_it(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That something was answered need not be on disk, and what is charged meanwhile must."""
+    ledger.open_account("visits", PureDP(1))
+    first, second = (asked(ledger, awaits_outcome=True) for _ in range(2))
+    place, syncs = ledger._store._place, list[int]()
+    monkeypatch.setattr(type(place), "sync", lambda *_: syncs.append(1))
+    together(ledger, lambda: ledger.answered(first), lambda: asked(ledger))
+    assert len(syncs) == 2, "that of the first one, and of the group"
+    together(ledger, lambda: ledger.answered(second))
+    assert len(syncs) == 3, "that of the first one alone"
+    assert ledger.verify(ledger.anchor()) == 8
+
+
 def test_of_a_group_each_is_charged_or_refused_by_itself(ledger: Ledger) -> None:
     ledger.open_account("visits", PureDP("0.3"))
     ledger.open_account("sales", PureDP(1))
