@@ -257,7 +257,7 @@ MUTATIONS = [
     ),
     Mutation(
         "ledger/store.py",
-        "newest is not None and (not Entries(connection).holds(newest))",
+        "newest is not None and (not VisibleEntries(connection).holds(newest))",
         "False",
         (f"{_COMMITS}::test_a_server_that_crashed_behind_a_proxy_before_a_sync_is_noticed",),
     ),
@@ -278,8 +278,8 @@ MUTATIONS = [
     *several(
         "ledger/group.py",
         (_TOGETHER,),
-        ("each.end(failure)", "each.end(None)", "Group._lead_all"),
-        ("self._waiting.remove(own)", "pass", "Group._wait_for"),
+        ("each.end(failure)", "each.end(None)", "Writers._lead_all"),
+        ("self._waiting.remove(own)", "pass", "Writers._wait_for"),
     ),
     *several(
         "ledger/entries.py",

@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from dither.errors import LedgerError
 from dither.ledger.entry import BEGINNING, Entry
 
-__all__ = ["TABLES", "Appending", "Entries", "Heads", "Row", "version_table"]
+__all__ = ["TABLES", "Appending", "Heads", "Row", "VisibleEntries", "version_table"]
 
 Row = tuple[Entry, str | None]
 """An entry, and the idempotency key that stands beside it for the index."""
@@ -88,7 +88,7 @@ class Heads:
         return replace(self, **{entry.kind: entry}) if entry.kind in ("budget", "charge") else self
 
 
-class Entries:
+class VisibleEntries:
     """What a transaction sees."""
 
     def __init__(self, connection: Connection) -> None:
@@ -140,7 +140,7 @@ class Entries:
             yield from map(_read, rows)
 
 
-class Appending(Entries):
+class Appending(VisibleEntries):
     """What a transaction sees that no other writer can enter, its own entries among it.
 
     They are written at its end, all together. What was read once is remembered: nobody else can change it meanwhile.

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from dither.errors import LedgerError
 from dither.ledger.entries import Appending
 
-__all__ = ["Decision", "Group"]
+__all__ = ["Decision", "Writers"]
 
 _LOOK_SECONDS = 1
 """How long a thread waits for its leader before it looks whether there is one: one that was interrupted in the very
@@ -58,7 +58,7 @@ class Decision:
         self.call()
 
 
-class Group:
+class Writers:
     """The threads of this process that wait to write into one ledger.
 
     Parameters

@@ -33,7 +33,7 @@ from dither.ledger.verification import Verification
 from dither.noise.tape import noise_is_removed
 
 if TYPE_CHECKING:
-    from dither.ledger.entries import Appending, Entries, Heads
+    from dither.ledger.entries import Appending, Heads, VisibleEntries
 
 __all__ = ["LONGEST_ANSWER", "Account", "Charge", "Ledger", "NoLedger", "check_account"]
 
@@ -224,7 +224,7 @@ class Ledger:
             elif named:
                 entries.append("source", account, canonical({"at": _now(), **named}))
 
-    def _new_parts(self, entries: Entries, account: str, parts: Collection[str]) -> list[str]:
+    def _new_parts(self, entries: VisibleEntries, account: str, parts: Collection[str]) -> list[str]:
         """Find the parts that the account does not have yet, sorted; refused if another account has one."""
         own = {part for entry in entries.naming(account) for part in named_parts(entry)} if parts else ()
         new = sorted(set(parts).difference(own))
@@ -292,7 +292,7 @@ class Ledger:
         with self._store.reading() as entries:
             return self._named(entries, name)
 
-    def _named(self, entries: Entries, name: str) -> str:
+    def _named(self, entries: VisibleEntries, name: str) -> str:
         return next((each.account for each in entries.naming() if name in named_parts(each, "names")), name)
 
     def owner(self, parts: Collection[str]) -> str | None:
@@ -311,7 +311,7 @@ class Ledger:
         with self._store.reading() as entries:
             return self._owner(entries, parts)
 
-    def _owner(self, entries: Entries, parts: Collection[str]) -> str | None:
+    def _owner(self, entries: VisibleEntries, parts: Collection[str]) -> str | None:
         naming = entries.naming() if parts else ()
         return next((each.account for each in naming if not named_parts(each).isdisjoint(parts)), None)
 
@@ -535,7 +535,7 @@ class Ledger:
         except OverBudget as error:
             raise OverBudget(f"Of your share, too little is left: {error}") from None
 
-    def _repeated(self, entries: Entries, before: Entry, body: dict[str, Any], key: str) -> Charge:
+    def _repeated(self, entries: VisibleEntries, before: Entry, body: dict[str, Any], key: str) -> Charge:
         content = before.content
         if before.noise_removed != noise_is_removed():
             raise LedgerConflict(

@@ -14,7 +14,7 @@ from dither.errors import LedgerConflict, LedgerError, ParameterError
 from dither.ledger.entry import Entry, canonical
 
 if TYPE_CHECKING:
-    from dither.ledger.entries import Appending, Entries
+    from dither.ledger.entries import Appending, VisibleEntries
 
 __all__ = ["RecordedPeriods", "check_periods", "check_stream", "newest_period", "period_key", "write_period"]
 
@@ -52,14 +52,14 @@ def period_key(charge: int, period: int) -> str:
     return f"{charge}:{period}"
 
 
-def check_stream(entries: Entries, entry: Entry) -> int:
+def check_stream(entries: VisibleEntries, entry: Entry) -> int:
     """How many periods the charge pays for; refused if this very charge is not here, or is not that of a stream."""
     if "periods" not in entry.content or not entries.holds(entry):
         raise LedgerError("the charge of this stream is not in this ledger. No answer was given.")
     return int(entry.content["periods"])
 
 
-def newest_period(entries: Entries, entry: Entry) -> tuple[int, str] | None:
+def newest_period(entries: VisibleEntries, entry: Entry) -> tuple[int, str] | None:
     """The last recorded period and its digest: as there are no gaps, it is found by halving."""
     recorded, missing = -1, check_stream(entries, entry)
     while missing - recorded > 1:
@@ -88,5 +88,5 @@ def write_period(entries: Appending, entry: Entry, period: int, digest: str, now
     entries.append("period", entry.account, body, period_key(entry.number, period))
 
 
-def _found(entries: Entries, entry: Entry, period: int) -> Entry | None:
+def _found(entries: VisibleEntries, entry: Entry, period: int) -> Entry | None:
     return entries.keyed("period", entry.account, period_key(entry.number, period))

@@ -19,9 +19,9 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dither.errors import LedgerError, ParameterError
-from dither.ledger.entries import TABLES, Appending, Entries, Row, version_table
+from dither.ledger.entries import TABLES, Appending, Row, VisibleEntries, version_table
 from dither.ledger.entry import Entry
-from dither.ledger.group import Decision, Group
+from dither.ledger.group import Decision, Writers
 from dither.ledger.memory import IN_MEMORY, SQLiteMemory
 from dither.ledger.postgresql import PostgreSQLDatabase
 from dither.ledger.sqlite import SQLiteFile
@@ -80,7 +80,7 @@ class Store:
         self._schema: str | None = None
         self._process = os.getpid()
         self._engine = self._place.engine()
-        self._group, self._group_process = Group(self._commit), self._process
+        self._group, self._group_process = Writers(self._commit), self._process
         try:
             self._prepare(create)
         except BaseException:
@@ -121,7 +121,7 @@ class Store:
         They decide one after the other. Who is refused takes back its own entries, and nobody else's.
         """
         if self._group_process != os.getpid():  # its threads are the parent's
-            self._group, self._group_process = Group(self._commit), os.getpid()
+            self._group, self._group_process = Writers(self._commit), os.getpid()
         return self._group.run(decide, synced)
 
     def _commit(self, decisions: Sequence[Decision]) -> None:
@@ -168,7 +168,7 @@ class Store:
                 self._version = FORMAT
 
     @contextmanager
-    def reading(self, *, synced: bool = False) -> Iterator[Entries]:
+    def reading(self, *, synced: bool = False) -> Iterator[VisibleEntries]:
         """A consistent view; writers are not held up.
 
         If it is `synced`, what was seen is on disk when this ends, but for outcomes that nobody syncs: else a power cut
@@ -177,7 +177,7 @@ class Store:
         with self._errors_in_our_words(), self._connected() as connection:
             with connection.begin():
                 self._place.begin_reading(connection)
-                entries = Entries(connection)
+                entries = VisibleEntries(connection)
                 yield entries
                 newest = entries.last() if synced else None
             if synced:
@@ -191,7 +191,7 @@ class Store:
         """
         with connection.begin():
             self._place.sync(connection)
-            if newest is not None and not Entries(connection).holds(newest):
+            if newest is not None and not VisibleEntries(connection).holds(newest):
                 raise LedgerError(
                     f"the server of the ledger {self._place.name} was started anew and has lost an entry that was not "
                     "on its disk yet. No answer was given. Ask again."
