@@ -275,6 +275,26 @@ def test_who_is_interrupted_while_it_waits_is_not_charged(ledger: Ledger, monkey
     assert ledger.verify(ledger.anchor()) == 2
 
 
+def test_a_leader_that_is_interrupted_while_it_tells_leaves_nobody_waiting(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whom it did not tell looks, finds that nobody leads, and says nothing."""
+    ledger.open_account("visits", PureDP(1))
+    ends, end = iter(range(10**6)), Decision.end
+
+    def interrupted(own: Decision, failure: Exception | None) -> None:
+        if next(ends) == 2:  # the second of the group
+            raise KeyboardInterrupt
+        end(own, failure)
+
+    monkeypatch.setattr(Decision, "end", interrupted)
+    outcomes = together(ledger, *[lambda: asked(ledger)] * 3)
+    assert sorted(map(str, errors(outcomes))) == sorted(map(str, [KeyboardInterrupt, LedgerError, LedgerError]))
+    assert ledger.account("visits").charges == 3, "the safe side"
+    assert asked(ledger).entry.number == 5
+    assert ledger.verify(ledger.anchor()) == 5
+
+
 def test_a_leader_that_calls_nobody_is_missed(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Interrupted in the very moment in which it gave up the lead: who waits looks for itself."""
     ledger.open_account("visits", PureDP(1))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import Any, TypeVar
 
 from dither.errors import LedgerError
@@ -53,7 +52,7 @@ class Decision:
     def end(self, failure: Exception | None) -> None:
         """Nothing more comes of it. After a `failure` nobody knows more than that, whatever was decided."""
         if failure is not None:
-            self.refusal = copy(failure)
+            self.refusal = failure
         self.is_ended = True
         self.call()
 
@@ -99,6 +98,8 @@ class Writers:
                 if self._lead.acquire(blocking=False):
                     try:
                         self._lead_all()
+                        if not own.is_ended:  # a leader took it up, and was interrupted before it could tell
+                            own.end(_interrupted())
                     finally:
                         self._lead.release()
                         self._call_next()
@@ -122,9 +123,7 @@ class Writers:
         with self._queue:
             taken = list(self._waiting)
             self._waiting.clear()
-        failure: Exception | None = LedgerError(
-            "the thread that wrote into the ledger for this one too was interrupted. No answer was given. Ask again."
-        )
+        failure: Exception | None = _interrupted()
         try:
             self._leader = threading.get_ident()
             if taken:
@@ -136,3 +135,9 @@ class Writers:
             self._leader = None
             for each in taken:
                 each.end(failure)
+
+
+def _interrupted() -> LedgerError:
+    return LedgerError(
+        "the thread that wrote into the ledger for this one too was interrupted. No answer was given. Ask again."
+    )
