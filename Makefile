@@ -7,7 +7,7 @@ PYTHONS ?= python3.12 python3.13
 QUICK ?= $(addprefix tests/,architecture accounting adjacency continual engine estimators events exact guarantees mechanisms noise \
 	pairs sensitivity testing workloads) src
 QUICKLY := not nightly and not slow and not property and not statistical and not contract
-TOPICS ?= noise accounting mechanisms accuracy groupby growth adaptive audit sql guidance continual service ledger start
+TOPICS ?= noise accounting mechanisms accuracy groupby engines growth adaptive audit sql guidance continual service ledger start
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 # Tests start many processes, and each would compile the library again.

@@ -86,6 +86,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "summary": _summary,
     "noise": lambda found: _by_case("noise", found),
     "accounting": lambda found: _by_case("accounting", found),
+    "engines": lambda found: _limits("engines", found, units=("s",)),
     "groupby": lambda found: _by_case("groupby", found),
     "continual": lambda found: _limits("continual", found),
     "first_draws": lambda found: _limits("noise", found, units=("ms", "numbers/s")),

@@ -5,21 +5,18 @@ A case that cannot be measured is a missed row that says why; a peer that cannot
 """
 
 import subprocess
-from collections.abc import Generator, Iterator
-from functools import reduce
-from pathlib import Path
+from collections.abc import Iterator
 
-from bench import environment
+from bench import engines, environment
 from bench.child import Failed, last_line
+from bench.engines import COUNTED, ROWS, cost_of, cost_of_ours, not_measured, time_rows
 from bench.meter import Cost
 from bench.progress import say
-from bench.row import Row, less_is_better, none_allowed
+from bench.row import Row, less_is_better
 
-ROWS, ROWS_FOR_TUMULT = 10**7, 10**6
+ROWS_FOR_TUMULT = 10**6
 READY_GROUPS = 10**6
-ROUNDS = 2
 
-PLAIN_TIMES = 1 / 3
 OPENDP_TIMES = 5.0
 TUMULT_TIMES = 50.0
 MEMORY_LIMIT_MB = 2000.0
@@ -31,7 +28,7 @@ QUOTED_SECONDS = {"OpenDP": 55.0, "Tumult": 127.0}
 
 
 def rows() -> Iterator[Row]:
-    ours = yield from _against_plain("DuckDB", "duckdb")
+    ours = yield from engines.on_duckdb()
     if ours is not None:
         yield less_is_better(
             f"DuckDB, {ROWS:,} rows, peak memory", ours=ours.peak / 1e6, peer="limit",
@@ -39,25 +36,10 @@ def rows() -> Iterator[Row]:
         )  # fmt: skip
         yield from _against_peer(f"DuckDB, {ROWS:,} rows", ours, "OpenDP", _tried("OpenDP"), OPENDP_TIMES)
     yield from _opening()
-    yield from _against_plain("Spark", "spark")
+    yield from engines.on_others()
     yield from _against_tumult()
     for groups in ("found", "public"):
         yield _drawing_row(groups)
-
-
-def _against_plain(engine: str, case: str) -> Generator[Row, None, Cost | None]:
-    """Ours and the plain query in turn, so that a machine that is busy for a while slows down both."""
-    name = f"{engine}, {ROWS:,} rows"
-    say(f"{name}, and its own GROUP BY ...")
-    try:
-        pairs = [(_ours(case, ROWS), _cost("bench.plain_groupby", case, str(ROWS))) for _ in range(ROUNDS)]
-    except Failed as failure:
-        yield _not_measured(name, failure)
-        return None
-    ours = reduce(Cost.best, (each for each, _ in pairs))
-    plain = reduce(Cost.best, (each for _, each in pairs))
-    yield from _time_rows(name, ours, "GROUP BY with COUNT(DISTINCT)", plain, asked_cpu=PLAIN_TIMES, asked_wall=None)
-    return ours
 
 
 def _opening() -> Iterator[Row]:
@@ -65,13 +47,12 @@ def _opening() -> Iterator[Row]:
     name = f"DuckDB, {ROWS:,} rows with a text and a time"
     say(f"{name}: opening ...")
     try:
-        first, later = _ours("first opening", ROWS), _ours("later opening", ROWS)
-        plain = _cost("bench.plain_groupby", "duckdb", str(ROWS))
+        first, later = cost_of_ours("first opening", ROWS), cost_of_ours("later opening", ROWS)
+        plain = cost_of("bench.plain_groupby", "duckdb", str(ROWS))
     except Failed as failure:
-        yield _not_measured(name, failure)
+        yield not_measured(name, failure)
         return
-    query = "GROUP BY with COUNT(DISTINCT)"
-    yield from _time_rows(f"{name}, first opening", first, query, plain, asked_cpu=1.0, asked_wall=1.0)
+    yield from time_rows(f"{name}, first opening", first, COUNTED, plain, asked_cpu=1.0, asked_wall=1.0)
     yield less_is_better(
         f"{name}, a later opening, CPU time",
         ours=later.cpu,
@@ -89,9 +70,9 @@ def _against_tumult() -> Iterator[Row]:
         name = f"{engine}, {ROWS_FOR_TUMULT:,} rows"
         say(f"{name} ...")
         try:
-            ours = _ours(case, ROWS_FOR_TUMULT)
+            ours = cost_of_ours(case, ROWS_FOR_TUMULT)
         except Failed as failure:
-            yield _not_measured(name, failure)
+            yield not_measured(name, failure)
             continue
         theirs = _tried("Tumult") if theirs is None else theirs
         yield from _against_peer(name, ours, "Tumult", theirs, asked)
@@ -104,7 +85,7 @@ def _against_peer(name: str, ours: Cost, peer: str, theirs: Cost | Failed, asked
             f"{name}, wall time", ours=ours.wall, peer=quoted, peer_value=QUOTED_SECONDS[peer], asked=None, unit="s"
         )
         return
-    yield from _time_rows(name, ours, peer, theirs, asked_cpu=asked, asked_wall=asked)
+    yield from time_rows(name, ours, peer, theirs, asked_cpu=asked, asked_wall=asked)
     yield less_is_better(
         f"{name}, peak memory", ours=ours.peak / 1e6, peer=peer, peer_value=theirs.peak / 1e6, asked=None, unit="MB"
     )
@@ -115,46 +96,24 @@ def _tried(peer: str) -> Cost | Failed:
     say(f"{peer} ...")
     try:
         if peer == "OpenDP":
-            return _cost("bench.peers.opendp_groupby", _data(ROWS), python=environment.PEERS.interpreter())
-        return _cost("bench.peers.tumult_groupby", _data(ROWS_FOR_TUMULT), python=environment.TUMULT.interpreter())
+            return cost_of("bench.peers.opendp_groupby", _data(ROWS), python=environment.PEERS.interpreter())
+        return cost_of("bench.peers.tumult_groupby", _data(ROWS_FOR_TUMULT), python=environment.TUMULT.interpreter())
     except Failed as failure:
         return failure
     except subprocess.CalledProcessError:
         return Failed("it cannot be installed")
 
 
-def _time_rows(
-    name: str, ours: Cost, peer: str, theirs: Cost, *, asked_cpu: float | None, asked_wall: float | None
-) -> Iterator[Row]:
-    for kind, our, their, asked in (
-        ("CPU time", ours.cpu, theirs.cpu, asked_cpu),
-        ("wall time", ours.wall, theirs.wall, asked_wall),
-    ):
-        yield less_is_better(f"{name}, {kind}", ours=our, peer=peer, peer_value=their, asked=asked, unit="s")
-
-
 def _drawing_row(groups: str) -> Row:
     name = f"noise and intervals for {READY_GROUPS:,} {groups} groups, CPU time"
     say(f"{name} ...")
     try:
-        cost = _ours(f"{groups} groups", READY_GROUPS)
+        cost = cost_of_ours(f"{groups} groups", READY_GROUPS)
     except Failed as failure:
-        return _not_measured(name, failure)
+        return not_measured(name, failure)
     return less_is_better(name, ours=cost.cpu, peer="limit", peer_value=DRAWING_SECONDS, asked=1.0, unit="s")
-
-
-def _not_measured(name: str, failure: Failed) -> Row:
-    return none_allowed(f"{name}: not measured: {failure}", found=1, unit="")
-
-
-def _ours(case: str, rows: int) -> Cost:
-    return _cost("bench.ours_groupby", case, str(rows))
 
 
 def _data(rows: int) -> str:
     """The path of the table, which our own interpreter writes: it has Arrow."""
     return last_line(environment.ours(), "bench.groupby_case", [str(rows)])
-
-
-def _cost(module: str, *arguments: str, python: Path | None = None) -> Cost:
-    return Cost.from_json(last_line(python or environment.ours(), module, arguments))

@@ -8,14 +8,21 @@ A second table has a text and a time as well (`place`, `at`): columns in which D
 
 import os
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 FOLDER = Path(__file__).resolve().parent / ".cache"
 PEOPLE_PER_ROW = 0.1
 GROUPS = 1000
+FEW_GROUPS, MANY_GROUPS = 100, 10**6
+MEMORY_PER_ROW = 20
+"""Bytes of the limit: 2 GB at 10⁸ rows."""
 MAX_GROUPS = 5
 MAX_ROWS_PER_GROUP = 3
 HIGH = 200
@@ -43,6 +50,20 @@ def visits(rows: int, folder: Path = FOLDER, *, groups: int = GROUPS, texts: boo
                 writer.write_table(drawn(index, size, max(1, round(rows * PEOPLE_PER_ROW))))
         unfinished.rename(path)
     return path
+
+
+@contextmanager
+def limited(rows: int) -> Iterator[Any]:
+    """A connection to a DuckDB file with the table `visits`, with little memory: what is more is spilled."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        file = f"{folder}/visits.duckdb"
+        with duckdb.connect(file) as connection:
+            connection.execute(f"CREATE TABLE visits AS FROM '{visits(rows)}'")
+        limit = f"{MEMORY_PER_ROW * rows // 10**6}MB"
+        with duckdb.connect(file, config={"memory_limit": limit, "temp_directory": f"{folder}/spilled"}) as connection:
+            yield connection
 
 
 def _drawn(chunk: int, size: int, people: int, groups: int):  # type: ignore[no-untyped-def]  # an Arrow table

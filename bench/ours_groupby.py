@@ -8,11 +8,24 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import ibis
 import pyarrow as pa
 
 import dither as dp
 from bench import meter, spark
-from bench.groupby_case import DELTA, EPSILON, GROUPS, HIGH, MAX_GROUPS, MAX_ROWS_PER_GROUP, REPETITIONS, visits
+from bench.groupby_case import (
+    DELTA,
+    EPSILON,
+    FEW_GROUPS,
+    GROUPS,
+    HIGH,
+    MANY_GROUPS,
+    MAX_GROUPS,
+    MAX_ROWS_PER_GROUP,
+    REPETITIONS,
+    limited,
+    visits,
+)
 
 
 def main(case: str, rows: int) -> meter.Cost:
@@ -29,9 +42,10 @@ def on_spark(rows: int, folder: Path) -> meter.Cost:
         return _released(dataset(session.read.parquet(str(visits(rows))), folder))
 
 
-def dataset(source: Any, folder: Path) -> dp.Dataset:
+def dataset(source: Any, folder: Path, **more: Any) -> dp.Dataset:
     return dp.Dataset(
         source,
+        **more,
         unit=dp.Person("user_id", max_groups=MAX_GROUPS, max_rows_per_group=MAX_ROWS_PER_GROUP),
         budget=dp.ApproxDP(1000 * EPSILON, "1e-3"),
         ledger=folder / "bench.ledger",
@@ -39,13 +53,40 @@ def dataset(source: Any, folder: Path) -> dp.Dataset:
     )
 
 
+def within_memory(rows: int, folder: Path) -> meter.Cost:
+    """A table of a database file, on a connection of which the user has limited the memory."""
+    with limited(rows) as connection:
+        return _released(dataset(ibis.duckdb.from_connection(connection).table("visits"), folder))
+
+
+def distribution(rows: int, folder: Path) -> meter.Cost:
+    """A mean, a median and a 0.9 quantile of few groups."""
+    grouped = dataset(visits(rows, groups=FEW_GROUPS), folder).group_by("g", keys=range(FEW_GROUPS))
+    bounds = (0, HIGH)
+    question = grouped.agg(mean=dp.mean("spend", bounds), ends=dp.quantile("spend", ["0.5", "0.9"], bounds))
+    return meter.cost_of(lambda: question.release(epsilon=EPSILON), repetitions=REPETITIONS)
+
+
+def found_keys(rows: int, folder: Path) -> meter.Cost:
+    """Groups that the data names, of which those of many people are found."""
+    grouped = dataset(visits(rows, groups=MANY_GROUPS), folder).group_by("g")
+    question = grouped.agg(visits=dp.count(), spend=dp.sum("spend", bounds=(0, HIGH)))
+    return meter.cost_of(lambda: question.release(epsilon=EPSILON, delta=DELTA), repetitions=REPETITIONS)
+
+
 def _released(data: dp.Dataset) -> meter.Cost:
+    return meter.cost_of(counts_and_sums(data), repetitions=REPETITIONS)
+
+
+def counts_and_sums(data: dp.Dataset) -> Callable[[], None]:
+    """The question of all engines: asks it, charges it and releases it."""
     grouped = data.group_by("g", keys=range(GROUPS))
     question = grouped.agg(visits=dp.count(), spend=dp.sum("spend", bounds=(0, HIGH)))
-    released = []
-    cost = meter.cost_of(lambda: released.append(question.release(epsilon=EPSILON)), repetitions=REPETITIONS)
-    assert all(release.to_arrow().num_rows == GROUPS for release in released)
-    return cost
+
+    def release() -> None:
+        assert question.release(epsilon=EPSILON).to_arrow().num_rows == GROUPS
+
+    return release
 
 
 def first_opening(rows: int, folder: Path) -> meter.Cost:
@@ -120,6 +161,9 @@ def _made_up(groups: int) -> pa.Array:
 CASES: dict[str, Callable[[int, Path], meter.Cost]] = {
     "duckdb": duckdb,
     "spark": on_spark,
+    "distribution": distribution,
+    "found keys": found_keys,
+    "within memory": within_memory,
     "first opening": first_opening,
     "later opening": later_opening,
     "found groups": found_groups,

@@ -17,6 +17,7 @@ TOPICS: dict[str, str] = {
     "adaptive": "bench.adaptive",
     "audit": "bench.audit",
     "continual": "bench.continual",
+    "engines": "bench.engines",
     "groupby": "bench.groupby",
     "growth": "bench.growth",
     "guidance": "bench.guidance",
@@ -28,11 +29,11 @@ TOPICS: dict[str, str] = {
     "start": "bench.start",
 }
 
-CORES = {"accuracy": 2, "groupby": 2, "growth": 2, "ledger": 2, "service": 2, "sql": 2, "start": 2}
+CORES = {"accuracy": 2, "engines": 2, "groupby": 2, "growth": 2, "ledger": 2, "service": 2, "sql": 2, "start": 2}
 """Topics that may use more than one core: they run other processes, or measure errors rather than time."""
 
 
-WITHOUT_PEERS = frozenset({"continual", "growth", "ledger", "service", "sql", "start"})
+WITHOUT_PEERS = frozenset({"continual", "engines", "growth", "ledger", "service", "sql", "start"})
 """Topics that need no environment but ours: measured beside limits and formulas, or beside peers that each have one of
 their own."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from bench import groupby, meter
+from bench import engines, groupby, meter
 from bench.child import Failed, last_line
 from bench.groupby_case import GROUPS, HIGH, visits
 from bench.meter import Cost
@@ -88,6 +88,6 @@ def test_a_case_of_ours_that_cannot_be_measured_is_missed(monkeypatch: pytest.Mo
     def failing(*_: object, **__: object) -> Cost:
         raise Failed("no Java")
 
-    monkeypatch.setattr(groupby, "_cost", failing)
-    (row,) = groupby._against_plain("Spark", "spark")
+    monkeypatch.setattr(engines, "cost_of", failing)
+    (row,) = engines._against_plain("Spark", "spark", 1.5)
     assert (row.verdict, "no Java" in row.case) == ("MISSED", True)

@@ -13,7 +13,10 @@ import os
 import signal
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -22,6 +25,7 @@ import pyarrow as pa
 import dither as dp
 from dither.errors import DitherError
 from dither.ledger import Ledger, failures, sqlite
+from dither.ledger.group import Decision
 from dither.release import ReleasePath
 
 SHIM = ctypes.CDLL(None)
@@ -73,16 +77,52 @@ def child(order: dict[str, Any], say: int) -> None:
     if order.get("impatient"):
         failures.WAIT_SECONDS = -1  # type: ignore[misc]
     release_path = None
-    for key in order["keys"]:
-        try:
+    if order.get("at_once"):
+        with errors_said("all", say):
+            release_path = opened(order["folder"])
+            at_once(release_path, order["keys"], steps, say)
+    for key in () if order.get("at_once") else order["keys"]:
+        with errors_said(key, say):
             release_path = release_path or opened(order["folder"])
             steps.reach("opened the ledger")
             release(release_path, key, steps, say)
-        except DitherError as error:
-            SHIM.faults_note(f"{key} failed".encode())
-            os.write(say, f"error {type(error).__name__} {error}\n".encode())
     if release_path is not None:
         release_path.ledger.close()  # copies the log back, and deletes it
+
+
+@contextmanager
+def errors_said(key: str, say: int) -> Iterator[None]:
+    """Errors of dither are said, and not raised."""
+    try:
+        yield
+    except DitherError as error:
+        SHIM.faults_note(f"{key} failed".encode())
+        os.write(say, f"error {type(error).__name__} {error}\n".encode())
+
+
+def at_once(release_path: ReleasePath, keys: Sequence[str], steps: Steps, say: int) -> None:
+    """A thread for each key: all but the first wait for it, so that their charges are committed together."""
+
+    def asked(key: str) -> None:
+        with errors_said(key, say):
+            release(release_path, key, steps, say)
+
+    threads = [threading.Thread(target=asked, args=(key,)) for key in keys]
+    group = release_path.ledger._store._group
+    commit = group._commit
+
+    def when_all_wait(decisions: Sequence[Decision]) -> None:
+        group._commit = commit
+        for thread in threads[1:]:
+            thread.start()
+        while len(group._waiting) < len(threads) - 1:
+            time.sleep(0.001)
+        commit(decisions)
+
+    group._commit = when_all_wait
+    threads[0].start()
+    for thread in threads:
+        thread.join()
 
 
 def overtake(order: dict[str, Any], say: int) -> None:

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ static long count, at;
 static enum fault fault;
 static int goes_on;  /* an error repeats at every later call, as on a disk that is full */
 static int trace = -1;
+static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; /* threads write whole records */
 
 void faults_arm(const char *below, long number, int kind, int sticky) {
   count = 0, at = number, fault = kind, goes_on = sticky;
@@ -37,9 +39,11 @@ void faults_trace(int fd) { trace = fd; }
 static void record(char what, const char *name, int64_t offset, const void *bytes, int64_t length) {
   if (trace < 0) return;
   int64_t head[4] = {what, (int64_t)strlen(name), offset, length};
+  pthread_mutex_lock(&recording);
   syscall(SYS_write, trace, head, sizeof head);
   syscall(SYS_write, trace, name, strlen(name));
   if (bytes) syscall(SYS_write, trace, bytes, length);
+  pthread_mutex_unlock(&recording);
 }
 
 void faults_note(const char *text) { record('n', text, 0, NULL, 0); }
@@ -61,8 +65,8 @@ static int is_watched(int fd, char *name) {
 
 /* True if this call must fail; errno says how. */
 static int fails(int is_sync) {
-  count++;
-  if (!at || !(count == at || (goes_on && count > at))) return 0;
+  long number = __atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
+  if (!at || !(number == at || (goes_on && number > at))) return 0;
   if (fault == KILL) kill(getpid(), SIGKILL);
   if (fault == NO_SPACE && !is_sync) return errno = ENOSPC, 1;
   if (fault == IO_ERROR) return errno = EIO, 1;

@@ -204,8 +204,11 @@ def test_who_fails_in_its_sync_fails_alone(
 
 
 def test_threads_of_which_some_fail_spend_exactly_the_cap(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every third sync fails; what was said to be charged is charged, and nothing is granted twice."""
-    ledger, turns, said, refused = opened(location, "4"), iter(range(10**6)), list[int](), list[str]()
+    """Every third sync fails; what was said to be charged is charged, and nothing is granted twice.
+
+    Of those whose common sync fails, some may have been over the budget: they ask again.
+    """
+    ledger, turns, said, refused = opened(location, "20"), iter(range(10**6)), list[int](), list[str]()
     place = type(ledger._store._place)
     before = place.sync
 
@@ -231,12 +234,12 @@ def test_threads_of_which_some_fail_spend_exactly_the_cap(location: str, monkeyp
         thread.join()
     monkeypatch.undo()
     assert len(said) == len(set(said))
-    assert len(said) + len(refused) == 40
+    assert len(said) + len(refused) >= 200
     assert len(refused) >= 10
     charged = {entry.number for entry in ledger.entries() if entry.kind == "charge"}
-    assert len(charged) == 40
-    assert set(said) <= charged
-    assert ledger.verify(ledger.anchor()) == 41
+    assert len(charged) == 200
+    assert set(said) < charged
+    assert ledger.verify(ledger.anchor()) == 201
     ledger.close()
 
 
@@ -290,7 +293,7 @@ def test_after_a_failed_sync_nothing_rests_on_the_log(folder: Path, monkeypatch:
 def test_after_a_failed_sync_a_reader_is_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(opened(folder / "test.ledger")) as ledger, closing(Ledger(folder / "test.ledger")) as other:
         reads = other._store.reading()
-        other._store.last(reads.__enter__())
+        reads.__enter__().last()
         with monkeypatch.context() as patched:
             patched.setattr(sqlite, "_sync_file", lambda _: failing(OSError(errno.ENOSPC, "?"))())
             with pytest.raises(LedgerError, match="its disk is full"):

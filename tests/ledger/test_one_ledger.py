@@ -137,8 +137,9 @@ def test_d49_a_log_that_is_replaced_while_a_charge_is_written(folder: Path) -> N
     ledger.open_account("visits", BUDGET)
 
     def charge() -> None:
-        with ledger._store.writing() as connection:
-            ledger._store.append(connection, ledger._store.last(connection), "charge", "visits", "{}")
+        with ledger._store.writing() as entries:
+            entries.append("charge", "visits", "{}")
+            entries.write()  # what is left to do at the end is to commit
             (folder / "test.ledger-wal").rename(folder / "elsewhere")
             (folder / "test.ledger-wal").touch()
 

@@ -27,9 +27,9 @@ def opened(location: str | Path) -> Ledger:
 def test_a_connection_syncs_the_log_itself_and_lets_sqlite_sync_what_it_copies_back(folder: Path) -> None:
     """What is synced when: test_group_commit.py."""
     ledger = opened(folder / "test.ledger")
-    with ledger._store.reading() as connection:
+    with ledger._store.reading() as entries:
         settings = [
-            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            entries.connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "fullfsync")
         ]
     assert settings == ["wal", 1, 1]
@@ -198,15 +198,15 @@ def test_postgresql_waits_for_the_disk_whatever_its_default(database: str) -> No
     engine.dispose()
     ledger = opened(database)
     asked = "SELECT current_setting('synchronous_commit'), current_setting('transaction_isolation')"
-    with ledger._store.writing() as connection:
-        assert tuple(connection.exec_driver_sql(asked).one()) == ("off", "read committed"), "the sync waits"
+    with ledger._store.writing() as entries:
+        assert tuple(entries.connection.exec_driver_sql(asked).one()) == ("off", "read committed"), "the sync waits"
     for default, synced in (("off", "on"), ("local", "on"), ("on", "on"), ("remote_apply", "remote_apply")):
         with ledger._store._engine.begin() as connection:
             connection.exec_driver_sql(f"SET LOCAL synchronous_commit = {default}")
             connection.exec_driver_sql(postgresql._SYNC)
             assert connection.exec_driver_sql(asked).one()[0] == synced
-    with ledger._store.reading() as connection:
-        assert connection.exec_driver_sql(asked).one()[1] == "repeatable read"
+    with ledger._store.reading() as entries:
+        assert entries.connection.exec_driver_sql(asked).one()[1] == "repeatable read"
     ledger.close()
 
 

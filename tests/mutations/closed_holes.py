@@ -13,6 +13,7 @@ _FILES, _RELATIONS, _SQLITE = (
     f"tests/{name}.py" for name in ("tables/test_files", "tables/test_postgres_sources", "ledger/test_one_ledger")
 )
 _COMMITS = "tests/ledger/test_group_commit.py"
+_TOGETHER = "tests/ledger/test_together.py"
 _CAPS = "tests/engine/test_size_caps.py"
 _NAMES = "tests/engine/test_names.py"
 
@@ -256,7 +257,7 @@ MUTATIONS = [
     ),
     Mutation(
         "ledger/store.py",
-        "newest is not None and (not self.holds(connection, newest))",
+        "newest is not None and (not VisibleEntries(connection).holds(newest))",
         "False",
         (f"{_COMMITS}::test_a_server_that_crashed_behind_a_proxy_before_a_sync_is_noticed",),
     ),
@@ -265,6 +266,27 @@ MUTATIONS = [
         "is_older = self._version in OLDER",
         "is_older = False",
         (f"{_COMMITS}::test_a_dither_that_takes_all_it_finds_for_synced_is_kept_out",),
+    ),
+    # What one of a group does to the others
+    *several(
+        "ledger/store.py",
+        (_TOGETHER,),
+        ("any((each.synced for each in decisions))", "decisions[0].synced", "Store._commit"),
+        ("with entries.all_or_nothing():", "if True:", "Store._commit"),
+        ("except _OF_THE_DATABASE:", "except KeyError:", "Store._commit"),
+    ),
+    *several(
+        "ledger/group.py",
+        (_TOGETHER,),
+        ("each.end(failure)", "each.end(None)", "Writers._lead_all"),
+        ("self._waiting.remove(own)", "pass", "Writers._wait_for"),
+    ),
+    *several(
+        "ledger/entries.py",
+        (_TOGETHER,),
+        ("self._known[account] = self._known[account].after(entry)", "pass", "Appending.append"),
+        ("self._newest, self._known = (newest, known)", "pass", "Appending.all_or_nothing"),
+        ("if (own, entry.kind, entry.account) == (key, kind, account):", "if False:", "Appending.keyed"),
     ),
     Mutation(
         "ledger/sqlite.py",

@@ -247,20 +247,21 @@ def answers(question: Question, engine: Engine) -> dict[str, dict[Any, Any]]:
     measures = {name: measure for name, (_, measure) in _measures(question).items()}
     own = _ends(question)
     keys, salt = question.keys, question.salt
-    tally = bounded.tally(Column("s"), pa.array(["any text"]), salt)
-    totals, groups_first = (
-        _rows(each.totals(measures, salt), keys, list(measures))
+    rows_first, groups_first = (
+        {
+            "totals": _rows(each.totals(measures, salt), keys, list(measures)),
+            "bins": _rows(
+                each.bins(Column("new"), FloatBins(*own, -3, 2), salt), (*keys, "dither_bin"), ["dither_rows"]
+            ),
+            "distinct": _rows(each.distinct(Column("i"), salt), keys, ["dither_distinct"]),
+            "tally": _rows(
+                each.tally(Column("s"), pa.array(["any text"]), salt), (*keys, "dither_value"), ["dither_rows"]
+            ),
+        }
         for each in (bounded, replace(bounded, has_many_groups=True))
     )
-    assert totals == groups_first
-    return {
-        "totals": totals,
-        "bins": _rows(
-            bounded.bins(Column("new"), FloatBins(*own, -3, 2), salt), (*keys, "dither_bin"), ["dither_rows"]
-        ),
-        "distinct": _rows(bounded.distinct(Column("i"), salt), keys, ["dither_distinct"]),
-        "tally": _rows(tally, (*keys, "dither_value"), ["dither_rows"]),
-    }
+    assert rows_first == groups_first
+    return rows_first
 
 
 def _rows(exact: Any, keys: tuple[str, ...], names: list[str]) -> dict[Any, Any]:

@@ -13,6 +13,7 @@ import dither.release
 from dither.cli.served_datasets import opened, settings_of
 from dither.errors import LedgerConflict, LedgerError
 from dither.ledger import Ledger
+from dither.ledger.entries import Appending
 from tests.cli.world import SECRETS, run
 from tests.servers import spare_port
 from tests.web.world import COUNT, SQL, Caller, World, describe, service, signed_in
@@ -26,12 +27,11 @@ def test_d51_without_a_charge_on_disk_there_is_no_answer(
     """As on a full disk: the store of the ledger cannot write."""
     drawn: list[object] = []
     monkeypatch.setattr(dither.release, "_drawn", lambda *given: drawn.append(given))
-    store: Any = type(world.service.offered["visits"].ledger._store)
 
     def full(*_: object) -> None:
         raise LedgerError("the disk is full")
 
-    monkeypatch.setattr(store, "append", full)
+    monkeypatch.setattr(Appending, "append", full)
     refused = anna.ask(COUNT, "full")
     assert (refused.status_code, drawn) == (503, [])
     assert "ledger could not be used" in refused.json()["error"]

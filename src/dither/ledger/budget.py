@@ -172,8 +172,9 @@ def _is_ratio(text: str) -> bool:
     return len(text) <= 3 * _MOST_DIGITS and _RATIO.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=256)
 def write_budget(budget: Budget) -> str:
-    """As the JSON text of an event that states it: exact numbers, and who is protected."""
+    """As the JSON text of an event that states it: exact numbers, and who is protected. Remembered as well."""
     values = [value for name, value in amounts(budget).items() if name != "delta" or isinstance(budget, ApproxDP)]
     return to_json(Stated(type(budget).__name__, tuple(values), budget.adjacency))
 

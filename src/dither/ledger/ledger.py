@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -33,9 +33,7 @@ from dither.ledger.verification import Verification
 from dither.noise.tape import noise_is_removed
 
 if TYPE_CHECKING:
-    from sqlalchemy.engine import Connection
-
-    from dither.ledger.store import Heads
+    from dither.ledger.entries import Appending, Heads, VisibleEntries
 
 __all__ = ["LONGEST_ANSWER", "Account", "Charge", "Ledger", "NoLedger", "check_account"]
 
@@ -195,8 +193,8 @@ class Ledger:
         cap = budget.total if isinstance(budget, PerPeriod) else budget
         if not any(amounts(cap).values()):
             raise ParameterError("a budget must be greater than 0. Give the account something to spend.")
-        with self._store.writing() as connection:
-            heads = self._store.heads(connection, account)
+        with self._store.writing() as entries:
+            heads = entries.heads(account)
             if heads.budget is not None and (has := _stated(heads.budget)) != budget:
                 raise LedgerConflict(
                     f"this dataset has the budget {has} in this ledger, and {budget} was asked for. "
@@ -207,12 +205,12 @@ class Ledger:
                     f"this dataset is allowed {has_allowed} failures in this ledger, and failures_allowed={allowed} "
                     "was asked for. Leave it out; it is given once, with the budget."
                 )
-            new = self._new_parts(connection, account, parts)
+            new = self._new_parts(entries, account, parts)
             named: dict[str, object] = {"parts": new} if new else {}
-            if state is not None and state != last_state(self._store.naming(connection, account)):
+            if state is not None and state != last_state(entries.naming(account)):
                 named["state"] = state
             if heads.budget is None:
-                if (moved := self._named(connection, account)) != account:
+                if (moved := self._named(entries, account)) != account:
                     raise LedgerConflict(f"the account {moved!r} was moved to this name. Open the dataset with it.")
                 body = {
                     "budget": write_budget(cap),
@@ -222,17 +220,15 @@ class Ledger:
                     "at": _now(),
                     **named,
                 }
-                self._store.append(connection, heads.last, "budget", account, canonical(body))
+                entries.append("budget", account, canonical(body))
             elif named:
-                self._store.append(connection, heads.last, "source", account, canonical({"at": _now(), **named}))
+                entries.append("source", account, canonical({"at": _now(), **named}))
 
-    def _new_parts(self, connection: Connection, account: str, parts: Collection[str]) -> list[str]:
+    def _new_parts(self, entries: VisibleEntries, account: str, parts: Collection[str]) -> list[str]:
         """Find the parts that the account does not have yet, sorted; refused if another account has one."""
-        own = (
-            {part for entry in self._store.naming(connection, account) for part in named_parts(entry)} if parts else ()
-        )
+        own = {part for entry in entries.naming(account) for part in named_parts(entry)} if parts else ()
         new = sorted(set(parts).difference(own))
-        if (owner := self._owner(connection, new)) is not None:
+        if (owner := self._owner(entries, new)) is not None:
             raise LedgerConflict(
                 f"files or tables of this source have a budget in this ledger already, as {owner!r}. "
                 f"Nothing was changed. Open the source as it was then, or go on with identity={owner!r}, "
@@ -266,19 +262,19 @@ class Ledger:
         """
         _check_text(by=by)
         check_account(name, parts, None)
-        with self._store.writing() as connection:
-            heads = self._store.heads(connection, account)
+        with self._store.writing() as entries:
+            heads = entries.heads(account)
             _opening(heads)
-            if (found := self._named(connection, name)) == account:
+            if (found := self._named(entries, name)) == account:
                 return
-            if found != name or self._store.heads(connection, name).budget is not None:
+            if found != name or entries.heads(name).budget is not None:
                 raise LedgerConflict(
                     f"the new place has a budget of its own in this ledger, as {found!r}. Nothing was changed. Two "
                     "budgets cannot become one; go on with either of them."
                 )
-            new = self._new_parts(connection, account, parts)
+            new = self._new_parts(entries, account, parts)
             body = {"at": _now(), "by": by, "names": [name], **({"parts": new} if new else {})}
-            self._store.append(connection, heads.last, "source", account, canonical(body))
+            entries.append("source", account, canonical(body))
 
     def named(self, name: str) -> str:
         """Find the account that was moved to this name.
@@ -293,12 +289,11 @@ class Ledger:
         str
             The name of the account; `name` itself if none was moved there.
         """
-        with self._store.reading() as connection:
-            return self._named(connection, name)
+        with self._store.reading() as entries:
+            return self._named(entries, name)
 
-    def _named(self, connection: Connection, name: str) -> str:
-        entries = self._store.naming(connection)
-        return next((each.account for each in entries if name in named_parts(each, "names")), name)
+    def _named(self, entries: VisibleEntries, name: str) -> str:
+        return next((each.account for each in entries.naming() if name in named_parts(each, "names")), name)
 
     def owner(self, parts: Collection[str]) -> str | None:
         """Find the account that has one of these parts.
@@ -313,12 +308,12 @@ class Ledger:
         str or None
             The name of the account, if there is one.
         """
-        with self._store.reading() as connection:
-            return self._owner(connection, parts)
+        with self._store.reading() as entries:
+            return self._owner(entries, parts)
 
-    def _owner(self, connection: Connection, parts: Collection[str]) -> str | None:
-        entries = self._store.naming(connection) if parts else ()
-        return next((each.account for each in entries if not named_parts(each).isdisjoint(parts)), None)
+    def _owner(self, entries: VisibleEntries, parts: Collection[str]) -> str | None:
+        naming = entries.naming() if parts else ()
+        return next((each.account for each in naming if not named_parts(each).isdisjoint(parts)), None)
 
     def charge(
         self,
@@ -390,20 +385,27 @@ class Ledger:
             body["periods"] = check_periods(periods, key)
             if share is not None:
                 raise ParameterError("a stream is charged to the budget of its owner, not to a share of it.")
+
+        def decide(entries: Appending) -> Charge:
+            before = None if key is None else entries.keyed("charge", account, key)
+            if before is not None and key is not None:
+                charge = self._repeated(entries, before, body, key)
+            else:
+                if share is not None:  # first, as an attempt follows its own charge
+                    self._paid_by_share(entries, share, body, cost, by)
+                charge = self._paid(entries, account, body, cost, key, by)
+            if charge.answer is not None or not awaits_outcome:
+                return charge
+            return self._attempted(entries, charge)  # refused, it takes the charge back with it
+
+        return self._when_there_is_room(account, decide)
+
+    def _when_there_is_room(self, account: str, decide: Callable[[Appending], Charge]) -> Charge:
+        """What is decided; while too many questions are unanswered, it waits for those in flight."""
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
-            with suppress(TooManyFailures), self._store.writing() as connection:
-                heads = self._store.heads(connection, account)
-                before = None if key is None else self._store.keyed(connection, "charge", account, key)
-                if before is not None and key is not None:
-                    charge = self._repeated(connection, before, body, key)
-                else:
-                    if share is not None:  # first, as an attempt follows its own charge
-                        heads = replace(heads, last=self._paid_by_share(connection, share, body, cost, by))
-                    charge = self._paid(connection, heads, account, body, cost, key, by)
-                if charge.answer is not None or not awaits_outcome:
-                    return charge
-                return self._attempted(connection, heads, charge)  # refused, it takes the charge back with it
+            with suppress(TooManyFailures):
+                return self._store.together(decide)
             wait_for_room(lambda: self._standing(account), deadline)
 
     def has_charge(self, account: str, key: str) -> bool:
@@ -431,8 +433,8 @@ class Ledger:
         False
         """
         _check_text(1, account=account, key=key)
-        with self._store.reading() as connection:
-            return self._store.keyed(connection, "charge", account, key) is not None
+        with self._store.reading() as entries:
+            return entries.keyed("charge", account, key) is not None
 
     def attempt(self, charge: Charge) -> Charge:
         """Begin the next period of a stream; until it is recorded, or failed, it counts as unanswered.
@@ -454,12 +456,12 @@ class Ledger:
         LedgerError
             If the charge is not in this ledger, or is not that of a stream.
         """
-        deadline, account = time.monotonic() + WAIT_SECONDS, charge.entry.account
-        while True:
-            with suppress(TooManyFailures), self._store.writing() as connection:
-                check_stream(self._store, connection, charge.entry)
-                return self._attempted(connection, self._store.heads(connection, account), charge)
-            wait_for_room(lambda: self._standing(account), deadline)
+
+        def decide(entries: Appending) -> Charge:
+            check_stream(entries, charge.entry)
+            return self._attempted(entries, charge)
+
+        return self._when_there_is_room(charge.entry.account, decide)
 
     def record_period(self, charge: Charge, period: int, digest: str) -> None:
         """Write down, durably, that a period of a stream is answered, and the digest of what is kept of it.
@@ -480,9 +482,12 @@ class Ledger:
         LedgerError
             If the charge is not in this ledger, or is not that of a stream.
         """
-        with self._store.writing() as connection:
-            write_period(self._store, connection, charge.entry, period, digest, _now())
-            self._ended(connection, charge, ANSWERED)
+
+        def decide(entries: Appending) -> None:
+            write_period(entries, charge.entry, period, digest, _now())
+            self._ended(entries, charge, ANSWERED)
+
+        self._store.together(decide)
 
     def last_period(self, charge: Charge) -> tuple[int, str] | None:
         """Find the last period of a stream that is recorded.
@@ -497,13 +502,12 @@ class Ledger:
         tuple of (int, str) or None
             Its number and digest; None before the first one.
         """
-        with self._store.reading() as connection:
-            return newest_period(self._store, connection, charge.entry)
+        with self._store.reading() as entries:
+            return newest_period(entries, charge.entry)
 
     def _paid(
         self,
-        connection: Connection,
-        heads: Heads,
+        entries: Appending,
         account: str,
         body: dict[str, Any],
         cost: Budget,
@@ -511,7 +515,7 @@ class Ledger:
         by: str,
     ) -> Charge:
         """A new charge."""
-        at, (before, per_period) = _now(), _balances(heads)
+        at, (before, per_period) = _now(), _balances(entries.heads(account))
         balance = before.after(cost)
         full = {**body, "spent": write_amounts(balance.spent), "charges": balance.charges, "by": by, "at": at}
         if per_period is not None:
@@ -522,16 +526,16 @@ class Ledger:
             full["noise"] = "removed"
         if key is not None:
             full["key"] = key
-        return Charge(self._store.append(connection, heads.last, "charge", account, canonical(full), key))
+        return Charge(entries.append("charge", account, canonical(full), key))
 
-    def _paid_by_share(self, connection: Connection, share: str, body: dict[str, Any], cost: Budget, by: str) -> Entry:
+    def _paid_by_share(self, entries: Appending, share: str, body: dict[str, Any], cost: Budget, by: str) -> None:
         """The same cost in the account of a share. Both charges are in one transaction: there are both or neither."""
         try:
-            return self._paid(connection, self._store.heads(connection, share), share, body, cost, None, by).entry
+            self._paid(entries, share, body, cost, None, by)
         except OverBudget as error:
             raise OverBudget(f"Of your share, too little is left: {error}") from None
 
-    def _repeated(self, connection: Connection, before: Entry, body: dict[str, Any], key: str) -> Charge:
+    def _repeated(self, entries: VisibleEntries, before: Entry, body: dict[str, Any], key: str) -> Charge:
         content = before.content
         if before.noise_removed != noise_is_removed():
             raise LedgerConflict(
@@ -542,22 +546,21 @@ class Ledger:
             raise LedgerConflict(
                 "this idempotency key was used for another question. Nothing was charged. Take a new key."
             )
-        answer = self._store.keyed(connection, "answer", before.account, key)
+        answer = entries.keyed("answer", before.account, key)
         return Charge(before, None if answer is None else _answer(answer))
 
     # ------------------------------------------------------------ what came of it
 
-    def _attempted(self, connection: Connection, heads: Heads, charge: Charge) -> Charge:
+    def _attempted(self, entries: Appending, charge: Charge) -> Charge:
         """An attempt to answer, counted from now on: under a key there may be several for one charge."""
-        counts = _failures(heads).after_attempt().written()
-        last = charge.entry if heads.last is None or heads.last.number < charge.entry.number else heads.last
+        counts = _failures(entries.heads(charge.entry.account)).after_attempt().written()
         body = canonical({"charge": charge.entry.number, "failures": counts, "at": _now()})
-        return replace(charge, attempt=self._store.append(connection, last, "attempt", charge.entry.account, body))
+        return replace(charge, attempt=entries.append("attempt", charge.entry.account, body))
 
     def _standing(self, account: str) -> Standing:
-        with self._store.reading() as connection:
-            failures = _failures(self._store.heads(connection, account))
-            return Standing(failures, self._store.youngest_pending(connection, account, failures.since))
+        with self._store.reading() as entries:
+            failures = _failures(entries.heads(account))
+            return Standing(failures, entries.youngest_pending(account, failures.since))
 
     def keep(self, charge: Charge, answer: bytes, digest: str | None = None) -> bytes:
         """Store the answer under the idempotency key of its charge, and return the answer to give.
@@ -594,16 +597,18 @@ class Ledger:
                 f"an answer under an idempotency key is stored, and this one has more than {LONGEST_ANSWER} bytes. "
                 "What was charged stays charged. Ask without a key."
             )
-        with self._store.writing() as connection:
-            if self._store.keyed(connection, "charge", entry.account, key) != entry:
+
+        def decide(entries: Appending) -> bytes:
+            if entries.keyed("charge", entry.account, key) != entry:
                 raise LedgerError("the charge of this answer is not in this ledger. No answer was given.")
-            before = self._store.keyed(connection, "answer", entry.account, key)
+            before = entries.keyed("answer", entry.account, key)
             if before is None:
                 body = {"charge": entry.number, "answer": answer.hex(), "key": key}
-                last = self._store.last(connection)
-                self._store.append(connection, last, "answer", entry.account, canonical(body), key)
-            self._ended(connection, charge, ANSWERED, digest if before is None else None)
-        return answer if before is None else _answer(before)
+                entries.append("answer", entry.account, canonical(body), key)
+            self._ended(entries, charge, ANSWERED, digest if before is None else None)
+            return answer if before is None else _answer(before)
+
+        return self._store.together(decide)
 
     def answered(self, charge: Charge, digest: str | None = None) -> None:
         """Record that an attempt has an answer, so that it no longer counts as unanswered.
@@ -617,8 +622,7 @@ class Ledger:
         digest : str, optional
             The digest of the answer as it is shown, which certificates state.
         """
-        with self._store.writing(synced=False) as connection:
-            self._ended(connection, charge, ANSWERED, digest)
+        self._store.together(lambda entries: self._ended(entries, charge, ANSWERED, digest), synced=False)
 
     def failed(self, charge: Charge) -> None:
         """Record that an attempt failed; it counts until the owner resumes the account.
@@ -628,23 +632,21 @@ class Ledger:
         charge : Charge
             What `charge` returned.
         """
-        with self._store.writing() as connection:
-            self._ended(connection, charge, FAILED)
+        self._store.together(lambda entries: self._ended(entries, charge, FAILED))
 
-    def _ended(self, connection: Connection, charge: Charge, outcome: str, digest: str | None = None) -> None:
+    def _ended(self, entries: Appending, charge: Charge, outcome: str, digest: str | None = None) -> None:
         """Write the outcome of an attempt, once: the first one stays."""
         attempt = charge.attempt
         if attempt is None:
             return
-        if not self._store.holds(connection, attempt):
+        if not entries.holds(attempt):
             raise LedgerError("the attempt of this outcome is not in this ledger. Nothing was written.")
-        if self._store.keyed(connection, "outcome", attempt.account, str(attempt.number)):
+        if entries.keyed("outcome", attempt.account, str(attempt.number)):
             return
-        heads = self._store.heads(connection, attempt.account)
-        counts = _failures(heads).after_outcome(attempt.number, outcome).written()
+        counts = _failures(entries.heads(attempt.account)).after_outcome(attempt.number, outcome).written()
         said = {} if digest is None else {"answer": digest}
         body = canonical({"attempt": attempt.number, "outcome": outcome, "failures": counts, "at": _now(), **said})
-        self._store.append(connection, heads.last, "outcome", attempt.account, body, str(attempt.number))
+        entries.append("outcome", attempt.account, body, str(attempt.number))
 
     def resume(self, account: str, *, by: str = "") -> int:
         """Lift the stop of an account after failures; for its owner.
@@ -665,13 +667,12 @@ class Ledger:
             How many questions no longer count.
         """
         _check_text(by=by)
-        with self._store.writing() as connection:
-            heads = self._store.heads(connection, account)
-            before = _failures(heads)
-            if before.unanswered and heads.last is not None:
-                counts = before.after_resume(heads.last.number + 1).written()
+        with self._store.writing() as entries:
+            before, last = _failures(entries.heads(account)), entries.last()
+            if before.unanswered and last is not None:
+                counts = before.after_resume(last.number + 1).written()
                 body = {"lifted": before.unanswered, "failures": counts, "by": by, "at": _now()}
-                self._store.append(connection, heads.last, "resume", account, canonical(body))
+                entries.append("resume", account, canonical(body))
         return before.unanswered
 
     def account(self, account: str) -> Account:
@@ -692,9 +693,9 @@ class Ledger:
         LedgerError
             If it has no budget in this ledger.
         """
-        with self._store.reading() as connection:
-            heads = self._store.heads(connection, account)
-            changed = first_change(self._store.naming(connection, account))
+        with self._store.reading() as entries:
+            heads = entries.heads(account)
+            changed = first_change(entries.naming(account))
         balance, per_period = _balances(heads)
         left = balance.remaining if per_period is None else per_period.remaining(_now())
         renewed = None if per_period is None else per_period.budget
@@ -726,10 +727,10 @@ class Ledger:
         str
             The number, a colon and 64 hexadecimal digits.
         """
-        with self._store.reading(synced=True) as connection:
-            newest = self._store.last(connection)
+        with self._store.reading(synced=True) as entries:
+            newest = entries.last()
             while newest is not None and newest.kind == "outcome" and newest.content.get("outcome") == ANSWERED:
-                newest = self._store.before(connection, newest)
+                newest = entries.before(newest)
         return f"0:{BEGINNING}" if newest is None else f"{newest.number}:{newest.hash}"
 
     def verify(self, anchor: str | None = None) -> int:

@@ -14,9 +14,7 @@ from dither.errors import LedgerConflict, LedgerError, ParameterError
 from dither.ledger.entry import Entry, canonical
 
 if TYPE_CHECKING:
-    from sqlalchemy.engine import Connection
-
-    from dither.ledger.store import Store
+    from dither.ledger.entries import Appending, VisibleEntries
 
 __all__ = ["RecordedPeriods", "check_periods", "check_stream", "newest_period", "period_key", "write_period"]
 
@@ -54,42 +52,41 @@ def period_key(charge: int, period: int) -> str:
     return f"{charge}:{period}"
 
 
-def check_stream(store: Store, connection: Connection, entry: Entry) -> int:
+def check_stream(entries: VisibleEntries, entry: Entry) -> int:
     """How many periods the charge pays for; refused if this very charge is not here, or is not that of a stream."""
-    if "periods" not in entry.content or not store.holds(connection, entry):
+    if "periods" not in entry.content or not entries.holds(entry):
         raise LedgerError("the charge of this stream is not in this ledger. No answer was given.")
     return int(entry.content["periods"])
 
 
-def newest_period(store: Store, connection: Connection, entry: Entry) -> tuple[int, str] | None:
+def newest_period(entries: VisibleEntries, entry: Entry) -> tuple[int, str] | None:
     """The last recorded period and its digest: as there are no gaps, it is found by halving."""
-    recorded, missing = -1, check_stream(store, connection, entry)
+    recorded, missing = -1, check_stream(entries, entry)
     while missing - recorded > 1:
         middle = (recorded + missing) // 2
-        is_there = _found(store, connection, entry, middle) is not None
+        is_there = _found(entries, entry, middle) is not None
         recorded, missing = (middle, missing) if is_there else (recorded, middle)
-    newest = None if recorded < 0 else _found(store, connection, entry, recorded)
+    newest = None if recorded < 0 else _found(entries, entry, recorded)
     return None if newest is None else (recorded, str(newest.content["digest"]))
 
 
-def write_period(store: Store, connection: Connection, entry: Entry, period: int, digest: str, now: str) -> None:
+def write_period(entries: Appending, entry: Entry, period: int, digest: str, now: str) -> None:
     """Append the record of the next period; one that says the same is there already, at the same place, is left."""
-    periods = check_stream(store, connection, entry)
+    periods = check_stream(entries, entry)
     if not _DIGEST.fullmatch(digest):
         raise ParameterError("digest must be 64 hexadecimal digits.")
-    before = _found(store, connection, entry, period)
+    before = _found(entries, entry, period)
     if before is not None and before.content["digest"] == digest:
         return
-    is_next = 0 <= period < periods and (period == 0 or _found(store, connection, entry, period - 1) is not None)
+    is_next = 0 <= period < periods and (period == 0 or _found(entries, entry, period - 1) is not None)
     if before is not None or not is_next:
         raise LedgerConflict(
             f"period {period} of this stream is recorded already, or is not the next one. No answer was given. Go on "
             "with the state that was used last; a copy of an earlier one cannot be used."
         )
     body = canonical({"charge": entry.number, "period": period, "digest": digest, "at": now})
-    last = store.last(connection)
-    store.append(connection, last, "period", entry.account, body, period_key(entry.number, period))
+    entries.append("period", entry.account, body, period_key(entry.number, period))
 
 
-def _found(store: Store, connection: Connection, entry: Entry, period: int) -> Entry | None:
-    return store.keyed(connection, "period", entry.account, period_key(entry.number, period))
+def _found(entries: VisibleEntries, entry: Entry, period: int) -> Entry | None:
+    return entries.keyed("period", entry.account, period_key(entry.number, period))

@@ -306,6 +306,7 @@ class BoundedTable:
         """Single rows with a value, as it is read: of each person few groups, and few rows in each of them.
 
         Each reading is a step of its own: in one, a bin would write out the value for every comparison that finds it.
+        Of each group some row stays, and of each row its whole group, so that either limit may be kept first.
         """
         rows = self._attributed({"dither_value": of})
         for read in reads:
@@ -313,14 +314,10 @@ class BoundedTable:
         rows = rows.filter(rows["dither_value"].notnull())
         if not isinstance(self.unit, Person):
             return rows
-        limit = self.unit.stated("max_rows_per_group")
-        rows = self._first(rows, [PERSON, *self.keys], ["dither_value"], limit, salt)
-        if not self.keys:
-            return rows
-        groups = rows.select(PERSON, *self.keys).distinct()
-        kept = self._few_groups(groups, salt)
-        same = [self.engine.same(rows[name], kept[name]) for name in self.keys]
-        return rows.semi_join(kept, [rows[PERSON] == kept[PERSON], *itertools.chain(*same)])
+        limit, each = self.unit.stated("max_rows_per_group"), [PERSON, *self.keys]
+        if self.has_many_groups:
+            return self._first(self._few_groups(rows, salt, ibis.dense_rank), each, ["dither_value"], limit, salt)
+        return self._few_groups(self._first(rows, each, ["dither_value"], limit, salt), salt, ibis.dense_rank)
 
     def _first(
         self,
