@@ -287,8 +287,8 @@ MUTATIONS = [
         ("each.end(failure)", "each.end(None)", "Group._commit_taken"),
         ("each.end(_INTERRUPTED)", "pass", "Group._take"),
         ("own.decide = None", "pass", "Group._wait_for"),
-        ("others > 0 and each.size <= room", "each.size <= room", "Group._take"),
-        ("others > 0 and each.size <= room", "others > 0", "Group._take"),
+        ("others > 0", "True", "Group._take"),
+        ("each.size <= room", "True", "Group._take"),
         ("own.decide = own.result = own.refusal = None", "pass", "Group.run"),
     ),
     *several(
