@@ -4,9 +4,13 @@ The first one writes, and is held up until all others wait; these are then one g
 """
 
 import errno
+import gc
 import os
+import secrets
+import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from fractions import Fraction
@@ -16,10 +20,12 @@ from typing import Any
 import pytest
 
 from dither import PureDP
-from dither.errors import LedgerConflict, LedgerError, OverBudget
+from dither.errors import LedgerConflict, LedgerError, OverBudget, ParameterError
 from dither.events import LaplaceNoise
 from dither.ledger import Charge, Failures, Ledger
-from dither.ledger.group import Decision
+from dither.ledger import group as group_module
+from dither.ledger.entries import Appending
+from dither.ledger.group import Decision, Writers
 from tests.ledger.faults import IO_ERROR, KILL, Server
 from tests.ledger.test_faults import check, each_call
 from tests.ledger.test_group_commit import asked, opened
@@ -45,11 +51,19 @@ def committed_by(ledger: Ledger, how: Callable[[Sequence[Decision], Commit], Non
         group._commit = commit
 
 
-def together(ledger: Ledger, *asks: Ask, lead: Callable[[Sequence[Decision], Commit], None] | None = None) -> list[Any]:
-    """What each of `asks` returns or raises: they wait for another, and are led together, in this order."""
+def together(
+    ledger: Ledger,
+    *asks: Ask,
+    lead: Callable[[Sequence[Decision], Commit], None] | None = None,
+    sizes: list[int] | None = None,
+) -> list[Any]:
+    """What each of `asks` returns or raises: they wait for another, and are led together, in this order.
+
+    How many are led at a time is put into `sizes`, if it is given.
+    """
     outcomes: list[Any] = [None] * len(asks)
-    sizes: list[int] = []
-    waiting = ledger._store._group._waiting
+    is_one_group, sizes = sizes is None, [] if sizes is None else sizes
+    group = ledger._store._group
 
     def run(place: int, ask: Ask) -> None:
         try:
@@ -64,7 +78,7 @@ def together(ledger: Ledger, *asks: Ask, lead: Callable[[Sequence[Decision], Com
         if len(sizes) == 1:
             for place, thread in enumerate(threads):
                 thread.start()
-                while len(waiting) <= place:
+                while len(group._waiting) <= place:
                     time.sleep(0.001)
         if len(sizes) == 2 and lead is not None:
             lead(decisions, commit)
@@ -75,7 +89,7 @@ def together(ledger: Ledger, *asks: Ask, lead: Callable[[Sequence[Decision], Com
         ledger._store.together(lambda entries: None)
         for thread in threads:
             thread.join()
-    assert sizes[:2] == [1, len(asks)]
+    assert not is_one_group or sizes[:2] == [1, len(asks)]
     return outcomes
 
 
@@ -209,9 +223,15 @@ def test_if_the_sync_of_a_group_fails_none_of_it_has_an_answer(
         assert ledger.verify(ledger.anchor()) == 9
 
 
-@pytest.mark.parametrize("error", [OSError(errno.EIO, "?"), KeyboardInterrupt(), SystemExit()], ids=repr)
+class TimeLimit(Exception):
+    """What a handler of a signal may raise."""
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EIO, "?"), KeyboardInterrupt(), SystemExit(), TimeLimit(), RecursionError()], ids=repr
+)
 def test_if_a_group_is_not_committed_none_of_it_is_charged(ledger: Ledger, error: BaseException) -> None:
-    """What the database reports is about the transaction of all."""
+    """What the database reports is about the transaction of all, and any other error may be that of who leads."""
     ledger.open_account("visits", PureDP(1))
 
     def fail(entries: Any) -> None:
@@ -275,24 +295,255 @@ def test_who_is_interrupted_while_it_waits_is_not_charged(ledger: Ledger, monkey
     assert ledger.verify(ledger.anchor()) == 2
 
 
-def test_a_leader_that_is_interrupted_while_it_tells_leaves_nobody_waiting(
+def test_who_is_interrupted_before_its_turn_is_not_charged(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was taken up already, but the leader has not come to it."""
+    ledger.open_account("visits", PureDP(1))
+    interrupted, waits = list[Decision](), Decision.wait
+
+    def wait(own: Decision) -> None:
+        waits(own)
+        if own in interrupted:
+            raise KeyboardInterrupt
+
+    def lead(decisions: Sequence[Decision], commit: Commit) -> None:
+        interrupted.extend([each for each in decisions if each.thread != threading.get_ident()][:1])
+        interrupted[0].call()
+        while interrupted[0].decide is not None:
+            time.sleep(0.001)
+        commit(decisions)
+
+    monkeypatch.setattr(Decision, "wait", wait)
+    outcomes = together(ledger, *[lambda: asked(ledger)] * 3, lead=lead)
+    assert errors(outcomes) == [KeyboardInterrupt]
+    assert numbers(outcomes) == [2, 3]
+    assert ledger.verify(ledger.anchor()) == 3
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "charged"),
+    [(Writers, "_take", 0), (Writers, "_commit_taken", 0), (Decision, "end", 3), (Decision, "call", 3)],
+    ids=["it leads", "it took them", "it tells them", "it calls them"],
+)
+@pytest.mark.parametrize("is_before", [True, False], ids=["before", "after"])
+def test_a_leader_that_is_interrupted_leaves_nobody_behind(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, place: type, name: str, charged: int, is_before: bool
+) -> None:
+    """Whoever it took up is told that nobody knows, or asks for itself; the next one is charged."""
+    ledger.open_account("visits", PureDP(1))
+    does, turns = getattr(place, name), [1]
+
+    def interrupted(self: Any, *arguments: Any) -> Any:
+        is_turn = len(sizes) == 2 if place is Decision else len(self._waiting) + len(self._taken) == 3
+        if not (is_turn and turns):
+            return does(self, *arguments)
+        turns.pop()
+        if not is_before:
+            does(self, *arguments)
+        raise KeyboardInterrupt
+
+    sizes: list[int] = []
+    monkeypatch.setattr(place, name, interrupted)
+    outcomes = together(ledger, *[lambda: asked(ledger)] * 3, sizes=sizes)
+    assert errors(outcomes).count(KeyboardInterrupt) == 1
+    assert not turns
+    others = [each for each in outcomes if not isinstance(each, KeyboardInterrupt)]
+    assert all(isinstance(each, Charge) or "was interrupted. No answer was given" in str(each) for each in others)
+    has = len(list(ledger.entries()))
+    assert has - 1 >= max(charged, len(numbers(outcomes)))
+    assert asked(ledger).entry.number == has + 1
+    group = ledger._store._group
+    assert group._leader is None
+    assert not group._taken
+    assert not group._waiting
+    assert ledger.verify(ledger.anchor()) == has + 1
+
+
+# ------------------------------------------------------------ what the database refuses
+
+
+def same_key(entries: Appending) -> None:
+    entries.append("charge", "visits", "{}", "a")
+
+
+def long_name(entries: Appending) -> None:
+    entries.append("charge", secrets.token_hex(10_000), "{}")
+
+
+def no_text(entries: Appending) -> None:
+    entries.append("charge", "visits", '"\ud800"')
+
+
+@pytest.mark.parametrize(
+    ("decide", "error"), [(same_key, LedgerError), (no_text, UnicodeEncodeError)], ids=["same key", "no text"]
+)
+def test_what_the_database_refuses_of_one_harms_nobody_else(ledger: Ledger, decide: Any, error: type) -> None:
+    ledger.open_account("visits", PureDP(1))
+    asked(ledger, key="a")
+    outcomes = together(ledger, lambda: asked(ledger), lambda: ledger._store.together(decide), lambda: asked(ledger))
+    assert errors(outcomes) == [error]
+    assert numbers(outcomes) == [3, 4]
+    assert ledger.account("visits").charges == 3
+    assert ledger.verify(ledger.anchor()) == 4
+
+
+def test_what_the_index_of_a_server_refuses_of_one_harms_nobody_else(database: str) -> None:
+    with closing(opened(database)) as ledger:
+        outcomes = together(
+            ledger, lambda: asked(ledger), lambda: ledger._store.together(long_name), lambda: asked(ledger)
+        )
+        assert errors(outcomes) == [LedgerError]
+        assert numbers(outcomes) == [2, 3]
+        assert ledger.verify(ledger.anchor()) == 3
+
+
+def test_a_digest_that_is_no_text_is_refused(ledger: Ledger) -> None:
+    ledger.open_account("visits", PureDP(1))
+    charge, kept = asked(ledger, awaits_outcome=True), asked(ledger, key="a", awaits_outcome=True)
+    for refused in (lambda: ledger.answered(charge, "\ud800"), lambda: ledger.keep(kept, b"7", "\ud800")):
+        with pytest.raises(ParameterError, match="digest must be a Unicode text"):
+            refused()
+    assert ledger.verify() == 5
+
+
+# ------------------------------------------------------------ how much at once
+
+
+def test_so_many_are_committed_at_once_and_not_more(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger.open_account("visits", PureDP(1))
+    monkeypatch.setattr(group_module, "_MOST", 2)
+    sizes: list[int] = []
+    outcomes = together(ledger, *[lambda: asked(ledger)] * 5, sizes=sizes)
+    assert sorted(numbers(outcomes)) == [2, 3, 4, 5, 6]
+    assert max(sizes) == 2
+    assert sum(sizes) == 6
+
+
+def test_so_many_bytes_are_committed_at_once_and_not_more(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for one answer that is longer by itself."""
+    ledger.open_account("visits", PureDP(1))
+    charges = [asked(ledger, key=key) for key in "abcd"]
+    answers = [b"7" * length for length in (30, 6, 6, 4)]
+    keeps = [
+        lambda each=each, answer=answer: ledger.keep(each, answer)
+        for each, answer in zip(charges, answers, strict=True)
+    ]
+    monkeypatch.setattr(group_module, "_MOST_BYTES", 10)
+    together_bytes, commit = list[int](), ledger._store._commit
+
+    def noted(decisions: Sequence[Decision]) -> None:
+        together_bytes.append(sum(each.size for each in decisions))
+        commit(decisions)
+
+    with committed_by(ledger, lambda decisions, _: noted(decisions)):
+        assert together(ledger, *keeps, sizes=[]) == answers
+    assert 30 in together_bytes
+    assert all(each in (0, 4, 6, 10, 30) for each in together_bytes)
+    assert ledger.verify(ledger.anchor()) == 9
+
+
+def test_a_refusal_keeps_nothing_of_the_others(ledger: Ledger) -> None:
+    """It may be kept for long, and shown with all that its traceback reaches: no answer of another analyst."""
+    ledger.open_account("visits", PureDP(1))
+    gone, seen = list[Any](), list[Appending]()
+
+    class Deciding:
+        def __call__(self, entries: Appending) -> threading.Event:
+            seen.append(entries)
+            entries.heads("visits")
+            answer = threading.Event()
+            gone.append(weakref.ref(answer))
+            return answer
+
+    def other() -> None:
+        decide = Deciding()
+        gone.append(weakref.ref(decide))
+        ledger._store.together(decide)
+
+    outcomes = together(ledger, other, lambda: ledger.charge("visits", EVENT, PureDP(2), "how many?"), other)
+    gc.collect()
+    assert errors(outcomes) == [OverBudget]
+    assert len(gone) == 4
+    assert all(each() is None for each in gone)
+    assert not any(each._known or each._appended or each._keyed or each._newest for each in seen)
+
+
+# ------------------------------------------------------------ signals
+
+
+@contextmanager
+def handled(handler: Callable[[], object]) -> Iterator[None]:
+    before = signal.signal(signal.SIGUSR1, lambda *_: handler())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_handler_of_a_signal_does_not_write_inside_a_transaction_of_its_thread(ledger: Ledger) -> None:
+    """It would wait for its own lock. It is refused at once, and what it came into goes on if it catches that."""
+    ledger.open_account("visits", PureDP(1))
+    refused: list[str] = []
+
+    def handler() -> None:
+        with pytest.raises(LedgerError, match="this thread is writing into the ledger already") as caught:
+            asked(ledger)
+        refused.append(str(caught.value))
+
+    def decide(entries: Appending) -> int:
+        signal.raise_signal(signal.SIGUSR1)
+        return 7
+
+    with handled(handler):
+        assert ledger._store.together(decide) == 7
+        with ledger._store.writing() as entries:
+            decide(entries)
+    assert len(refused) == 2
+    assert asked(ledger).entry.number == 2
+    with handled(lambda: asked(ledger)), pytest.raises(LedgerError, match="this thread is writing"):
+        ledger._store.together(decide)
+    assert asked(ledger).entry.number == 3
+
+
+def test_a_refusal_of_a_handler_is_not_that_of_a_decision(ledger: Ledger) -> None:
+    ledger.open_account("visits", PureDP(1))
+    asks = [lambda: asked(ledger), lambda: ledger._store.together(lambda entries: asked(ledger)), lambda: asked(ledger)]
+    outcomes = together(ledger, *asks)
+    assert [isinstance(each, LedgerError) for each in outcomes] == [True] * 3
+    assert sum("this thread is writing" in str(each) for each in outcomes) == 1
+    assert sum("was interrupted. No answer was given" in str(each) for each in outcomes) == 2
+    assert ledger.verify() == 1
+
+
+def test_a_handler_of_a_signal_may_write_while_its_thread_queues_or_begins_to_lead(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whom it did not tell looks, finds that nobody leads, and says nothing."""
     ledger.open_account("visits", PureDP(1))
-    ends, end = iter(range(10**6)), Decision.end
+    group, turns = ledger._store._group, [1, 1]
+    takes = group._take
 
-    def interrupted(own: Decision, failure: Exception | None) -> None:
-        if next(ends) == 2:  # the second of the group
-            raise KeyboardInterrupt
-        end(own, failure)
+    class Queue(list[Decision]):
+        def append(self, own: Decision) -> None:
+            if turns:
+                turns.pop()
+                signal.raise_signal(signal.SIGUSR1)
+            super().append(own)
 
-    monkeypatch.setattr(Decision, "end", interrupted)
-    outcomes = together(ledger, *[lambda: asked(ledger)] * 3)
-    assert sorted(map(str, errors(outcomes))) == sorted(map(str, [KeyboardInterrupt, LedgerError, LedgerError]))
-    assert ledger.account("visits").charges == 3, "the safe side"
-    assert asked(ledger).entry.number == 5
-    assert ledger.verify(ledger.anchor()) == 5
+    def take(own: Decision) -> None:
+        if turns:
+            turns.pop()
+            signal.raise_signal(signal.SIGUSR1)
+        takes(own)
+
+    written: list[int] = []
+    with handled(lambda: written.append(asked(ledger).entry.number)):
+        group._waiting = Queue()
+        assert asked(ledger).entry.number in (3, 4)
+        turns[:] = [1]
+        monkeypatch.setattr(group, "_take", take)
+        assert asked(ledger).entry.number == ledger.account("visits").charges + 1
+    assert len(written) >= 2
+    assert group._leader is None
+    assert ledger.verify(ledger.anchor()) == 1 + ledger.account("visits").charges
 
 
 def test_a_leader_that_calls_nobody_is_missed(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

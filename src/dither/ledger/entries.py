@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from dither.errors import LedgerError
 from dither.ledger.entry import BEGINNING, Entry
 
-__all__ = ["TABLES", "Appending", "Heads", "Row", "VisibleEntries", "version_table"]
+__all__ = ["TABLES", "Appending", "Heads", "Reading", "Row", "VisibleEntries", "version_table"]
 
 Row = tuple[Entry, str | None]
 """An entry, and the idempotency key that stands beside it for the index."""
@@ -89,7 +89,7 @@ class Heads:
 
 
 class VisibleEntries:
-    """What a transaction sees."""
+    """What every transaction sees."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -97,10 +97,6 @@ class VisibleEntries:
     def last(self) -> Entry | None:
         """The newest entry of all."""
         return _first(self.connection.execute(_NEWEST))
-
-    def before(self, entry: Entry) -> Entry | None:
-        """The entry before this one."""
-        return _first(self.connection.execute(_BEFORE, {"number": entry.number}))
 
     def holds(self, entry: Entry) -> bool:
         """Whether this very entry is here: its number alone may be another's in another ledger, or after a restore."""
@@ -123,15 +119,23 @@ class VisibleEntries:
         """The entry of that kind that carries an idempotency key."""
         return _first(self.connection.execute(_KEYED, {"account": account, "kind": kind, "key": key}))
 
-    def youngest_pending(self, account: str, since: int) -> Entry | None:
-        """The newest attempt after the entry `since` that has no outcome."""
-        return _first(self.connection.execute(_YOUNGEST_PENDING, {"account": account, "since": since}))
-
     def naming(self, account: str | None = None) -> list[Entry]:
         """The entries that may name parts of sources: of one account, or of all."""
         if account is None:
             return [_read(row)[0] for row in self.connection.execute(_NAMING)]
         return [_read(row)[0] for row in self.connection.execute(_NAMING_OF_ACCOUNT, {"account": account})]
+
+
+class Reading(VisibleEntries):
+    """What a transaction sees that only reads."""
+
+    def before(self, entry: Entry) -> Entry | None:
+        """The entry before this one."""
+        return _first(self.connection.execute(_BEFORE, {"number": entry.number}))
+
+    def youngest_pending(self, account: str, since: int) -> Entry | None:
+        """The newest attempt after the entry `since` that has no outcome."""
+        return _first(self.connection.execute(_YOUNGEST_PENDING, {"account": account, "since": since}))
 
     def all(self) -> Generator[Row, None, None]:
         """Every entry in order, as many at a time as fit into memory."""
@@ -144,22 +148,35 @@ class Appending(VisibleEntries):
     """What a transaction sees that no other writer can enter, its own entries among it.
 
     They are written at its end, all together. What was read once is remembered: nobody else can change it meanwhile.
-    What only readers ask (`before`, `youngest_pending`, `all`) does not see them.
     """
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self._appended: list[Row] = []
-        self._newest: list[Entry | None] = []
-        """The newest entry of all, once it is known."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Give up all that was read and appended: the transaction is over, and an error may keep this in memory."""
+        self._appended: dict[Entry, dict[str, Any]] = {}
+        """The rows that will be written."""
+        self._keyed: dict[tuple[str, str, str], Entry] = {}
+        """Those of them that have a key, by kind, account and key."""
         self._known: dict[str, Heads] = {}
+        self._newest: Entry | None = None
+        self._is_newest_known = False
 
     def append(self, kind: str, account: str, body: str, key: str | None = None) -> Entry:
-        """Add the entry after the last one."""
+        """Add the entry after the last one. A text that is in no encoding is refused here, not when all are written."""
         last = self.last()
-        entry = Entry(last.number + 1 if last else 1, last.hash if last else BEGINNING, kind, account, body)
-        self._appended.append((entry, key))
-        self._newest = [entry]
+        if last is None:
+            number, previous = 1, BEGINNING
+        else:
+            number, previous = last.number + 1, self._appended[last]["hash"] if last in self._appended else last.hash
+        entry = Entry(number, previous, kind, account, body)
+        row = _row(entry, key)
+        self._appended[entry] = row
+        if key is not None:
+            self._keyed[kind, account, key] = entry
+        self._newest = entry
         if account in self._known:
             self._known[account] = self._known[account].after(entry)
         return entry
@@ -167,36 +184,37 @@ class Appending(VisibleEntries):
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """Take back what was appended since, if this ends with an error."""
-        appended, newest, known = len(self._appended), self._newest, dict(self._known)
+        before = self._appended, self._keyed, self._known, self._newest, self._is_newest_known
+        self._appended, self._keyed, self._known = dict(self._appended), dict(self._keyed), dict(self._known)
         try:
             yield
         except BaseException:
-            del self._appended[appended:]
-            self._newest, self._known = newest, known
+            self._appended, self._keyed, self._known, self._newest, self._is_newest_known = before
             raise
 
     def write(self) -> None:
         """Put into the table what was appended."""
         if self._appended:
-            self.connection.execute(_APPEND, [_row(entry, key) for entry, key in self._appended])
-            self._appended = []
+            self.connection.execute(_APPEND, list(self._appended.values()))
+            self._appended, self._keyed = {}, {}
 
     def last(self) -> Entry | None:
         """The newest entry of all."""
-        if not self._newest:
-            self._newest = [super().last()]
-        return self._newest[0]
+        if not self._is_newest_known:
+            self._newest, self._is_newest_known = super().last(), True
+        return self._newest
 
     def holds(self, entry: Entry) -> bool:
         """Whether this very entry is here."""
-        return any(each == entry for each, _ in self._appended) or super().holds(entry)
+        return entry in self._appended or super().holds(entry)
 
     def heads(self, account: str) -> Heads:
         """Those that hold the state of an account."""
         if account not in self._known:
             last, heads = self._heads(account)
-            self._newest = self._newest or [last]
-            for entry, _ in self._appended:
+            if not self._is_newest_known:
+                self._newest, self._is_newest_known = last, True
+            for entry in self._appended:
                 if entry.account == account:
                     heads = heads.after(entry)
             self._known[account] = heads
@@ -204,14 +222,11 @@ class Appending(VisibleEntries):
 
     def keyed(self, kind: str, account: str, key: str) -> Entry | None:
         """The entry of that kind that carries an idempotency key."""
-        for entry, own in self._appended:
-            if (own, entry.kind, entry.account) == (key, kind, account):
-                return entry
-        return super().keyed(kind, account, key)
+        return self._keyed.get((kind, account, key)) or super().keyed(kind, account, key)
 
     def naming(self, account: str | None = None) -> list[Entry]:
         """The entries that may name parts of sources: of one account, or of all."""
-        own = (entry for entry, _ in self._appended if entry.kind in _NAMES and account in (None, entry.account))
+        own = (entry for entry in self._appended if entry.kind in _NAMES and account in (None, entry.account))
         return [*super().naming(account), *own]
 
 

@@ -212,6 +212,7 @@ class Ledger:
             if heads.budget is None:
                 if (moved := self._named(entries, account)) != account:
                     raise LedgerConflict(f"the account {moved!r} was moved to this name. Open the dataset with it.")
+                _check_indexed("account", account, _LONGEST_ACCOUNT)
                 body = {
                     "budget": write_budget(cap),
                     **({"per_period": budget._written()} if isinstance(budget, PerPeriod) else {}),
@@ -515,6 +516,8 @@ class Ledger:
         by: str,
     ) -> Charge:
         """A new charge."""
+        if key is not None:
+            _check_indexed("key", key, _LONGEST_KEY)
         at, (before, per_period) = _now(), _balances(entries.heads(account))
         balance = before.after(cost)
         full = {**body, "spent": write_amounts(balance.spent), "charges": balance.charges, "by": by, "at": at}
@@ -587,6 +590,7 @@ class Ledger:
         LedgerError
             If the charge is not in this ledger, or the answer is too long.
         """
+        _check_text(digest=digest or "")
         entry = charge.entry
         key = entry.content.get("key")
         if key is None:
@@ -608,7 +612,7 @@ class Ledger:
             self._ended(entries, charge, ANSWERED, digest if before is None else None)
             return answer if before is None else _answer(before)
 
-        return self._store.together(decide)
+        return self._store.together(decide, size=len(answer))
 
     def answered(self, charge: Charge, digest: str | None = None) -> None:
         """Record that an attempt has an answer, so that it no longer counts as unanswered.
@@ -622,6 +626,7 @@ class Ledger:
         digest : str, optional
             The digest of the answer as it is shown, which certificates state.
         """
+        _check_text(digest=digest or "")
         self._store.together(lambda entries: self._ended(entries, charge, ANSWERED, digest), synced=False)
 
     def failed(self, charge: Charge) -> None:
@@ -833,6 +838,9 @@ def _now() -> str:
 
 _ANCHOR: Final = re.compile("([0-9]{1,18}):([0-9a-f]{64})")
 _LONGEST_TEXT: Final = 1_000_000
+_LONGEST_ACCOUNT: Final = 1600
+_LONGEST_KEY: Final = 1000
+"""Bytes of what is in the index: PostgreSQL takes 2704 of account, kind and key together."""
 LONGEST_ANSWER: Final = 200_000_000
 """Bytes of an answer that is stored under an idempotency key."""
 
@@ -843,3 +851,12 @@ def _check_text(least: int = 0, /, **texts: object) -> None:
             raise ParameterError(f"{name} must be a Unicode text of at most {_LONGEST_TEXT} characters without NUL.")
         if not len(text) >= least:
             raise ParameterError(f"{name} must not be empty.")
+
+
+def _check_indexed(name: str, text: str, most: int) -> None:
+    """Asked of what is new alone: an older ledger in a file may have longer ones, which go on."""
+    if len(text.encode()) > most:
+        raise ParameterError(
+            f"{name} must have at most {most} bytes in UTF-8, got {len(text.encode())}. Nothing was written. Take a "
+            "shorter one: identity= of a dataset, key= of a release."
+        )

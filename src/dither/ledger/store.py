@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -16,10 +17,10 @@ from typing import ClassVar, Final, Protocol, TypeVar
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 
-from dither.errors import LedgerError, ParameterError
-from dither.ledger.entries import TABLES, Appending, Row, VisibleEntries, version_table
+from dither.errors import DitherError, LedgerError, ParameterError
+from dither.ledger.entries import TABLES, Appending, Reading, Row, VisibleEntries, version_table
 from dither.ledger.entry import Entry
 from dither.ledger.group import Decision, Writers
 from dither.ledger.memory import IN_MEMORY, SQLiteMemory
@@ -62,11 +63,26 @@ class Place(Protocol):
 _OF_THE_DATABASE: Final = (SQLAlchemyError, sqlite3.Error, OSError, UnicodeDecodeError)
 """What a transaction ends with when the database, its disk or its server fails."""
 
+_OF_ONE: Final = (DitherError, ValueError, TypeError, ArithmeticError, LookupError)
+"""What one decision is refused with: our rules, and values that nobody thought of. Anything else may be about the
+thread that decides for all: its stack, its memory, or a handler of a signal."""
+
+_LIMIT_EXCEEDED: Final = "54"
+"""SQLSTATE of PostgreSQL for a value that is too long, which its driver calls an operational error."""
+
 Result = TypeVar("Result")
 
 
 class _AllRefused(Exception):
     """Nothing was appended: the transaction is taken back, and nothing is synced."""
+
+
+class _NotTogether(Exception):
+    """The database refuses what one of several appended, and does not say which: all of it is taken back."""
+
+
+class _Inside(LedgerError):
+    """A handler of a signal writes inside a transaction of its own thread."""
 
 
 class Store:
@@ -80,6 +96,8 @@ class Store:
         self._schema: str | None = None
         self._process = os.getpid()
         self._engine = self._place.engine()
+        self._writing: set[tuple[int, int]] = set()
+        """Processes and threads of them that are in a transaction, or about to begin one."""
         self._group, self._group_process = Writers(self._commit), self._process
         try:
             self._prepare(create)
@@ -115,29 +133,44 @@ class Store:
             return connection
         return connection.execution_options(schema_translate_map={None: self._schema})
 
-    def together(self, decide: Callable[[Appending], Result], *, synced: bool = True) -> Result:
+    def together(self, decide: Callable[[Appending], Result], *, synced: bool = True, size: int = 0) -> Result:
         """What `decide` returns, in a `writing` that it shares with all who wait for one at the same time.
 
-        They decide one after the other. Who is refused takes back its own entries, and nobody else's.
+        They decide one after the other. Who is refused takes back its own entries, and nobody else's. `size` is how
+        many bytes long the answer is that it stores.
         """
         if self._group_process != os.getpid():  # its threads are the parent's
             self._group, self._group_process = Writers(self._commit), os.getpid()
-        return self._group.run(decide, synced)
+        return self._group.run(decide, synced, size)
 
     def _commit(self, decisions: Sequence[Decision]) -> None:
-        """Let each decide, in one transaction. What the database reports is about all of them."""
+        """Let each decide, in one transaction. What the database reports is about all of them, unless it is a value."""
+        try:
+            self._commit_together(decisions)
+        except _NotTogether:
+            for each in decisions:
+                self._commit_alone(each)
+
+    def _commit_together(self, decisions: Sequence[Decision]) -> None:
         synced = any(each.synced for each in decisions)
         with suppress(_AllRefused), self.writing(synced=synced) as entries:
-            for each in decisions:
-                try:
-                    with entries.all_or_nothing():
-                        each.result = each.decide(entries)
-                except _OF_THE_DATABASE:
-                    raise
-                except Exception as refusal:
-                    each.refusal = refusal
-            if all(each.refusal is not None for each in decisions):
-                raise _AllRefused
+            try:
+                appended = [_decided(entries, each) for each in decisions]
+                if not any(appended):
+                    raise _AllRefused
+                entries.write()
+            except DBAPIError as error:
+                if len(decisions) > 1 and _is_about_a_value(error):
+                    raise _NotTogether from None
+                raise
+
+    def _commit_alone(self, decision: Decision) -> None:
+        try:
+            self._commit_together([decision])
+        except _Inside:
+            raise
+        except LedgerError as refusal:
+            decision.refusal = refusal
 
     @contextmanager
     def writing(self, *, synced: bool = True) -> Iterator[Appending]:
@@ -148,27 +181,43 @@ class Store:
         (ledger.md, "Group commit"). So what a transaction reads need not be on disk yet, and nothing is said of it
         before this has ended. If it is not `synced`, a power cut may take it back, with all that was written after it
         and is not synced.
+
+        A handler of a signal that comes inside the transaction of its own thread cannot wait for that, and is refused.
         """
-        with self._errors_in_our_words():
-            with self._connected() as connection:
-                with self._place.turn(), connection.begin():
-                    self._place.begin_writing(connection)
-                    is_older = self._version in OLDER
-                    if is_older:  # from now on it may hold what an older dither does not know
-                        connection.execute(
-                            version_table.update().where(version_table.c.version < FORMAT).values(version=FORMAT)
-                        )
-                    entries = Appending(self._named(connection))
-                    yield entries
-                    entries.write()
-                    newest = entries.last() if synced and self._place.is_a_server else None
-                if synced:
-                    self._sync(self._named(connection), newest)
-            if is_older:
-                self._version = FORMAT
+        here = os.getpid(), threading.get_ident()
+        if here in self._writing:
+            raise _Inside(
+                "this thread is writing into the ledger already, and a handler of a signal, or a decision about an "
+                "entry, cannot write inside of that. Nothing was written. Let the handler set a flag, and write later."
+            )
+        entries: Appending | None = None
+        try:
+            self._writing.add(here)
+            with self._errors_in_our_words():
+                with self._connected() as connection:
+                    with self._place.turn(), connection.begin():
+                        self._place.begin_writing(connection)
+                        is_older = self._version in OLDER
+                        if is_older:  # from now on it may hold what an older dither does not know
+                            connection.execute(
+                                version_table.update().where(version_table.c.version < FORMAT).values(version=FORMAT)
+                            )
+                        entries = Appending(self._named(connection))
+                        yield entries
+                        entries.write()
+                        newest = entries.last() if synced and self._place.is_a_server else None
+                    self._writing.discard(here)
+                    if synced:
+                        self._sync(self._named(connection), newest)
+                if is_older:
+                    self._version = FORMAT
+        finally:
+            self._writing.discard(here)
+            if entries is not None:
+                entries.forget()
 
     @contextmanager
-    def reading(self, *, synced: bool = False) -> Iterator[VisibleEntries]:
+    def reading(self, *, synced: bool = False) -> Iterator[Reading]:
         """A consistent view; writers are not held up.
 
         If it is `synced`, what was seen is on disk when this ends, but for outcomes that nobody syncs: else a power cut
@@ -177,7 +226,7 @@ class Store:
         with self._errors_in_our_words(), self._connected() as connection:
             with connection.begin():
                 self._place.begin_reading(connection)
-                entries = VisibleEntries(connection)
+                entries = Reading(connection)
                 yield entries
                 newest = entries.last() if synced else None
             if synced:
@@ -230,6 +279,30 @@ class Store:
                 rows = iter(list(rows))
                 opened.close()
             yield rows
+
+
+def _decided(entries: Appending, own: Decision) -> bool:
+    """Whether it appended, or may have. The frame of this is in the traceback of its refusal, so nobody else's
+    decision is."""
+    decide = own.decide
+    if decide is None:  # its thread was interrupted, and waits no more
+        return False
+    own.result = own.refusal = None
+    try:
+        with entries.all_or_nothing():
+            own.result = decide(entries)
+    except (*_OF_THE_DATABASE, _Inside):
+        raise
+    except _OF_ONE as refusal:
+        own.refusal = refusal
+        return False
+    return True
+
+
+def _is_about_a_value(error: DBAPIError) -> bool:
+    """Whether the database refuses what is to be written, and works."""
+    state = getattr(error.orig, "sqlstate", None) or ""
+    return isinstance(error, DataError | IntegrityError) or state.startswith(_LIMIT_EXCEEDED)
 
 
 def _version(connection: Connection, schema: str | None) -> int | None:
