@@ -36,7 +36,7 @@ __all__ = ["LEFT_OUT", "MUCH", "SHARE", "CutNeed", "CutShare", "cuts_of", "in_a_
 
 LEFT_OUT: Final = "left out"
 """The key of the need, beside those of aggregates."""
-SHARE: Final = Fraction(1, 20)
+SHARE: Final = Fraction(1, 50)
 """What it takes of the price."""
 UNKNOWN: Final = 0.5
 """An interval of a share that is wider tells nothing."""
