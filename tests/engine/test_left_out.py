@@ -174,7 +174,7 @@ def test_it_takes_a_fiftieth_and_one_charge(opened: Open) -> None:
     data = opened(_visits(1, 100), PERSON, dp.PureDP(3))
     question = data.group_by("g", keys=[1, 2]).agg(n=dp.count())
     plan = question.plan(epsilon=1, left_out=True)
-    assert [share for _, _, share, _ in plan.lines()] == ["95.0%", "5.0%"]
+    assert [share for _, _, share, _ in plan.lines()] == ["98.0%", "2.0%"]
     assert plan.error("n") == pytest.approx(question.plan(epsilon="0.98").error("n"))
     release = question.release(epsilon=1, left_out=True, key="monday")
     assert data.spent["epsilon"] == 1
