@@ -40,7 +40,7 @@ from dither.unit import Person
 
 __all__ = ["Choice", "Looks", "chosen"]
 
-_OF_ROWS: Final = Fraction(2, 5)
+_OF_ROWS: Final = Fraction(1, 2)
 """What the look at rows takes, beside values; the rest is shared by these."""
 _OF_LEANS: Final = Fraction(1, 5)
 """What is kept of the part of a mean for a look at how values lean."""

@@ -30,7 +30,7 @@ DRAWS = 48
 _PROPOSALS = 800
 _CONTINUED = 8.0
 """A tail goes on for so many octaves beyond the last count that is surely there."""
-_NEAR = 2.5
+_NEAR = 1.5
 """Counts so many octaves beyond it, which are mostly noise, still say how the tail goes on."""
 _COMPANY = 1.0
 """Counts so many octaves from others keep them company."""
@@ -40,6 +40,8 @@ _FITTED = 4.0
 """So many octaves below the last count that is surely there say how the tail goes on."""
 _MISFIT = 0.15
 """How far a curve may be from the counts, as a share of them."""
+_ALL_ALIKE = 12.0
+"""What it gains in χ² that nobody is beyond the smallest size, if all who are seen have that: mostly it is a rule."""
 _EACH = 2.0
 """What each coefficient of a law has to gain in χ² (Akaike); that nobody is beyond takes the counts as they are."""
 
@@ -69,7 +71,11 @@ def with_tails(
     laws = [law for law in _LAWS if len(fitted) > law.powers]
     tails = [each for law in laws if (each := _fit(law, noisy, widths, places, fitted, scale, are_inverse)) is not None]
     is_seen = fitted <= last
-    nobody = float(np.sum(noisy[fitted[~is_seen]] ** 2)) / (2 * scale**2) + _EACH * np.count_nonzero(is_seen)
+    nobody = (
+        float(np.sum(noisy[fitted[~is_seen]] ** 2)) / (2 * scale**2)
+        + _EACH * np.count_nonzero(is_seen)
+        - (_ALL_ALIKE if last == 0 else 0.0)
+    )
     misfits = np.array([nobody, *(tail.misfit for tail in tails)])
     weights = np.exp((misfits.min() - misfits) / 2)
     none, *of_each = rng.multinomial(_PROPOSALS, weights / weights.sum())
