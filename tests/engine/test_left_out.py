@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import scipy.stats
 
 import dither as dp
-from dither.engine.left_out import LEFT_OUT, CutNeed, CutShare
+from dither.engine.left_out import LEFT_OUT, CutNeed, CutShare, in_a_sentence
 from dither.engine.question import Question
 from dither.errors import ParameterError
 from dither.tables import ONE
@@ -212,7 +213,13 @@ def test_words() -> None:
     assert str(CutShare("rows", 0.25, 0.2, 0.3, 8)) == (
         "25.0% of rows (20.0% to 30.0% among people with at most 8 times the limits)"
     )
-    assert str(CutShare("rows", 0.0, 0.0, 1.0)) == "an unknown part of rows (0.0% to 100.0%)", "and not 0 %"
+    nothing = CutShare("rows", 0.0, 0.0, 1.0)
+    assert str(nothing) == "an unknown part of rows", "and not 0 %"
+    said = in_a_sentence([nothing, CutShare("people", 0.1, 0.0, 0.2), replace(nothing, of="fare")], Fraction(1, 50))
+    assert said == (
+        "Left out: 10.0% of people (0.0% to 20.0%). Epsilon is too small to tell how much of rows and of fare. "
+        "Estimated with 2% of the price."
+    )
     assert not CutShare("people", 0.9, 0.8, 1.0).is_much
     with pytest.raises(ParameterError):
         dp.Person("who").stated("max_groups")

@@ -21,6 +21,7 @@ import numpy as np
 from dither.engine.aggregate import Aggregate, known_bounds
 from dither.engine.moment_aggregates import Count, Mean, Total
 from dither.engine.noisy_shapes import (
+    NO_END,
     Floats,
     Shapes,
     ValueSpread,
@@ -44,7 +45,7 @@ _OF_ROWS: Final = Fraction(1, 2)
 """What the look at rows takes, beside values; the rest is shared by these."""
 _OF_LEANS: Final = Fraction(1, 5)
 """What is kept of the part of a mean for a look at how values lean."""
-_ROWS_OF_LEANS: Final = (*(1 << step for step in range(10)), 1 << 62)
+_ROWS_OF_LEANS: Final = (*(1 << step for step in range(10)), NO_END)
 """The ends of the bins of rows in which values are added up."""
 _SURELY_LEANS: Final = 3.0
 """Standard errors that a slope shows, or none is taken to be there: a lean that only may be there decides nothing."""

@@ -35,6 +35,8 @@ __all__ = [
 
 Floats: TypeAlias = NDArray[np.float64]
 MOST_ROWS = 1 << 16
+NO_END = 10**15
+"""More rows than any table has: the end of a last bin that takes all beyond."""
 _OCTAVES = 18
 _FINE = 8
 """Bins of an octave, of what is drawn."""
@@ -119,7 +121,7 @@ def group_edges(groups: int) -> list[int]:
 
 def _edges(most: int, per_octave: int) -> list[int]:
     """1, 2, 4, … or steps between them, and at last more than there can be."""
-    return [*_steps(most, per_octave), 1 << 62]
+    return [*_steps(most, per_octave), NO_END]
 
 
 def _steps(most: int, per_octave: int) -> list[int]:
@@ -129,7 +131,7 @@ def _steps(most: int, per_octave: int) -> list[int]:
 
 def _middles(edges: Sequence[int]) -> Any:
     """The number that stands for each bin of whole numbers: of the last, if it has no end, the first."""
-    last = edges[-2] if edges[-1] == 1 << 62 else edges[-1] - 1
+    last = edges[-2] if edges[-1] == NO_END else edges[-1] - 1
     return np.array([*(math.sqrt(low * (high - 1)) for low, high in pairwise(edges[:-1])), math.sqrt(edges[-2] * last)])
 
 

@@ -39,12 +39,13 @@ _REFINED = 2
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """Limits, the bounds that go best with them, the error of each column, and how far it may be from the best."""
+    """Limits, the bounds that go best with them, the error of each column, and the regret."""
 
     max_groups: int
     max_rows_per_group: int
     bounds: Mapping[str, tuple[float, float]]
     errors: Mapping[str, float]
+    """Half of what could be there has more."""
     regret: float
     """The error over the least one, on average over what could be there and the columns."""
 
@@ -104,7 +105,7 @@ def _ranked(judged: Mapping[tuple[int, int], Mapping[str, Floats]], tried: Mappi
             regret = np.mean(of[name] / np.maximum(least[name], 1e-300)[:, None], axis=0)
             best = int(np.argmin(regret))
             regrets.append(float(regret[best]))
-            errors[name] = float(np.mean(of[name][:, best]))
+            errors[name] = float(np.median(of[name][:, best]))
             if name in tried:
                 low, high = tried[name][best].tolist()
                 bounds[name] = low, high
