@@ -24,7 +24,8 @@ class NumPyLooks:
         one = order[first]
         self.groups = np.bincount(np.cumsum(first) - 1).astype(np.float64)
         self.rows = rows[one].astype(np.float64)
-        self.totals = np.bincount(pair, np.clip(trips.value, *trips.bounds))[one]
+        sums: Floats = np.bincount(pair, np.clip(trips.value, *trips.bounds)).astype(np.float64)
+        self.totals = sums[one]
         order = np.lexsort((rng.random(len(trips.person)), trips.person))
         who = trips.person[order]
         self.values = trips.value[order][np.r_[True, who[1:] != who[:-1]]]
@@ -44,7 +45,8 @@ class NumPyLooks:
         middle, most = sum(ends) / 2, (ends[1] - ends[0]) / 2
         above = np.clip(self.totals / self.rows - middle, -most, most)
         bins = np.searchsorted(edges, self.rows, side="right") - 1
-        return self._with_noise(np.bincount(bins, above, len(edges) - 1), most / float(epsilon))
+        exact: Floats = np.bincount(bins, above, len(edges) - 1).astype(np.float64)
+        return self._with_noise(exact, most / float(epsilon))
 
     def _counted(self, of: Sequence[Floats], edges: Sequence[Sequence[float]], epsilon: Fraction) -> Floats:
         clamped = [np.clip(values, ends[0], ends[-1]) for values, ends in zip(of, edges, strict=True)]
