@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import dither as dp
 from dither.engine.domains import Domain
-from dither.engine.suggestion import _Asked
+from dither.engine.suggestion import ReleasedLooks
 from tests.replay.tables import CITIES, UNITS
 
 __all__ = ["APART", "CASES", "EACH_NEED", "ApartCase", "EngineCase"]
@@ -306,11 +306,11 @@ def _suggested(data: Any, epsilon: int) -> Any:
     return look
 
 
-def _looked(data: Any, ask: Callable[[_Asked], Any]) -> Any:
+def _looked(data: Any, ask: Callable[[ReleasedLooks], Any]) -> Any:
     """One of the looks of a suggestion by itself: the release that it is."""
     aggregate: Any = dp.sum("x", (-10, 20))
     query = data.group_by("k", keys=[0, 1, 2])
-    asked = _Asked(query, query.origin.unit, {"s": aggregate})
+    asked = ReleasedLooks(query, query.origin.unit, {"s": aggregate})
     ask(asked)
     (look,) = asked.releases
     return look

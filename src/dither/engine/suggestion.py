@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dither.engine.table_release import TableRelease
     from dither.tables import Expression
 
-__all__ = ["TOO_FEW", "Suggestion", "suggested"]
+__all__ = ["TOO_FEW", "ReleasedLooks", "Suggestion", "suggested"]
 
 TOO_FEW: Final = (
     "Nobody stands out from the noise of the look, so these limits are not chosen by the data and may cut nearly "
@@ -128,7 +128,7 @@ def suggested(question: Question, epsilon: Number, share: Number) -> Suggestion:
     for name, aggregate in of_values.items():
         _check_sizes(name, aggregate)
     groups = 1 if query.public_keys is None else query.public_keys.num_rows
-    asked = _Asked(query, unit, of_values)
+    asked = ReleasedLooks(query, unit, of_values)
     choice: Choice = chosen(asked, question.aggregates, unit, groups, price, part)
     best = choice.considered[0]
     limits = replace(unit, max_groups=best.max_groups, max_rows_per_group=best.max_rows_per_group)
@@ -164,7 +164,7 @@ def _of_one_row(query: Query, unit: Person, **changes: Any) -> Query:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class ReleasedLooks:
     """Looks that are releases: of a table of persons, in which each has one row."""
 
     query: Query
