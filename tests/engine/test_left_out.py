@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import scipy.stats
 
 import dither as dp
-from dither.engine.left_out import LEFT_OUT, CutNeed, CutShare
+from dither.engine.left_out import LEFT_OUT, CutNeed, CutShare, in_a_sentence
 from dither.engine.question import Question
 from dither.errors import ParameterError
 from dither.tables import ONE
@@ -161,7 +162,7 @@ def test_much_is_said_first_and_little_below(opened: Open) -> None:
     careless = opened(trips, dp.Person("who", max_rows_per_group=5), dp.PureDP(100), name="careless")
     answer = careless.count(epsilon=90, left_out=True)
     assert str(answer).startswith("More than 5% is left out: ")
-    assert "Estimated with 5% of the price." in answer._repr_html_().splitlines()[0]
+    assert "Estimated with 2% of the price." in answer._repr_html_().splitlines()[0]
     careful = opened(trips, dp.Person("who", max_rows_per_group=20), dp.PureDP(100), name="careful")
     answer = careful.count(epsilon=90, left_out=True)
     lines = str(answer).splitlines()
@@ -170,12 +171,12 @@ def test_much_is_said_first_and_little_below(opened: Open) -> None:
     assert "Left out" not in str(careful.count(epsilon=9))
 
 
-def test_it_takes_a_twentieth_and_one_charge(opened: Open) -> None:
+def test_it_takes_a_fiftieth_and_one_charge(opened: Open) -> None:
     data = opened(_visits(1, 100), PERSON, dp.PureDP(3))
     question = data.group_by("g", keys=[1, 2]).agg(n=dp.count())
     plan = question.plan(epsilon=1, left_out=True)
-    assert [share for _, _, share, _ in plan.lines()] == ["95.0%", "5.0%"]
-    assert plan.error("n") == pytest.approx(question.plan(epsilon="0.95").error("n"))
+    assert [share for _, _, share, _ in plan.lines()] == ["98.0%", "2.0%"]
+    assert plan.error("n") == pytest.approx(question.plan(epsilon="0.98").error("n"))
     release = question.release(epsilon=1, left_out=True, key="monday")
     assert data.spent["epsilon"] == 1
     assert dp.check_certificate(release.certificate()).guarantee == dp.PureDP(1, adjacency=PERSON.adjacency)
@@ -212,7 +213,13 @@ def test_words() -> None:
     assert str(CutShare("rows", 0.25, 0.2, 0.3, 8)) == (
         "25.0% of rows (20.0% to 30.0% among people with at most 8 times the limits)"
     )
-    assert str(CutShare("rows", 0.0, 0.0, 1.0)) == "an unknown part of rows (0.0% to 100.0%)", "and not 0 %"
+    nothing = CutShare("rows", 0.0, 0.0, 1.0)
+    assert str(nothing) == "an unknown part of rows", "and not 0 %"
+    said = in_a_sentence([nothing, CutShare("people", 0.1, 0.0, 0.2), replace(nothing, of="fare")], Fraction(1, 50))
+    assert said == (
+        "Left out: 10.0% of people (0.0% to 20.0%). Epsilon is too small to tell how much of rows and of fare. "
+        "Estimated with 2% of the price."
+    )
     assert not CutShare("people", 0.9, 0.8, 1.0).is_much
     with pytest.raises(ParameterError):
         dp.Person("who").stated("max_groups")

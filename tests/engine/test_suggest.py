@@ -14,9 +14,11 @@ import pytest
 import dither as dp
 from dither.engine.likely_shapes import likely_counts, likely_counts_of_values
 from dither.engine.moment_aggregates import count_people
-from dither.engine.noisy_shapes import row_edges, shapes_of, spread_of, total_edges, value_edges, with_tail
+from dither.engine.noisy_shapes import Shapes, row_edges, shapes_of, spread_of, total_edges, value_edges
 from dither.engine.question import Question
 from dither.engine.suggested_limits import weighed
+from dither.engine.supposed import draws
+from dither.engine.tails import with_tails
 from dither.errors import OverBudget, ParameterError
 from dither.noise import entropy
 from dither.tables import Sum
@@ -174,7 +176,7 @@ def test_nothing_is_chosen_from_noise() -> None:
 
     def shown(scale: float) -> int:
         looks = (spread_of(rng.laplace(0, scale, len(edges) - 1), edges, 10, (0, 10_000)) for _ in range(1000))
-        return sum(bool(look.weights.any()) for look in looks)
+        return sum(float(look.weights.sum(axis=1).mean()) > 1 for look in looks)
 
     assert shown(10) <= 35
     assert shown(20) > 35, "twice the noise is noticed"
@@ -184,23 +186,49 @@ def test_a_tail_goes_on_as_it_began_and_not_where_nobody_is() -> None:
     """A power law stays one, a bell curve ends, and one size alone has no tail."""
     ends = 2.0 ** np.arange(0, 17.25, 0.25)
     falling = np.diff(-1e5 * ends**-1.5)
-    seen = with_tail(falling, ends, 5.0, 68)
+    seen = with_tails(falling, ends, 5.0, 68, draws())
     last = int(np.flatnonzero(falling > 5 * np.log(50 * 68))[-1])
-    assert seen[: last + 1] == pytest.approx(falling[: last + 1])
-    beyond = falling[last + 1 : last + 16]
-    assert seen[last + 1 : last + 16] == pytest.approx(beyond, rel=0.3)
+    assert seen[0, : last + 1] == pytest.approx(falling[: last + 1])
+    beyond = slice(last + 1, last + 16)
+    assert seen[:, beyond].sum(axis=1).mean() == pytest.approx(falling[beyond].sum(), rel=0.3)
     alone = np.zeros(68)
     alone[12] = 500.0
-    assert with_tail(alone, ends, 1.0, 68) == pytest.approx(alone, abs=0.01)
+    assert with_tails(alone, ends, 1.0, 68, draws()).mean(axis=0) == pytest.approx(alone, abs=1)
     bell = 1e4 * np.exp(-(((ends[1:] + ends[:-1]) / 2 - 50) ** 2) / 200)
-    assert with_tail(bell, ends, 5.0, 68)[ends[1:] > 150].sum() < 5
+    assert with_tails(bell, ends, 5.0, 68, draws())[:, ends[1:] > 150].sum(axis=1).mean() < 5
+
+
+def test_draws_differ_where_nothing_is_seen_and_agree_where_it_is() -> None:
+    ends = 2.0 ** np.arange(0, 17.25, 0.25)
+    falling = np.diff(-1e5 * ends**-1.5)
+    noisy = falling + np.random.default_rng(3).laplace(0, 20, len(falling))
+    seen = with_tails(noisy, ends, 20.0, 68, draws())
+    assert (np.ptp(seen[:, :6], axis=0) == 0).all(), "these bins hold thousands"
+    assert (np.ptp(seen[:, -40:], axis=0) > 0).any()
+
+
+def test_the_least_regret_is_between_what_light_and_heavy_tails_ask_for() -> None:
+    """Half of the draws have ten people with 1024 rows, and half have nobody beyond 11: no limit is right for both."""
+    people = np.zeros((48, 2, 1))
+    people[:, 0, 0], people[:24, 1, 0] = 1000, 10
+    shapes = Shapes(people, np.array([11.0, 1024.0]), np.ones(1))
+    ranked = weighed({"n": dp.count()}, {}, shapes, PERSON, 1, Fraction(1))
+    by_limit = {each.max_rows_per_group: each for each in ranked}
+    assert ranked[0].regret == min(each.regret for each in ranked)
+    for limit in (11, 1024):
+        light, heavy = (math.hypot(math.sqrt(2) * limit, cut) for cut in (0, 10 * (1024 - limit)))
+        assert by_limit[limit].errors["n"] == pytest.approx((light + heavy) / 2, rel=0.01)
+        regret = (light / (math.sqrt(2) * 11) + heavy / (math.sqrt(2) * 1024)) / 2
+        assert by_limit[limit].regret == pytest.approx(regret, rel=0.05)
+    least = min(ranked, key=lambda each: each.errors["n"]).max_rows_per_group
+    assert ranked[0].max_rows_per_group < least, "the mean error alone does not see what the light half pays"
 
 
 def test_few_people_are_looked_at_in_wide_bins() -> None:
     sides = [(0.0, 1e4), (-1e4, 1e4), (-5.0, 1e6), (-10.0, -1.0)]
     for low, high in sides:
         for seen in (10.0, 60.0, 150.0, 1e6):
-            for edges in (value_edges(low, high, seen), total_edges(low, high, seen)):
+            for edges in (value_edges(low, high, seen), total_edges(low, high, 1), total_edges(low, high, 10)):
                 assert 3 <= len(edges) <= 151
                 assert edges == sorted(set(edges))
     assert len(value_edges(0, 1e4, 10)) < len(value_edges(0, 1e4, 1e6)) / 4
@@ -214,6 +242,11 @@ def _of_lognormal(rng: np.random.Generator, people: int, scale: float, times: fl
     return shapes_of(noisy, 1, scale), int(rows.sum())
 
 
+def _rows_in_the_middle(shapes: Shapes) -> float:
+    """Half of the draws have more rows."""
+    return float(np.median(shapes.counted(math.inf) @ shapes.sizes))
+
+
 def test_few_people_are_seen_together_where_none_stands_out() -> None:
     """600 people in 20 bins of which noise of scale 10 hides most: their number of rows is known to a half, mostly.
 
@@ -223,7 +256,7 @@ def test_few_people_are_seen_together_where_none_stands_out() -> None:
 
     def far_off(times: float) -> int:
         looks = [_of_lognormal(rng, 600, 10.0, times) for _ in range(100)]
-        return sum(not 0.5 < float(shapes.kept(math.inf, 1.0, math.inf)) / rows < 2 for shapes, rows in looks)
+        return sum(not 0.5 < _rows_in_the_middle(shapes) / rows < 2 for shapes, rows in looks)
 
     assert far_off(1) <= 10
     assert far_off(4) > 10
@@ -235,8 +268,10 @@ def test_noise_alone_is_nobody() -> None:
     edges, values = row_edges(1), np.array(value_edges(0, 10_000, 1000))
 
     def seen(times: float) -> int:
-        found = [likely_counts(rng.laplace(0, times, len(edges) - 1), [edges], 1.0) for _ in range(60)]
-        found += [likely_counts_of_values(rng.laplace(0, times, len(values) - 1), values, 1.0) for _ in range(60)]
+        found = [likely_counts(rng.laplace(0, times, len(edges) - 1), [edges], 1.0, draws()) for _ in range(60)]
+        found += [
+            likely_counts_of_values(rng.laplace(0, times, len(values) - 1), values, 1.0, draws()) for _ in range(60)
+        ]
         return sum(each is not None for each in found)
 
     assert seen(1) <= 5
@@ -248,6 +283,39 @@ def test_who_sees_nobody_says_so(opened: Open) -> None:
     made = data.suggest(data.agg(n=dp.count()), epsilon=1)
     assert str(replace(made, is_blind=True)).startswith("Nobody stands out from the noise of the look")
     assert str(replace(made, is_blind=False)).startswith("max_groups")
+
+
+def _leaning(people: int, octave: float) -> pa.Table:
+    """Drivers with 1 to 64 trips, whose fares are so much larger for those with twice as many."""
+    rows = 2 ** (np.arange(people) % 7)
+    driver = np.repeat(np.arange(people), rows)
+    return pa.table({"driver": driver, "fare": 50.0 + octave * np.log2(rows[driver]) + driver % 5})
+
+
+@pytest.mark.usefixtures("door")
+def test_values_that_differ_by_the_number_of_rows_keep_more_rows() -> None:
+    """A mean of a few rows of each would be too low: without noise, the look tells, and more rows count."""
+    limits = []
+    for octave in (0, 5):
+        unit, budget = dp.Person("driver"), dp.PureDP(100)
+        data = dp.Dataset(_leaning(3000, octave), unit=unit, budget=budget, ledger=":memory:", identity="trips")
+        with exact_answers():
+            made = data.suggest(data.agg(fare=dp.mean("fare", bounds=(0, 1000))), epsilon=2)
+        assert len(made.looks) == 3
+        limits.append(made.unit.stated("max_rows_per_group"))
+    assert limits[0] < 32 <= limits[1]
+
+
+def test_a_look_that_could_change_nothing_is_not_paid_for(opened: Open) -> None:
+    """Of one row each, no values lean: there are two looks, and both are charged by what was asked."""
+    one = pa.table({"driver": range(5000), "fare": [12.5] * 5000})
+    data = opened(one, PERSON, dp.PureDP(2))
+    made = data.suggest(data.agg(fare=dp.mean("fare", bounds=(0, 1000))), epsilon=2)
+    assert len(made.looks) in (2, 3), "noise of more than two hundred people would ask for the third"
+    spent = [dp.check_certificate(look.certificate()).guarantee for look in made.looks]
+    assert all(isinstance(each, dp.PureDP) for each in spent)
+    assert data.spent["epsilon"] == sum(each.stated_epsilon for each in spent if isinstance(each, dp.PureDP))
+    assert data.spent["epsilon"] == 2 - made.epsilon
 
 
 def test_what_cannot_be_suggested_is_refused_before_the_charge(opened: Open) -> None:

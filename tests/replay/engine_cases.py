@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import dither as dp
 from dither.engine.domains import Domain
-from dither.engine.suggestion import _of_totals, _spread
+from dither.engine.suggestion import ReleasedLooks
 from tests.replay.tables import CITIES, UNITS
 
 __all__ = ["APART", "CASES", "EACH_NEED", "ApartCase", "EngineCase"]
@@ -300,17 +300,36 @@ def _person_by_person(data: Any, **price: Any) -> Any:
 
 
 def _suggested(data: Any, epsilon: int) -> Any:
-    """The look at persons, a tenth of the price; what is chosen is a function of it. That at values is a histogram."""
+    """The look at persons, a tenth of the price; what is chosen is a function of it."""
     question = data.group_by("k", keys=[0, 1, 2]).agg(n=dp.count())
     (look,) = data.suggest(question, epsilon=10 * epsilon).looks
     return look
 
 
-def _suggested_sum(data: Any, epsilon: int) -> Any:
-    """The look at what each person adds up to in one of their groups."""
-    question = data.group_by("k", keys=[0, 1, 2]).agg(s=dp.sum("x", (-10, 20)))
-    aggregate: Any = question.aggregates["s"]
-    return _spread(_of_totals(question.query, question.query.origin.unit, aggregate, 10.0), Fraction(epsilon))[1]
+def _looked(data: Any, ask: Callable[[ReleasedLooks], Any]) -> Any:
+    """One of the looks of a suggestion by itself: the release that it is."""
+    aggregate: Any = dp.sum("x", (-10, 20))
+    query = data.group_by("k", keys=[0, 1, 2])
+    asked = ReleasedLooks(query, query.origin.unit, {"s": aggregate})
+    ask(asked)
+    (look,) = asked.releases
+    return look
+
+
+def _looked_at_totals(data: Any, epsilon: int) -> Any:
+    """At what each person adds up to in one of their groups, and at how many they have."""
+    ends, groups = [-40, -10, 0, 5, 20, 80], [[1, 2, 3, 4]]
+    return _looked(data, lambda asked: asked.by_totals("s", ends, groups, Fraction(epsilon)))
+
+
+def _looked_at_values(data: Any, epsilon: int) -> Any:
+    """At one value of each person."""
+    return _looked(data, lambda asked: asked.by_values("s", [-10, 0, 5, 20], Fraction(epsilon)))
+
+
+def _looked_at_leans(data: Any, epsilon: int) -> Any:
+    """At how far the mean value of each person is from the middle, by their rows."""
+    return _looked(data, lambda asked: asked.leans("s", [1, 2, 4, 1 << 62], (-5.0, 15.0), Fraction(epsilon)))
 
 
 def _left_out(data: Any, **price: Any) -> Any:
@@ -342,7 +361,9 @@ APART = [
         lambda data, **price: data.median(X, BOUNDS, "0.9", **price), {"rho": 1},
     ),
     ApartCase("suggest", frozenset({"Dataset.suggest"}), _suggested, units=("persons",)),
-    ApartCase("suggest of a sum", frozenset({"Query.agg"}), _suggested_sum, units=("persons",)),
+    ApartCase("suggest of a sum", frozenset({"Query.agg"}), _looked_at_totals, units=("persons",)),
+    ApartCase("suggest at values", frozenset({"Query.agg"}), _looked_at_values, units=("persons",)),
+    ApartCase("suggest how values lean", frozenset({"Query.agg"}), _looked_at_leans, units=("persons",)),
     ApartCase("left out", frozenset({"Query.agg"}), _left_out),
     ApartCase("left out by rho", frozenset({"Query.agg"}), _left_out, {"rho": 1}),
     ApartCase("sum of groups without bounds", frozenset({"sum"}), _in_groups(dp.sum), SEEN, ("persons",), SLOWER),

@@ -176,7 +176,7 @@ _QUESTION: Mapping[str, Any] = {
     ],
     "left_out": Annotated[
         bool | None,
-        typer.Option("--left-out", help="A twentieth of the price estimates how much limits and bounds leave out."),
+        typer.Option("--left-out", help="A fiftieth of the price estimates how much limits and bounds leave out."),
     ],
     "ledger": LEDGER,
     "table": TABLE,

@@ -32,7 +32,7 @@ def write_limits(file: Path, found: Suggestion, name: str, question: Question) -
     source = f"suggested: entry {entries} of the ledger"
     names = ("max_groups", "max_rows_per_group")
     limits = {name: (str(found.unit.stated(name)), source) for name in names}
-    told = {"left_out": ("true", "a twentieth of the price tells how much the limits leave out")}
+    told = {"left_out": ("true", "a fiftieth of the price tells how much the limits leave out")}
     try:
         text = file.read_text(encoding="utf-8")
         bounds = _bounds_of_columns(text, found, question)

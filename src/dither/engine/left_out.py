@@ -36,7 +36,7 @@ __all__ = ["LEFT_OUT", "MUCH", "SHARE", "CutNeed", "CutShare", "cuts_of", "in_a_
 
 LEFT_OUT: Final = "left out"
 """The key of the need, beside those of aggregates."""
-SHARE: Final = Fraction(1, 20)
+SHARE: Final = Fraction(1, 50)
 """What it takes of the price."""
 UNKNOWN: Final = 0.5
 """An interval of a share that is wider tells nothing."""
@@ -85,10 +85,11 @@ class CutShare:
         return self.of not in (PEOPLE, CLAMPED) and self.share > MUCH
 
     def __str__(self) -> str:
-        """The share and its interval, in words."""
+        """The share and its interval, in words; of one that is unknown, that it is."""
+        if self.is_unknown:
+            return f"an unknown part of {self.of}"
         seen = "" if self.times is None else f" among people with at most {self.times:,} times the limits"
-        said = "an unknown part" if self.is_unknown else f"{self.share:.1%}"
-        return f"{said} of {self.of} ({self.low:.1%} to {self.high:.1%}{seen})"
+        return f"{self.share:.1%} of {self.of} ({self.low:.1%} to {self.high:.1%}{seen})"
 
     @property
     def is_unknown(self) -> bool:
@@ -97,11 +98,14 @@ class CutShare:
 
 
 def in_a_sentence(shares: Sequence[CutShare], share: Fraction) -> str:
-    """What was left out, largest first; it begins with a warning if that is much."""
-    said = ", ".join(map(str, sorted(shares, key=lambda each: -each.share)))
+    """What was left out, largest first; it begins with a warning if that is much, and ends with what is not known."""
+    told = sorted((each for each in shares if not each.is_unknown), key=lambda each: -each.share)
+    untold = [each.of for each in shares if each.is_unknown]
     much = any(each.is_much for each in shares)
     first = f"More than {MUCH:.0%} is left out: " if much else "Left out: "
-    return f"{first}{said}. Estimated with {float(share):.0%} of the price."
+    said = ", ".join(map(str, told)) if told else "unknown"
+    more = f" Epsilon is too small to tell how much of {' and of '.join(untold)}." if untold else ""
+    return f"{first}{said}.{more} Estimated with {float(share):.0%} of the price."
 
 
 def cuts_of(aggregates: Mapping[str, Aggregate], neighbour: Neighbour, keys: Sequence[str]) -> tuple[Cut, ...]:

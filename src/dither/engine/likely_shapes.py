@@ -1,4 +1,4 @@
-"""Where most people are below the noise of a look: the average of the shapes that could be there, by their likelihood.
+"""Where most people are below the noise of a look: draws of the shapes that could be there, by their likelihood.
 
 The law of the noise is known, so noisy counts have an exact likelihood under each shape: N people who are spread over
 the bins by a law. Shapes are taken from a family, equally likely beforehand, beside nobody at all. Bins in which nobody
@@ -21,6 +21,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from dither.engine.supposed import Draws
+from dither.engine.tails import drawn_from
+
 __all__ = ["Likely", "likely_counts", "likely_counts_of_values"]
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -34,25 +37,23 @@ _SLOPES = (0.0, 1.0)
 """By so many octaves more groups are those who have one standard deviation more rows."""
 _LARGEST = 12
 """The largest median of numbers of rows, in octaves."""
-_FEWER = 1.0
-"""Where fewer people are expected beyond a size, nobody is taken to be there: who only may be there decides nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Likely:
-    """Average counts of the bins, and the logarithm of the average likelihood ratio against nobody."""
+    """Draws of the counts of the bins, and the logarithm of the average likelihood ratio against nobody."""
 
     counts: _Floats
     evidence: float
 
 
-def likely_counts(noisy: _Floats, edges: Sequence[Sequence[int]], scale: float) -> Likely | None:
-    """Average counts by rows, and by groups if there are two sets of edges; None if nobody seems to be there."""
+def likely_counts(noisy: _Floats, edges: Sequence[Sequence[int]], scale: float, rng: Draws) -> Likely | None:
+    """Draws of counts by rows, and by groups if there are two sets of edges; None if nobody seems to be there."""
     rows = _octaves(edges[0])
     medians = np.arange(0.0, _LARGEST + 0.25, 0.5)
     if len(edges) == 1:
         laws = [_between(rows, median, spread) for median, spread in product(medians, _SPREADS)]
-        return _average(noisy, np.array(laws), scale)
+        return _drawn(noisy, np.array(laws), scale, rng)
     groups = _octaves(edges[1])
     inner = np.r_[rows[1] - 1, rows[1:-1], rows[-2] + 1]
     places = (inner[1:] + inner[:-1]) / 2
@@ -66,12 +67,12 @@ def likely_counts(noisy: _Floats, edges: Sequence[Sequence[int]], scale: float) 
             for middle, wide in of_groups:
                 within = np.diff(scipy.special.ndtr((groups - middle - shifts[:, None]) / wide), axis=1)
                 joint.append((of_rows[:, None] * within).ravel())
-    return _average(noisy, np.array(joint), scale)
+    return _drawn(noisy, np.array(joint), scale, rng)
 
 
-def likely_counts_of_values(noisy: _Floats, edges: _Floats, scale: float) -> Likely | None:
+def likely_counts_of_values(noisy: _Floats, edges: _Floats, scale: float, rng: Draws) -> Likely | None:
     """The same for values by their size: above 0, below 0, or on both sides of it."""
-    return _average(noisy, _laws_of_values(tuple(edges.tolist())), scale)
+    return _drawn(noisy, _laws_of_values(tuple(edges.tolist())), scale, rng)
 
 
 @lru_cache(maxsize=4)
@@ -101,8 +102,8 @@ def _between(ends: _Floats, median: float, spread: float) -> _Floats:
     return np.asarray(np.diff(scipy.special.ndtr((ends - median) / spread)))
 
 
-def _average(looked: _Floats, laws: _Floats, scale: float) -> Likely | None:
-    """The average of N·p over laws p and numbers N, weighed by the likelihood of Laplace noise."""
+def _drawn(looked: _Floats, laws: _Floats, scale: float, rng: Draws) -> Likely | None:
+    """Draws from laws p and numbers N, as often as the likelihood of Laplace noise says, of people spread by N·p."""
     noisy = looked.ravel()
     best = laws @ noisy / np.maximum(np.sum(laws**2, axis=1), 1e-300)
     nearest = np.searchsorted(_PEOPLE, best / scale)
@@ -117,12 +118,6 @@ def _average(looked: _Floats, laws: _Floats, scale: float) -> Likely | None:
     evidence = highest + math.log(weights.sum() / (len(laws) * len(_PEOPLE)))
     if evidence < math.log(_EVIDENCE):
         return None
-    counts: _Floats = (weights * people).sum(axis=1) @ laws / weights.sum()
-    return Likely(_without_ends(counts.reshape(looked.shape)), evidence)
-
-
-def _without_ends(counts: _Floats) -> _Floats:
-    """Without the smallest and the largest sizes, which stand along the first axis."""
-    of_sizes = counts.reshape(len(counts), -1).sum(axis=1)
-    kept = (np.cumsum(of_sizes) >= _FEWER) & (np.cumsum(of_sizes[::-1])[::-1] >= _FEWER)
-    return counts * kept.reshape(-1, *[1] * (counts.ndim - 1))
+    law, number = np.unravel_index(drawn_from(weights.ravel(), rng), weights.shape)
+    counts = rng.poisson(people[law, number, None] * laws[law]).astype(np.float64)
+    return Likely(counts.reshape(len(law), *looked.shape), evidence)

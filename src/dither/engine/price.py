@@ -37,7 +37,7 @@ population : bool, default False
     Whether the intervals are to contain the mean of the population from which the rows were drawn independently; for
     means only.
 left_out : bool, optional
-    Whether a twentieth of the price buys an estimate of how much limits and bounds leave out, which stands beside the
+    Whether a fiftieth of the price buys an estimate of how much limits and bounds leave out, which stands beside the
     answer. By default it does for limits that `suggest` chose. Where nothing can be left out, nothing is paid for it.
 """
 _KEY: Final = """

@@ -203,7 +203,7 @@ class Question:
         population : bool, default False
             Whether the intervals are to contain the mean of the population; part of them then depends on rows alone.
         left_out : bool, optional
-            Whether a twentieth of the price is to buy an estimate of what is left out.
+            Whether a fiftieth of the price is to buy an estimate of what is left out.
 
         Returns
         -------

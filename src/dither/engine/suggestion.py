@@ -16,31 +16,24 @@ import numpy as np
 
 from dither.engine.aggregate import Aggregate, known_bounds
 from dither.engine.binning import bins
-from dither.engine.distribution_aggregates import histogram
-from dither.engine.moment_aggregates import Count, Mean, Total, count_people
-from dither.engine.noisy_shapes import (
-    Shapes,
-    ValueSpread,
-    group_edges,
-    row_edges,
-    shapes_of,
-    spread_of,
-    total_edges,
-    value_edges,
-)
+from dither.engine.looks import Choice, chosen
+from dither.engine.moment_aggregates import Mean, Total, count_people
+from dither.engine.moment_aggregates import sum as added
 from dither.engine.question import Question
-from dither.engine.suggested_limits import Weighed, weighed
+from dither.engine.suggested_limits import Weighed
 from dither.errors import ParameterError
 from dither.exact import Number, check, in_words, rational, rounded
 from dither.ledger import Entry
-from dither.tables import Column, Expression, Sum, different, if_else
+from dither.tables import Column, Sum, different, if_else
 from dither.unit import Person, TableUnit
 
 if TYPE_CHECKING:
+    from dither.engine.noisy_shapes import Floats
     from dither.engine.query import Query
     from dither.engine.table_release import TableRelease
+    from dither.tables import Expression
 
-__all__ = ["TOO_FEW", "Suggestion", "suggested"]
+__all__ = ["TOO_FEW", "ReleasedLooks", "Suggestion", "suggested"]
 
 TOO_FEW: Final = (
     "Nobody stands out from the noise of the look, so these limits are not chosen by the data and may cut nearly "
@@ -134,23 +127,14 @@ def suggested(question: Question, epsilon: Number, share: Number) -> Suggestion:
     of_values = {name: each for name, each in question.aggregates.items() if isinstance(each, Total | Mean)}
     for name, aggregate in of_values.items():
         _check_sizes(name, aggregate)
-    sums = {name: each for name, each in of_values.items() if isinstance(each, Total)}
-    of_sums = sums if all(name in sums or _counts_people(each) for name, each in question.aggregates.items()) else {}
-    looks = 1 + len(of_values)
-    each = price * part / looks
-    shapes, first = _shapes(query, unit, each)
-    people, spreads, others = float(shapes.people.sum()), {}, []
-    for name, aggregate in of_values.items():
-        of_rows = _of_totals if name in of_sums else _of_rows
-        spreads[name], look = _spread(of_rows(query, unit, aggregate, people * float(each)), each)
-        others.append(look)
     groups = 1 if query.public_keys is None else query.public_keys.num_rows
-    left = price * (1 - part)
-    ranked = weighed(question.aggregates, spreads, shapes, unit, groups, left, totals=bool(of_sums))
-    best = ranked[0]
-    chosen = replace(unit, max_groups=best.max_groups, max_rows_per_group=best.max_rows_per_group)
-    better = _with_limits(question, chosen, best.bounds)
-    return Suggestion(better, chosen, best.bounds, ranked, (first, *others), left, is_blind=not people > 0)
+    asked = ReleasedLooks(query, unit, of_values)
+    choice: Choice = chosen(asked, question.aggregates, unit, groups, price, part)
+    best = choice.considered[0]
+    limits = replace(unit, max_groups=best.max_groups, max_rows_per_group=best.max_rows_per_group)
+    better = _with_limits(question, limits, best.bounds)
+    looks = tuple(asked.releases)
+    return Suggestion(better, limits, best.bounds, choice.considered, looks, choice.left, choice.is_blind)
 
 
 def _check_sizes(name: str, aggregate: Total | Mean) -> None:
@@ -179,58 +163,64 @@ def _of_one_row(query: Query, unit: Person, **changes: Any) -> Query:
     return query._with("one row of each person", call="", origin=origin, keys={}, public_keys=None, **changes)
 
 
-def _counts_people(aggregate: Aggregate) -> bool:
-    return isinstance(aggregate, Count) and aggregate.people
-
-
-def _one_group_each(query: Query, unit: Person, sums: Mapping[str, Sum]) -> Query:
-    """A row of each person: the groups they have, their rows in one of them, and sums of their values in it."""
-    if unit.column in (_GROUPS, _ROWS, _VALUE, _TOTAL):
-        raise ParameterError(f"the column {unit.column!r} of persons has a name that suggest uses. Rename it.")
-    table = Question(query, {"people": count_people()})._of_any_limits.one_group_each(_GROUPS, _ROWS, sums)
-    one = _of_one_row(query, unit, _table=table, domains={})
-    return one._with(call="", origin=replace(one.origin, _source=replace(query.origin._source, refused={})))
-
-
-def _shapes(query: Query, unit: Person, epsilon: Fraction) -> tuple[Shapes, TableRelease]:
-    """How many people have so many groups, and so many rows in one of them."""
-    groups = 1 if query.public_keys is None else query.public_keys.num_rows
-    edges = {_ROWS: row_edges(groups)} | ({_GROUPS: group_edges(groups)} if groups > 1 else {})
-    look = _one_group_each(query, unit, {}).group_by(*(bins(name, of) for name, of in edges.items()))
-    release = look.agg(people=count_people()).release(epsilon=epsilon)
-    noisy = np.array(release.value.column("people").to_pylist(), dtype=np.float64)
-    return shapes_of(noisy, groups, 1 / float(epsilon)), release
-
-
 @dataclass(frozen=True)
-class _Values:
-    """One number of each person, and the ends of the bins in which they are counted."""
+class ReleasedLooks:
+    """Looks that are releases: of a table of persons, in which each has one row."""
 
     query: Query
-    of: Expression
-    edges: list[float]
-    bounds: tuple[float, float]
+    unit: Person
+    of_values: Mapping[str, Total | Mean]
+    releases: list[TableRelease] = field(default_factory=list)
+
+    def by_rows(self, edges: Sequence[Sequence[int]], epsilon: Fraction) -> Floats:
+        named = dict(zip((_ROWS, _GROUPS), edges, strict=False))
+        return self._counted(self._one_group_each({}), named, epsilon)
+
+    def by_totals(
+        self, name: str, edges: Sequence[float], groups: Sequence[Sequence[int]], epsilon: Fraction
+    ) -> Floats:
+        one = self._one_group_each(self._sum_of(name))
+        return self._counted(
+            _clamped(one, Column(_TOTAL), edges), {_VALUE: edges, **dict(zip([_GROUPS], groups, strict=False))}, epsilon
+        )
+
+    def by_values(self, name: str, edges: Sequence[float], epsilon: Fraction) -> Floats:
+        one = _clamped(_of_one_row(self.query, self.unit), self.of_values[name].of, edges)
+        return self._counted(one, {_VALUE: edges}, epsilon)
+
+    def leans(self, name: str, edges: Sequence[int], ends: tuple[float, float], epsilon: Fraction) -> Floats:
+        """A person adds between plus and minus half the distance of the ends to one of the sums."""
+        middle, most = sum(ends) / 2, (ends[1] - ends[0]) / 2
+        one = self._one_group_each(self._sum_of(name))
+        above = _clamped(one, Column(_TOTAL) / Column(_ROWS) - middle, (-most, most))
+        look = above.group_by(bins(_ROWS, edges)).agg(above=added(_VALUE, bounds=(-most, most)))
+        return self._released(look, "above", epsilon)
+
+    def _sum_of(self, name: str) -> dict[str, Sum]:
+        aggregate = self.of_values[name]
+        return {_TOTAL: Sum(aggregate.of, aggregate.lattice)}
+
+    def _counted(self, one: Query, edges: Mapping[str, Sequence[float]], epsilon: Fraction) -> Floats:
+        """How many people are in each bin: a person is in one of them."""
+        by = one.group_by(*(bins(name, list(of)) for name, of in edges.items()))
+        return self._released(by.agg(people=count_people()), "people", epsilon)
+
+    def _released(self, look: Question, name: str, epsilon: Fraction) -> Floats:
+        release = look.release(epsilon=epsilon)
+        self.releases.append(release)
+        return np.array(release.value.column(name).to_pylist(), dtype=np.float64)
+
+    def _one_group_each(self, sums: Mapping[str, Sum]) -> Query:
+        """A row of each person: the groups they have, their rows in one of them, and sums of their values in it."""
+        query, unit = self.query, self.unit
+        if unit.column in (_GROUPS, _ROWS, _VALUE, _TOTAL):
+            raise ParameterError(f"the column {unit.column!r} of persons has a name that suggest uses. Rename it.")
+        table = Question(query, {"people": count_people()})._of_any_limits.one_group_each(_GROUPS, _ROWS, sums)
+        one = _of_one_row(query, unit, _table=table, domains={})
+        return one._with(call="", origin=replace(one.origin, _source=replace(query.origin._source, refused={})))
 
 
-def _of_rows(query: Query, unit: Person, aggregate: Total | Mean, seen: float) -> _Values:
-    """The value of one row of each person."""
-    low, high = (float(rational(end, "bounds")) for end in known_bounds(aggregate.bounds))
-    return _Values(_of_one_row(query, unit), aggregate.of, value_edges(low, high, seen), (low, high))
-
-
-def _of_totals(query: Query, unit: Person, aggregate: Total | Mean, seen: float) -> _Values:
-    """Each person's sum of clamped values, in one of their groups: what a sum is clipped by."""
-    low, high = (float(rational(end, "bounds")) for end in known_bounds(aggregate.bounds))
-    one = _one_group_each(query, unit, {_TOTAL: Sum(aggregate.of, aggregate.lattice)})
-    return _Values(one, Column(_TOTAL), total_edges(low, high, seen), (low, high))
-
-
-def _spread(values: _Values, epsilon: Fraction) -> tuple[ValueSpread, TableRelease]:
-    """How they are spread over bins that are as wide as they are large."""
-    of, edges = values.of, values.edges
-    low, high = edges[0], edges[-1]
-    clamped: Expression = if_else(of >= high, high, if_else(of <= low, low, of))
-    one = values.query.with_columns(**{_VALUE: clamped})
-    release = one.agg(values=histogram(_VALUE, edges)).release(epsilon=epsilon)
-    noisy = np.array(release.value.column("values").to_pylist()[0], dtype=np.float64)
-    return spread_of(noisy, edges, 1 / float(epsilon), values.bounds), release
+def _clamped(query: Query, of: Expression, ends: Sequence[float]) -> Query:
+    """With the values, none of which is outside of the ends."""
+    low, high = ends[0], ends[-1]
+    return query.with_columns(**{_VALUE: if_else(of >= high, high, if_else(of <= low, low, of))})
