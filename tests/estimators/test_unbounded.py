@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dither.accounting import compose
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency, person
 from dither.errors import ParameterError
+from dither.estimators.records import LARGEST
 from dither.estimators.unbounded import (
     _SCALES,
     _block_means,
@@ -65,6 +66,30 @@ def test_few_records_get_no_answer(data: list[float]) -> None:
     estimate = unbounded_median(data, epsilon=1, delta="1e-13", adjacency=ADD_REMOVE)
     assert isinstance(estimate.value, NoAnswer)
     assert estimate.interval() == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize("data", [[], [3.0], [3.0] * 100], ids=len)
+def test_a_mean_of_few_records_is_none(data: list[float]) -> None:
+    """Most blocks are empty, and these are as many at either end: a test that passes is a matter of δ = 10⁻¹³."""
+    estimates = [unbounded_mean(data, epsilon=1, delta="1e-13", adjacency=ADD_REMOVE) for _ in range(5)]
+    assert all(isinstance(estimate.value, NoAnswer) for estimate in estimates)
+
+
+def test_empty_blocks_do_not_pull_a_mean() -> None:
+    """More than half of the blocks are empty: with these at 0, the answer was 0."""
+    data = 21.0 + np.linspace(-1, 1, 600)
+    answers = [unbounded_mean(data, blocks=900, adjacency=ADD_REMOVE, **CERTAIN).value for _ in range(10)]
+    assert all(abs(answer - 21) < 1 for answer in answers)
+
+
+def test_one_record_moves_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that is the first or the last of its block: what an empty block is does not depend on the others."""
+    data, rng = np.array([3.0, 7.0, 1.0, 2.0]), np.random.default_rng(3)
+    for _ in range(50):
+        keys = rng.integers(5, size=len(data))
+        monkeypatch.setattr(UniformBelow, "sample", lambda _, count, keys=keys: keys[:count])
+        more, fewer = (_block_means(data[:count], 5, ADD_REMOVE) for count in (4, 3))
+        assert np.flatnonzero(more != fewer).tolist() in ([], [keys[3]])
 
 
 def test_equal_records_have_the_smallest_scale() -> None:
@@ -132,8 +157,8 @@ def test_a06_block_means_do_not_depend_on_the_order(monkeypatch: pytest.MonkeyPa
     """All records in one block: whatever their order, the mean is that of the exact sum."""
     monkeypatch.setattr(UniformBelow, "sample", lambda _, count: np.zeros(count, dtype=np.int64))
     for data in itertools.permutations([1e16, 1.0, -1e16, 3.0]):
-        assert _block_means(np.array(data), 3, ADD_REMOVE).tolist() == [1.0, 0.0, 0.0]
-    assert _block_means(np.array([]), 3, ADD_REMOVE).tolist() == [0.0, 0.0, 0.0]
+        assert _block_means(np.array(data), 3, ADD_REMOVE).tolist() == [1.0, LARGEST, -LARGEST]
+    assert _block_means(np.array([]), 3, ADD_REMOVE).tolist() == [-LARGEST, LARGEST, -LARGEST]
 
 
 @pytest.mark.parametrize("adjacency", [REPLACE_ONE, ADD_REMOVE], ids=str)
@@ -151,7 +176,7 @@ def test_an_array_holds_no_persons() -> None:
 
 
 def test_blocks_get_equally_many_records_where_these_are_replaced() -> None:
-    """The mean of equal records is that record: in blocks of one, too; empty blocks, at 0, do not come up."""
+    """The mean of equal records is that record: in blocks of one, too; empty blocks do not come up."""
     assert set(_block_means(np.full(20, 3.0), 10, REPLACE_ONE)) == {3.0}
     everything = _block_means(np.arange(10.0), 10, REPLACE_ONE)
     assert sorted(everything) == list(range(10))

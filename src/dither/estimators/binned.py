@@ -30,8 +30,13 @@ OCTAVES_WITHOUT_BOUNDS = 130
 """Without bounds there are half-octaves from 2^-130 to 2^130, to each side."""
 
 _JOINED = (1, 1, 1, 1, 2, 2, 2, 2)
-_JOINED_BEYOND = 4
-"""How many half-octaves are joined for a first look, from the ends of the bounds inwards."""
+_JOINED_BEYOND, _JOINED_WITHOUT_BOUNDS = 24, 4
+"""How many half-octaves are joined for a first look, from the ends of the bounds inwards.
+
+From 64 times nearer on it is all the same to the noise of the bounds where the records are: the first look asks whether
+they are there, and a cell of twelve octaves has all of them. Without bounds it has to tell groups of records apart: a
+second one, far from the first, would be cut off.
+"""
 
 _BITS = 32
 _HALF_BITS = 16
@@ -87,7 +92,7 @@ class BinSide:
 
         The cell at the anchor stays as it is: it has the zeros.
         """
-        widths = chain(_JOINED, repeat(_JOINED_BEYOND))
+        widths = chain(_JOINED, repeat(_JOINED_BEYOND if self.cells <= CELLS else _JOINED_WITHOUT_BOUNDS))
         inwards = takewhile(lambda joined: joined < self.cells, accumulate(widths, initial=0))
         return tuple(sorted({0, min(1, self.cells), *(self.cells - joined for joined in inwards)}))
 

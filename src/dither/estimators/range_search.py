@@ -7,7 +7,7 @@ others.
 
 1. **Look** at the counts of joined cells with a twentieth of the budget or so: fewer cells have more records in each,
    so that less is hidden by the noise. From the ends of the bounds inwards the cells become longer, from half-octaves
-   to two octaves: what is asked is whether the bounds are far too wide.
+   to twelve octaves (two without bounds): what is asked is whether the bounds are far too wide.
 2. **Keep the bounds** unless that look shows records, and a range with clearly less than half the noise of the bounds.
    A range that gains less is not worth the risk of records that the noise hides: there may be some 1/(share of the
    look·ε) of them, and each costs as much as all of the noise. So tight bounds cost a twentieth and no more.

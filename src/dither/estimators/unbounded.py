@@ -380,7 +380,10 @@ class _OfBlocks:
 
 
 def _block_means(values: Floats, blocks: int, adjacency: Adjacency) -> Floats:
-    """The mean of each block, 0 for an empty one.
+    """The mean of each block; an empty one is at one end of all numbers, below or above by its own number.
+
+    So where most blocks are empty, few records more would take the median to an end, and there is no answer. What an
+    empty block is does not depend on the data: a record still moves the mean of one block.
 
     Which block a record goes to does not depend on the data. Where records are replaced, their number is public, and
     blocks get equally many; otherwise each record chooses by itself, so that one more does not move the others. Sums
@@ -390,7 +393,7 @@ def _block_means(values: Floats, blocks: int, adjacency: Adjacency) -> Floats:
     drawn = answered(lambda: keys.sample(len(values)), "keys", len(values))
     block = np.argsort(drawn) % blocks if is_replace(adjacency) else drawn.astype(np.int64)
     records, counts = values[np.argsort(block, kind="stable")].tolist(), np.bincount(block, minlength=blocks)
-    means, used = np.zeros(blocks), np.flatnonzero(counts)
+    means, used = np.where(np.arange(blocks) % 2, LARGEST, -LARGEST), np.flatnonzero(counts)
     ends = np.cumsum(counts[used]).tolist()
     means[used] = [math.fsum(records[start:end]) / (end - start) for start, end in pairwise([0, *ends])]
     return means
