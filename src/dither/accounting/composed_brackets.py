@@ -20,7 +20,6 @@ from dither.accounting.bracket_search import (
     Group,
     Groups,
     LossWindow,
-    SharedPlan,
     delta_bracket,
     epsilon_bracket,
     plan_for_delta,
@@ -28,7 +27,7 @@ from dither.accounting.bracket_search import (
     upper_delta,
     upper_epsilon,
 )
-from dither.accounting.choices import are_mixed, worst_mix
+from dither.accounting.choices import are_mixed, largest_epsilon, product
 from dither.accounting.delta_and_epsilon import DeltaCurve, nothing
 from dither.accounting.nearly_continuous import NearlyContinuous, nearly_continuous
 from dither.errors import ParameterError
@@ -177,44 +176,16 @@ def _least_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> floa
         return 0.0
 
 
-def _upper_of_mixes(groups: Groups, delta: Fraction, relative: float) -> Callable[[Counter[Pair]], float]:
-    """Upper bounds on ε(δ) of mixes of the same pairs, from plans that all of them share: one for each direction."""
+def _epsilon_of_mixes(groups: Groups, delta: Fraction, relative: float) -> Bracket:
+    """Above all mixes, and below the one that seems dearest."""
     ways = directions(groups)
     if any(pair.infinity > delta for each in ways for pair, _ in each):
-        return lambda mix: math.inf
+        return Bracket(0.0, math.inf)
     with precision(64):
         low = lower(ball(delta))
-    plans = [SharedPlan(each, max(low, 1e-300)) for each in ways]
-    swapped: dict[Pair, Pair] = {}
-
-    def turned(pair: Pair) -> Pair:
-        if pair not in swapped:
-            swapped[pair] = pair.swapped()
-        return swapped[pair]
-
-    order = sorted(range(len(plans)), key=lambda index: plans[index].epsilon, reverse=True)
-    roofs: dict[int, float] = {}  # of the cheaper direction, for whatever is dominated by all groups together
-
-    def above(index: int, mix: Counter[Pair], error: float) -> float:
-        each = tuple(Group(turned(pair) if index else pair, times) for pair, times in mix.items())
-        return plans[index].upper_epsilon(each, low, error * max(plans[index].epsilon, 1e-300))
-
-    def bound(mix: Counter[Pair]) -> float:
-        best = above(order[0], mix, relative)
-        for index in order[1:]:
-            if index not in roofs:
-                roofs[index] = above(index, Counter(dict(groups)), _COARSER * relative)
-            if roofs[index] > best:
-                best = max(best, min(roofs[index], above(index, mix, relative)))
-        return min(best, _epsilon_if_pure(tuple(Group(*each) for each in mix.items()), delta))
-
-    def certain(mix: Counter[Pair]) -> float:
-        try:
-            return bound(mix)
-        except _TOO_EXTREME:
-            return _epsilon_if_pure(tuple(Group(*each) for each in mix.items()), delta)
-
-    return certain
+    above = largest_epsilon(ways, max(low, 1e-300), relative)
+    least = max(_least_in_one_pass(tuple(merged(product(groups, firsts))), delta, relative / 2) for firsts in {above.dearest, (0,) * len(above.dearest)})
+    return Bracket(least, min(above.bound, _epsilon_if_pure(groups, delta)))
 
 
 def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
@@ -259,14 +230,7 @@ def _found_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
     if are_mixed(groups):
         if nearly := nearly_continuous(groups, merged, float(delta), relative):
             return _epsilon_of_nearly(nearly, delta, relative)
-        return worst_mix(
-            groups,
-            merged,
-            lambda product: composed_epsilon(product, delta, relative),
-            _upper_of_mixes(groups, delta, relative),
-            lambda product: _least_in_one_pass(product, delta, relative),
-            relative,
-        )
+        return _epsilon_of_mixes(groups, delta, relative)
     found = _worst_direction(groups, delta, relative)
     return Bracket(found.lower, min(found.upper, _epsilon_if_pure(groups, delta)))
 
