@@ -22,7 +22,7 @@ from typing import NamedTuple
 from dither.accounting.bracket_search import Groups, LossWindow
 from dither.accounting.loss_law import LossLaw, from_above
 from dither.accounting.mixes import Box, Mixes
-from dither.accounting.saddle import Saddle, Sketch, saddle_for_delta, sketch
+from dither.accounting.saddle import Saddle, Sketch, saddle_at, saddle_for_delta, saddle_for_epsilon, sketch
 from dither.accounting.tilted import Underflow
 from dither.pairs.choice import ChoicePair
 from dither.pairs.pair import Pair
@@ -32,11 +32,13 @@ __all__ = ["Above", "are_mixed", "largest_delta", "largest_epsilon", "product"]
 _MOST_BOXES = 400
 _MOST_TERMS = 1 << 20  # of all boxes together: about a tenth of a second
 _FEWEST_BOXES = 24
-_MARGIN = 0.25  # of the width that is asked for
+_MARGIN = 0.2  # of the width that is asked for
 _TOLERANCE = 0.05
 _MOST_ROUNDS = 16
-_OF_LATTICE = 0.4  # of that width
+_OF_LATTICE = 0.3  # of that width
 _LARGEST_LOG = 700.0
+_DEARER = 1.0  # in ln δ: from there on it is looked for where another use than all the second of the two has it
+_ALIKE = 0.2  # of the margin
 _IGNORED = 1e-10
 _MANY = 100
 
@@ -46,6 +48,7 @@ class Above(NamedTuple):
 
     bound: float
     dearest: tuple[int, ...]
+    way: Groups = ()
 
 
 def are_mixed(groups: Groups) -> bool:
@@ -71,15 +74,24 @@ class _Way:
     """One direction: what is composed, sketched, with the tilt and the window of the use that seems dearest."""
 
     def __init__(self, groups: Groups, share: float, saddle_of: Callable[[list[Sketch]], Saddle]) -> None:
-        self._groups = groups
+        self.groups = groups
         self._sketches = [self._both(pair, times, share) for pair, times in groups]
-        uses = [[each[index] for each in self._sketches] for index in (0, -1)]
-        self.saddle = max(map(saddle_of, uses), key=lambda saddle: saddle.epsilon)
-        self._plan = LossWindow(uses[1], self.saddle)
+        seconds = [each[-1] for each in self._sketches]
+        self.saddle = saddle_of(seconds)
+        tilt = self.saddle.tilt
+        dearer = [max(each, key=lambda one: one.log_mgf(tilt)) for each in self._sketches]
+        gained = sum(
+            one.count * (one.log_mgf(tilt) - two.log_mgf(tilt)) for one, two in zip(dearer, seconds, strict=True)
+        )
+        self.saddles = [self.saddle]
+        if gained > _DEARER:
+            self.saddle = max(self.saddle, saddle_of(dearer), key=lambda saddle: saddle.epsilon)
+            self.saddles = [self.saddle, _shared(dearer, seconds, min(tilt, self.saddle.tilt))]
+        self._plan = LossWindow(seconds, self.saddle)
 
     def _both(self, pair: Pair, times: int, share: float) -> tuple[Sketch, ...]:
         pairs = (pair.first, pair.second) if isinstance(pair, ChoicePair) else (pair,)
-        return tuple(sketch(one, times, share, len(self._groups)) for one in pairs)
+        return tuple(sketch(one, times, share, len(self.groups)) for one in pairs)
 
     @property
     def steepness(self) -> float:
@@ -117,6 +129,19 @@ class _Way:
         return self._plan.fitted(min(step, saddle.deviation / 4))
 
 
+def _shared(one: list[Sketch], other: list[Sketch], tilt: float) -> Saddle:
+    """A tilt and a window that hold two uses which differ much."""
+    first, second = saddle_at(one, tilt), saddle_at(other, tilt)
+    return replace(
+        first,
+        epsilon=max(first.epsilon, second.epsilon),
+        deviation=max(first.deviation, second.deviation),
+        left=min(first.left, second.left),
+        right=max(first.right, second.right),
+        theta_right=min(first.theta_right, second.theta_right),
+    )
+
+
 class _Open(NamedTuple):
     """A box that is not shown to stay below δ yet; the largest bound comes first."""
 
@@ -128,22 +153,73 @@ class _Open(NamedTuple):
 def largest_epsilon(ways: list[Groups], delta: float, relative: float) -> Above:
     """An upper bound on ε(δ) of every mix, in each direction, about `relative` above that of the dearest."""
     total = sum(times for _, times in ways[0])
-    found = [_Way(each, delta * _IGNORED / total, lambda use: saddle_for_delta(use, delta)) for each in ways]
+    share = delta * _IGNORED / total
+    found = [_Way(each, share, lambda use: saddle_for_delta(use, delta)) for each in ways]
     found.sort(key=lambda way: way.saddle.epsilon, reverse=True)
-    best = Above(0.0, ())
-    for index, way in enumerate(found):
-        error = relative * max(best.bound, way.saddle.epsilon)
-        saddle = way.saddle.narrowed() if total >= _MANY else way.saddle
-        try:
-            search = _Search(way.mixes(_OF_LATTICE * error, saddle), delta, way.steepness, _MARGIN * error)
-            above = search.epsilon(best.bound if index else None, way.saddle.epsilon)
-            if above.bound == math.inf and saddle is not way.saddle:
-                search = _Search(way.mixes(_OF_LATTICE * error, way.saddle), delta, way.steepness, _MARGIN * error)
-                above = search.epsilon(best.bound if index else None, way.saddle.epsilon)
-        except Underflow:
-            above = Above(math.inf, ())
-        best = max(best, above)
+    best = Above(0.0, (), ways[0])
+    for way in found:
+        error = relative * max(best.bound, way.saddle.epsilon, 1e-3 * way.saddle.deviation)
+        for saddle in [*([way.saddle.narrowed()] if total >= _MANY else []), *way.saddles]:
+            try:
+                search = _Search(way.mixes(_OF_LATTICE * error, saddle), delta, way.steepness, _MARGIN * error)
+                above = search.epsilon(way, best if best.dearest else None)
+            except Underflow:
+                above = Above(math.inf, (), way.groups)
+            if above.bound < math.inf:
+                break
+        best = max(best, above, key=lambda one: one.bound)
     return best
+
+
+def largest_delta(ways: list[Groups], epsilon: float, relative: float) -> Above:
+    """An upper bound on δ(ε) of every mix, in each direction, about `relative` above that of the dearest."""
+    total = sum(times for _, times in ways[0])
+    best = Above(0.0, (), ways[0])
+    for each in ways:
+        likely = 1e-12
+        for _ in range(2):
+            way = _Way(each, likely * _IGNORED / total, lambda use: saddle_for_epsilon(use, epsilon))
+            if likely <= (likely := math.exp(max(min(way.saddle.log_delta, 0.0), -600.0))) or likely >= 1e-10:
+                break
+        found = [_largest_delta(way, saddle, epsilon, relative, best.bound) for saddle in way.saddles]
+        best = max(best, min(found, key=lambda one: one.bound), key=lambda one: one.bound)
+    return best
+
+
+def _largest_delta(way: _Way, saddle: Saddle, epsilon: float, relative: float, known: float) -> Above:
+    try:
+        mixes = way.mixes(_OF_LATTICE * relative / way.steepness, saddle)
+    except Underflow:
+        return Above(1.0, (), way.groups)
+    kernel = mixes.at(epsilon)
+    lowest, box = kernel.largest(mixes.corners())
+    heap: list[_Open] = []
+    goal = max(known, lowest * (1 + _MARGIN * relative))
+    left = _boxes(mixes)
+
+    def look(box: Box) -> None:
+        bound, at = kernel.bound(box)
+        if bound > goal:
+            heapq.heappush(heap, _Open(-bound, box, at))
+
+    look(tuple((0, count) for count in mixes.counts))
+    while heap and left > 0:
+        opened = heapq.heappop(heap)
+        if -opened.order <= goal:
+            break
+        if opened.at is None:
+            goal, box = -opened.order, opened.box
+            continue
+        for half in _halves(opened.box, opened.at):
+            look(half)
+            left -= 1
+    bound = max([goal, *(-each.order for each in heap)])
+    return Above(min(bound, 1.0), tuple(n for n, _ in box), way.groups)
+
+
+def _boxes(mixes: Mixes) -> int:
+    """How many boxes may be looked at."""
+    return max(min(_MOST_BOXES, _MOST_TERMS // len(mixes.places)), _FEWEST_BOXES)
 
 
 class _Search:
@@ -154,17 +230,19 @@ class _Search:
         self._delta = delta
         self._steepness = steepness
         self._margin = margin
-        self._left = max(min(_MOST_BOXES, _MOST_TERMS // len(mixes.places)), _FEWEST_BOXES)
+        self._left = _boxes(mixes)
 
-    def epsilon(self, known: float | None, near: float) -> Above:
-        """From an ε that is `known` to be needed; else from the dearest corner, which is looked for around `near`."""
-        dearest: tuple[int, ...] = ()
-        if known is None:
-            epsilon, corner = self._of(self._mixes.corners(), near)
-            dearest = tuple(n for n, _ in corner)
-            epsilon += self._margin
+    def epsilon(self, way: _Way, known: Above | None) -> Above:
+        """From an ε that is `known` to be needed; else from that of the dearest corner."""
+        dearest: tuple[int, ...] = known.dearest if known else ()
+        if known:
+            epsilon = known.bound
         else:
-            epsilon = known
+            epsilon, corner = self._of(self._mixes.corners(), way.saddle.epsilon)
+            if epsilon == math.inf:
+                return Above(math.inf, (), way.groups)
+            dearest = tuple(n for n, _ in self._plainest(epsilon, corner))
+            epsilon += self._margin
         whole: Box = tuple((0, count) for count in self._mixes.counts)
         heap = []
         kernel = self._mixes.at(epsilon)
@@ -182,7 +260,7 @@ class _Search:
                 worst = heap[0].box
                 epsilon, _ = self._of([worst], epsilon)
                 if heap[0].at is None:
-                    dearest = tuple(n for n, _ in worst)
+                    dearest, known = tuple(n for n, _ in worst), None
                     epsilon += self._margin
                 kernel = self._mixes.at(epsilon)
                 again, heap[:] = list(heap), []
@@ -192,7 +270,14 @@ class _Search:
             opened = heapq.heappop(heap)
             for half in _halves(opened.box, opened.at):
                 look(half)
-        return Above(max(epsilon, 0.0), dearest)
+        return known or Above(max(epsilon, 0.0), dearest, way.groups)
+
+    def _plainest(self, epsilon: float, dearest: Box) -> Box:
+        """Of the corners that cost nearly as much, the one with the fewest of the first: those may be hard to bracket."""
+        kernel = self._mixes.at(epsilon)
+        enough = kernel.bound(dearest)[0] * math.exp(-_ALIKE * self._margin * self._steepness)
+        alike = [box for box in self._mixes.corners() if kernel.bound(box)[0] >= enough]
+        return min([dearest, *alike], key=lambda box: sum(n for n, _ in box))
 
     def _of(self, boxes: list[Box], near: float) -> tuple[float, Box]:
         """The ε at which the largest bound of some boxes falls to δ, or a little more; ∞ if it is not found."""

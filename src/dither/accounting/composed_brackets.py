@@ -27,7 +27,7 @@ from dither.accounting.bracket_search import (
     upper_delta,
     upper_epsilon,
 )
-from dither.accounting.choices import are_mixed, largest_epsilon, product
+from dither.accounting.choices import are_mixed, largest_delta, largest_epsilon, product
 from dither.accounting.delta_and_epsilon import DeltaCurve, nothing
 from dither.accounting.nearly_continuous import NearlyContinuous, nearly_continuous
 from dither.errors import ParameterError
@@ -58,6 +58,9 @@ __all__ = [
 
 _COARSER = 30.0
 _FEW = 64
+_OF_LOWER = 0.4  # of the width that is asked for
+_FINER_LATTICES = 1, 8
+_LOWER_ROUNDS, _FINER, _STUCK = 4, 4, 0.7
 _MIXTURES = (FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair)
 _SIZES_OF_DELTA = (1e-2, 1e-4, 1e-6, 1e-9, 1e-12)
 _SUPPORT_SLACK = 2.0**-44
@@ -159,33 +162,62 @@ def epsilon_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> flo
         return basic
 
 
-def _least_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> float:
-    """A lower bound on ε(δ), from one pass in the direction that seems dearer where it is not known without."""
+def _least_in_one_way(groups: Groups, delta: Fraction, relative: float, goal: float) -> float:
+    """A lower bound on ε(δ) in this direction: on finer lattices until it is near the `goal`, if it is not at once."""
     if is_closed(groups, delta):
         return composed_epsilon(groups, delta, relative).lower
     if any(pair.infinity > delta for pair, _ in groups):
         return 0.0
     with precision(64):
         low, high = lower(ball(delta)), upper(ball(delta))
+    best = 0.0
     try:
-        plan = _dearest_first(groups, low)[0]
-        step = plan.step_for(relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
-        step = plan.step_below(step, relative)
-        return max(plan.read(step, above=False).epsilon(high), 0.0)
+        plan = plan_for_delta(groups, max(low, 1e-300))
+        step = plan.step_for(_OF_LOWER * relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
+        step = plan.step_below(step, _OF_LOWER * relative)
+        for _ in range(_LOWER_ROUNDS):
+            gap = goal - best
+            best = max(best, plan.read(step, above=False).epsilon(high))
+            if Bracket(best, goal).is_within(relative) or plan.is_finest(step) or goal - best > _STUCK * gap:
+                break
+            step = plan.fitted(step / _FINER)
     except _TOO_EXTREME:
-        return 0.0
+        return best
+    return best
 
 
-def _epsilon_of_mixes(groups: Groups, delta: Fraction, relative: float) -> Bracket:
-    """Above all mixes, and below the one that seems dearest."""
+def _epsilon_of_mixes(groups: Groups, delta: Fraction, relative: float, least: float) -> Bracket:
+    """Above all mixes, and below the one that seems dearest; `least` is known to be below."""
     ways = directions(groups)
     if any(pair.infinity > delta for each in ways for pair, _ in each):
-        return Bracket(0.0, math.inf)
+        return Bracket(least, math.inf)
     with precision(64):
         low = lower(ball(delta))
-    above = largest_epsilon(ways, max(low, 1e-300), relative)
-    least = max(_least_in_one_pass(tuple(merged(product(groups, firsts))), delta, relative / 2) for firsts in {above.dearest, (0,) * len(above.dearest)})
-    return Bracket(least, min(above.bound, _epsilon_if_pure(groups, delta)))
+    most = _epsilon_if_pure(groups, delta)
+    for finer in _FINER_LATTICES:
+        above = largest_epsilon(ways, max(low, 1e-300), relative / finer)
+        most = min(most, above.bound)
+        for firsts in dict.fromkeys((above.dearest, (0,) * len(above.dearest))):
+            if Bracket(least, most).is_within(relative):
+                return Bracket(least, most)
+            least = max(least, _least_in_one_way(tuple(merged(product(above.way, firsts))), delta, relative, most))
+    return Bracket(least, most)
+
+
+def _delta_of_mixes(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
+    """Above all mixes, and below the one that seems dearest."""
+    ways = [each for each in directions(groups) if not _is_beyond(each, epsilon)]
+    if not ways:
+        return Bracket(0.0, 0.0)
+    with precision(64):
+        low = lower(ball(epsilon))
+    above = largest_delta(ways, low, relative)
+    mixes = dict.fromkeys((above.dearest, (0,) * len(above.dearest)))
+    least = max(
+        (composed_delta(tuple(merged(product(above.way, each))), epsilon, relative).lower for each in mixes),
+        default=0.0,
+    )
+    return Bracket(min(least, above.bound), above.bound)
 
 
 def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
@@ -228,9 +260,12 @@ def _found_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
     if not delta:
         return _without_delta(groups)
     if are_mixed(groups):
-        if nearly := nearly_continuous(groups, merged, float(delta), relative):
-            return _epsilon_of_nearly(nearly, delta, relative)
-        return _epsilon_of_mixes(groups, delta, relative)
+        nearly = nearly_continuous(groups, merged, float(delta), relative)
+        found = _epsilon_of_nearly(nearly, delta, relative) if nearly else None
+        if found and found.is_within(relative):
+            return found
+        mixes = _epsilon_of_mixes(groups, delta, relative, found.lower if found else 0.0)
+        return Bracket(mixes.lower, min(found.upper, mixes.upper)) if found else mixes
     found = _worst_direction(groups, delta, relative)
     return Bracket(found.lower, min(found.upper, _epsilon_if_pure(groups, delta)))
 
@@ -304,14 +339,7 @@ def _found_delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
     if not groups:
         return Bracket(0.0, 0.0)
     if are_mixed(groups):
-        return worst_mix(
-            groups,
-            merged,
-            lambda product: composed_delta(product, epsilon, relative),
-            lambda mix: delta_in_one_pass(tuple(merged(mix)), epsilon, relative),
-            lambda product: composed_delta(product, epsilon, relative).lower,
-            relative,
-        )
+        return _delta_of_mixes(groups, epsilon, relative)
     if is_single(groups):
         answers = [_delta_of_one(each[0].pair, epsilon) for each in directions(groups)]
     else:

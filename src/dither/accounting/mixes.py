@@ -289,7 +289,9 @@ class Kernel:
         is_single = not halves.any()
         # No mix has more than `largest`.
         widest = np.exp(
-            np.minimum(exponents.real + halves @ np.abs(mixes.slopes.real), mixes.largest) if halves.any() else exponents.real
+            np.minimum(exponents.real + halves @ np.abs(mixes.slopes.real), mixes.largest)
+            if halves.any()
+            else exponents.real
         )
         at: int | None = None
         if not is_single:
@@ -312,9 +314,7 @@ class Kernel:
 
 def _two(first: LossLaw, second: LossLaw, count: int, tilt: float) -> _Two:
     apart = round((first.offset - second.offset) / first.step)
-    return _Two(
-        tilted(first, count, tilt), tilted(second, count, tilt), (max(apart, 0), max(-apart, 0)), count
-    )
+    return _Two(tilted(first, count, tilt), tilted(second, count, tilt), (max(apart, 0), max(-apart, 0)), count)
 
 
 def _log_spectrum(weights: FloatArray, size: int) -> ComplexArray:

@@ -1,5 +1,9 @@
 """Many copies of one law with atoms, composed on a lattice of its own and then carried over to the common one.
 
+Noise on a lattice, on a sample, has atoms that lie on no lattice. They are few, so a lattice of their own may be as fine
+as it takes: tests between them give a law that the pair dominates, its atoms are lowered to the lattice, and the heaviest
+of them lies on it. Atoms in one cell are merged before, as post-processing may.
+
 Two Laplace laws have their atoms at ±ε₀ and ±ε₁, and no lattice meets all four. A law from below whose atoms lie off
 the lattice must shrink, by a share of first order in the step and once per copy. So the copies are composed first, on a
 lattice that meets their atoms; the sum has so many small atoms that carrying it over costs an amount of second order,
@@ -19,13 +23,19 @@ import numpy as np
 from dither.accounting.loss_law import ALIGNMENT, LossLaw, convex_law, dots_below, from_below
 from dither.accounting.saddle import Sketch, saddle_at
 from dither.accounting.tilted import UNIT, ComposedLaw, compose_laws
-from dither.pairs.pair import FloatArray
+from dither.pairs.pair import POSITION_ERROR, FloatArray, Pair
+from dither.pairs.subsampled import inner_loss, outer_losses
 
-__all__ = ["convolved_below"]
+__all__ = ["convolved_below", "sampled_atoms", "sampled_below"]
 
 _POSITION = 2.0**-49
 _LARGEST_LOG = 700.0
 _FEWEST_CELLS = 8
+_MOST_ATOMS = 4096
+_MOST_POINTS = 1 << 18
+_COARSEST, _FINER = 2, 4.0
+_UP = 1 + 2.0**-50
+_SMALLEST_TILT = 0.1  # at which a mean is told by a generating function
 
 
 def convolved_below(one: Sketch, step: float, tilt: float) -> LossLaw | None:
@@ -42,6 +52,101 @@ def convolved_below(one: Sketch, step: float, tilt: float) -> LossLaw | None:
     return _carried_over(
         composed.first + first * composed.step, composed.step, masses[first : last + 1], step, composed.infinity
     )
+
+
+def sampled_atoms(pair: Pair, low: float, high: float) -> FloatArray | None:
+    """Losses inside [low, high] that lie between the atoms of noise on a lattice, on a sample; None if it is not that."""
+    ends = inner_loss(pair, low), inner_loss(pair, high)
+    base = getattr(pair, "base", None)
+    if not isinstance(base, Pair) or base.atoms is None or pair.atoms is not None or ends == (None, None):
+        return None
+    anchor, spacing = base.atoms
+    least, most = (max(ends[0], base.support[0]), min(ends[1], base.support[1]))
+    first, last = math.floor((least - anchor) / spacing), math.ceil((most - anchor) / spacing)
+    if not last - first <= _MOST_ATOMS:
+        return None
+    return np.unique(outer_losses(pair, anchor + spacing * (np.arange(first - 1, last + 1) + 0.5)))
+
+
+def sampled_below(one: Sketch, step: float, tilt: float, error: float) -> LossLaw | None:
+    """A law on a lattice of `step` that all copies of `one` together dominate, lowered by about `error` in all."""
+    tests = sampled_atoms(one.pair, one.low, one.high)
+    if tests is None:
+        return None
+    p, q = _atoms_below(one.pair, tests)
+    if not len(p):
+        return None
+    saddle = saddle_at([one], tilt)
+    own = step / _COARSEST
+    while True:
+        law, lost = _lowered(p, q, own, tilt, float(one.pair.infinity))
+        if one.count * lost <= error or (saddle.right - saddle.left) / own > _MOST_POINTS / _FINER:
+            break
+        own /= _FINER
+    composed = compose_laws([(law, one.count)], saddle)
+    masses = _masses_below(composed)
+    kept = np.flatnonzero(masses > 0)
+    if not len(kept):
+        return None
+    first, last = int(kept[0]), int(kept[-1])
+    return _carried_over(
+        composed.first + first * composed.step, composed.step, masses[first : last + 1], step, composed.infinity
+    )
+
+
+def _atoms_below(pair: Pair, tests: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Masses p and q of a law that `pair` dominates, from the smallest loss p/q on.
+
+    P of each test is rounded down and Q up; the concave hull of these points and of (0, 0) and (1, P[L < ∞]) is a
+    trade-off curve below that of the pair, and its edges are the atoms.
+    """
+    tails = pair.tails(tests)
+    error = tails.error + POSITION_ERROR * (1 + np.abs(tests))
+    p = np.append(tails.p * (1 - error), 0.0)
+    q = np.append(tails.scaled_q * np.exp(np.clip(-tests, -_LARGEST_LOG, _LARGEST_LOG)) * (1 + error) * _UP, 0.0)
+    hull = [(1.0, float(1 - pair.infinity) / _UP)]
+    for point in zip(q.tolist(), p.tolist(), strict=True):
+        if point[0] >= hull[-1][0] or point[1] >= hull[-1][1]:
+            continue
+        while len(hull) > 1 and _is_below(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    edges = -np.diff(np.array(hull), axis=0)
+    return edges[:, 1] / _UP, edges[:, 0] * _UP
+
+
+def _is_below(before: tuple[float, float], point: tuple[float, float], after: tuple[float, float]) -> bool:
+    """Whether the point lies below the chord of its neighbours; any subset of points gives a curve that holds."""
+    return (before[1] - point[1]) * (point[0] - after[0]) >= (point[1] - after[1]) * (before[0] - point[0])
+
+
+def _lowered(p: FloatArray, q: FloatArray, step: float, tilt: float, infinity: float) -> tuple[LossLaw, float]:
+    """The atoms lowered to a lattice, merged where they share a cell, and how much that takes from the ε of each."""
+    before = _log_mgf(p, q, tilt)
+    cells = np.round(np.log(p / q) / step)
+    starts = np.flatnonzero(np.diff(cells, prepend=math.nan) != 0)
+    p, q = np.add.reduceat(p, starts), np.add.reduceat(q, starts)
+    losses = np.log(p / q)
+    losses -= _POSITION * (1 + np.abs(losses))
+    exponents = tilt * losses + np.log(p)
+    weights = np.exp(exponents - exponents.max())
+    weights /= weights.sum()
+    heaviest = float(losses[np.argmax(weights)])
+    places = np.floor((losses - heaviest) / step * (1 - 2.0**-50))
+    places = np.where(places * step + heaviest > losses, places - 1, places).astype(np.int64)
+    masses = np.zeros(int(places[-1] - places[0]) + 1)
+    np.add.at(masses, places - places[0], p * (1 - 2.0**-48))
+    lost = (before - _log_mgf(p, p * np.exp(-heaviest - places * step), tilt)) / max(tilt, _SMALLEST_TILT)
+    offset = heaviest + float(places[0]) * step
+    offset -= _POSITION * (1 + abs(offset) + step * len(masses))
+    return LossLaw(offset, step, masses, infinity * (1 - 2.0**-48)), lost
+
+
+def _log_mgf(p: FloatArray, q: FloatArray, tilt: float) -> float:
+    """ln E[e^{λL}]; near λ = 0 at a small λ instead."""
+    exponents = np.log(p) + max(tilt, _SMALLEST_TILT) * np.log(p / q)
+    top = float(exponents.max())
+    return top + math.log(float(np.exp(exponents - top).sum()))
 
 
 def _masses_below(composed: ComposedLaw) -> FloatArray:

@@ -55,6 +55,12 @@ class Sketch:
         mean = float(np.sum(masses * self.losses))
         return math.sqrt(max(float(np.sum(masses * (self.losses - mean) ** 2)), 1e-300))
 
+    def log_mgf(self, tilt: float) -> float:
+        """K(λ) of one loss, roughly."""
+        exponents = tilt * self.losses + self.log_masses
+        top = float(exponents.max())
+        return top + math.log(float(np.exp(exponents - top).sum()))
+
     def moved_by(self, step: float, tilt: float, *, at_zero: bool = False) -> float:
         """How much the variances of the laws from above and from below differ on a lattice of this step, tilted.
 
