@@ -104,6 +104,10 @@ class LossWindow:
         """Whether of some pair it is only known between which two it lies."""
         return any(isinstance(one.pair, BetweenPair) for one in self.sketches)
 
+    def has_free_atoms(self, step: float) -> bool:
+        """Whether a pair has atoms that lie on no lattice of this step: from below they are lowered by up to a step."""
+        return any(self._is_on_sample(one) or (one.count < _SEVERAL and one.misses(step)) for one in self.sketches)
+
     @property
     def steepness(self) -> float:
         """How far ln δ moves with ε: by the tilt, or where losses are narrow by the inverse of their spread."""

@@ -59,8 +59,9 @@ __all__ = [
 _COARSER = 30.0
 _FEW = 64
 _OF_LOWER = 0.4  # of the width that is asked for
-_FINER_LATTICES = 1, 8
-_LOWER_ROUNDS, _FINER, _STUCK = 4, 4, 0.7
+_FINER_LATTICES = 1, 4
+_GAINED, _POOR = 0.25, 10.0  # of that width
+_FINER = 4
 _MIXTURES = (FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair)
 _SIZES_OF_DELTA = (1e-2, 1e-4, 1e-6, 1e-9, 1e-12)
 _SUPPORT_SLACK = 2.0**-44
@@ -163,7 +164,7 @@ def epsilon_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> flo
 
 
 def _least_in_one_way(groups: Groups, delta: Fraction, relative: float, goal: float) -> float:
-    """A lower bound on ε(δ) in this direction: on finer lattices until it is near the `goal`, if it is not at once."""
+    """A lower bound on ε(δ) in this direction: on a finer lattice if it is not near the `goal` at once."""
     if is_closed(groups, delta):
         return composed_epsilon(groups, delta, relative).lower
     if any(pair.infinity > delta for pair, _ in groups):
@@ -175,32 +176,41 @@ def _least_in_one_way(groups: Groups, delta: Fraction, relative: float, goal: fl
         plan = plan_for_delta(groups, max(low, 1e-300))
         step = plan.step_for(_OF_LOWER * relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
         step = plan.step_below(step, _OF_LOWER * relative)
-        for _ in range(_LOWER_ROUNDS):
-            gap = goal - best
-            best = max(best, plan.read(step, above=False).epsilon(high))
-            if Bracket(best, goal).is_within(relative) or plan.is_finest(step) or goal - best > _STUCK * gap:
-                break
-            step = plan.fitted(step / _FINER)
+        best = max(plan.read(step, above=False).epsilon(high), 0.0)
+        if Bracket(best, goal).is_within(relative) or plan.is_finest(step):
+            return best
+        if not plan.has_free_atoms(step):
+            return max(best, composed_epsilon(groups, delta, relative).lower)
+        best = max(best, plan.read(plan.fitted(step / _FINER), above=False).epsilon(high))
     except _TOO_EXTREME:
         return best
     return best
 
 
-def _epsilon_of_mixes(groups: Groups, delta: Fraction, relative: float, least: float) -> Bracket:
-    """Above all mixes, and below the one that seems dearest; `least` is known to be below."""
+def _epsilon_of_mixes(groups: Groups, delta: Fraction, relative: float, known: Bracket) -> Bracket:
+    """Above all mixes, and below the one that seems dearest, inside a bracket that is `known`.
+
+    Where that is wide, a finer lattice is tried; where the lower end is poor, also what is all the second of the two.
+    """
     ways = directions(groups)
     if any(pair.infinity > delta for each in ways for pair, _ in each):
-        return Bracket(least, math.inf)
+        return known
     with precision(64):
         low = lower(ball(delta))
-    most = _epsilon_if_pure(groups, delta)
+    least, most = known
+    looked_at: set[Groups] = set()
     for finer in _FINER_LATTICES:
         above = largest_epsilon(ways, max(low, 1e-300), relative / finer)
-        most = min(most, above.bound)
-        for firsts in dict.fromkeys((above.dearest, (0,) * len(above.dearest))):
-            if Bracket(least, most).is_within(relative):
-                return Bracket(least, most)
-            least = max(least, _least_in_one_way(tuple(merged(product(above.way, firsts))), delta, relative, most))
+        if above.bound >= most * (1 - _GAINED * relative):
+            break
+        most = above.bound
+        for firsts, width in ((above.dearest, relative), ((0,) * len(above.dearest), _POOR * relative)):
+            mix = tuple(merged(product(above.way, firsts)))
+            if mix not in looked_at and not Bracket(least, most).is_within(width):
+                looked_at.add(mix)
+                least = max(least, _least_in_one_way(mix, delta, relative, most))
+        if Bracket(least, most).is_within(relative):
+            break
     return Bracket(least, most)
 
 
@@ -261,11 +271,9 @@ def _found_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
         return _without_delta(groups)
     if are_mixed(groups):
         nearly = nearly_continuous(groups, merged, float(delta), relative)
-        found = _epsilon_of_nearly(nearly, delta, relative) if nearly else None
-        if found and found.is_within(relative):
-            return found
-        mixes = _epsilon_of_mixes(groups, delta, relative, found.lower if found else 0.0)
-        return Bracket(mixes.lower, min(found.upper, mixes.upper)) if found else mixes
+        found = _epsilon_of_nearly(nearly, delta, relative) if nearly else Bracket(0.0, _epsilon_if_pure(groups, delta))
+        is_enough = found.upper < math.inf and found.is_within(relative)
+        return found if is_enough else _epsilon_of_mixes(groups, delta, relative, found)
     found = _worst_direction(groups, delta, relative)
     return Bracket(found.lower, min(found.upper, _epsilon_if_pure(groups, delta)))
 

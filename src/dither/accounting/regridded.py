@@ -32,9 +32,11 @@ _POSITION = 2.0**-49
 _LARGEST_LOG = 700.0
 _FEWEST_CELLS = 8
 _MOST_ATOMS = 4096
-_MOST_POINTS = 1 << 18
+_MOST_POINTS = 1 << 17
 _COARSEST, _FINER = 2, 4.0
 _UP = 1 + 2.0**-50
+_STEPS = 32
+_BELOW = 1e-6  # of a step
 _SMALLEST_TILT = 0.1  # at which a mean is told by a generating function
 
 
@@ -74,13 +76,16 @@ def sampled_below(one: Sketch, step: float, tilt: float, error: float) -> LossLa
     if tests is None:
         return None
     p, q = _atoms_below(one.pair, tests)
+    inside = (p > 0) & (np.log(p / q) <= one.high)
+    p, q = p[inside], q[inside]
     if not len(p):
         return None
     saddle = saddle_at([one], tilt)
-    own = step / _COARSEST
+    reach = saddle.right - saddle.left
+    own = max(step / _COARSEST, reach / _MOST_POINTS)
     while True:
         law, lost = _lowered(p, q, own, tilt, float(one.pair.infinity))
-        if one.count * lost <= error or (saddle.right - saddle.left) / own > _MOST_POINTS / _FINER:
+        if one.count * lost <= error or reach / own > _MOST_POINTS / _FINER:
             break
         own /= _FINER
     composed = compose_laws([(law, one.count)], saddle)
@@ -121,25 +126,36 @@ def _is_below(before: tuple[float, float], point: tuple[float, float], after: tu
 
 
 def _lowered(p: FloatArray, q: FloatArray, step: float, tilt: float, infinity: float) -> tuple[LossLaw, float]:
-    """The atoms lowered to a lattice, merged where they share a cell, and how much that takes from the ε of each."""
+    """The atoms lowered to a lattice, merged where they share a cell, and how much that takes from the ε of each.
+
+    The heaviest atom lies on the lattice, and so does the next one; of several steps for which that is so, a little
+    smaller than the one that is given, the best is taken.
+    """
     before = _log_mgf(p, q, tilt)
     cells = np.round(np.log(p / q) / step)
     starts = np.flatnonzero(np.diff(cells, prepend=math.nan) != 0)
     p, q = np.add.reduceat(p, starts), np.add.reduceat(q, starts)
     losses = np.log(p / q)
     losses -= _POSITION * (1 + np.abs(losses))
-    exponents = tilt * losses + np.log(p)
-    weights = np.exp(exponents - exponents.max())
-    weights /= weights.sum()
-    heaviest = float(losses[np.argmax(weights)])
-    places = np.floor((losses - heaviest) / step * (1 - 2.0**-50))
-    places = np.where(places * step + heaviest > losses, places - 1, places).astype(np.int64)
-    masses = np.zeros(int(places[-1] - places[0]) + 1)
-    np.add.at(masses, places - places[0], p * (1 - 2.0**-48))
-    lost = (before - _log_mgf(p, p * np.exp(-heaviest - places * step), tilt)) / max(tilt, _SMALLEST_TILT)
-    offset = heaviest + float(places[0]) * step
-    offset -= _POSITION * (1 + abs(offset) + step * len(masses))
-    return LossLaw(offset, step, masses, infinity * (1 - 2.0**-48)), lost
+    order = np.argsort(tilt * losses + np.log(p))[::-1]
+    anchor = float(losses[order[0]])
+    apart = abs(float(losses[order[1]]) - anchor) if len(order) > 1 else step
+    fewest = max(math.ceil(apart / step), 1)
+    steps = [apart / (fewest + more) for more in range(_STEPS) if apart / (fewest + more) > step / 2]
+    found = []
+    for own in steps or [step]:
+        # A little below the heaviest atom, so that no rounding takes a step from an atom that lies on the lattice.
+        start = anchor - _BELOW * own
+        places = np.floor((losses - start) / own)
+        lowered = np.minimum(start + places * own, losses)
+        found.append(((before - _log_mgf(p, p * np.exp(-lowered), tilt)) / max(tilt, _SMALLEST_TILT), own, start, places))
+    lost, own, start, places = min(found, key=lambda each: each[0])
+    indices = (places - places[0]).astype(np.int64)
+    masses = np.zeros(int(indices[-1]) + 1)
+    np.add.at(masses, indices, p * (1 - 2.0**-48))
+    offset = start + float(places[0]) * own
+    offset -= _POSITION * (1 + abs(offset) + own * len(masses))
+    return LossLaw(offset, own, masses, infinity * (1 - 2.0**-48)), lost
 
 
 def _log_mgf(p: FloatArray, q: FloatArray, tilt: float) -> float:
@@ -151,11 +167,13 @@ def _log_mgf(p: FloatArray, q: FloatArray, tilt: float) -> float:
 
 def _masses_below(composed: ComposedLaw) -> FloatArray:
     """P[X = x] at each point, rounded down by every error that it may have."""
-    points = composed.first + composed.step * np.arange(len(composed.masses))
+    certain = np.maximum(composed.masses - composed.spread - composed.outside, 0.0) * (1 - min(composed.relative, 1.0))
+    found: FloatArray = np.zeros(len(certain))
+    positive = np.flatnonzero(certain)
+    points = composed.first + composed.step * positive
     exponents = composed.log_scale - composed.tilt * points
     slack = _POSITION * (1 + abs(composed.log_scale) + np.abs(composed.tilt * points))
-    certain = np.maximum(composed.masses - composed.spread - composed.outside, 0.0) * (1 - min(composed.relative, 1.0))
-    found: FloatArray = np.minimum(np.exp(np.minimum(exponents - slack, _LARGEST_LOG)) * certain, 1.0)
+    found[positive] = np.minimum(np.exp(np.minimum(exponents - slack, _LARGEST_LOG)) * certain[positive], 1.0)
     return found
 
 
