@@ -35,6 +35,7 @@ _MANY = 100  # releases from which the saddle point is a good guide
 _IGNORED = 1e-10
 _FEW = 24  # laws for which it pays to look for the largest step
 _FORESEEN = 0.5
+_ALL_ATOMS = 1e-6  # what rounding of their places foresees stays below that
 _STUCK = 0.9  # of the width before: a finer lattice does not help
 _OF_ATOMS = 1e-4  # of ε
 _SEVERAL = 4  # copies of a law whose sum has no large atoms
@@ -127,7 +128,7 @@ class LossWindow:
         """
         atoms = self.sketches[0].pair.atoms if len(self.sketches) == 1 else None
         spacing = atoms.spacing if atoms else 0.0
-        if spacing > 0 and self._foreseen(spacing) <= _IGNORED * epsilon_error:  # all losses are atoms
+        if spacing > 0 and self._foreseen(spacing) <= _ALL_ATOMS * epsilon_error:
             return self.fitted(spacing)
         step = math.sqrt(2 * epsilon_error / (self.releases * (1 + self.saddle.tilt)))
         if len(self.sketches) <= _FEW:

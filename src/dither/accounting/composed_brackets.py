@@ -61,7 +61,7 @@ _FEW = 64
 _OF_LOWER = 0.4  # of the width that is asked for
 _FINER_LATTICES = 1, 4
 _GAINED, _POOR = 0.25, 10.0  # of that width
-_FINER = 4
+_LOWER_ROUNDS, _FINER = 4, 4
 _MIXTURES = (FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair)
 _SIZES_OF_DELTA = (1e-2, 1e-4, 1e-6, 1e-9, 1e-12)
 _SUPPORT_SLACK = 2.0**-44
@@ -181,7 +181,11 @@ def _least_in_one_way(groups: Groups, delta: Fraction, relative: float, goal: fl
             return best
         if not plan.has_free_atoms(step):
             return max(best, composed_epsilon(groups, delta, relative).lower)
-        best = max(best, plan.read(plan.fitted(step / _FINER), above=False).epsilon(high))
+        for _ in range(_LOWER_ROUNDS):
+            step = plan.fitted(step / _FINER)
+            best = max(best, plan.read(step, above=False).epsilon(high))
+            if best > goal / 2 or plan.is_finest(step):  # a law of few points loses the last of them
+                break
     except _TOO_EXTREME:
         return best
     return best

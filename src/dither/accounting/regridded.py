@@ -37,6 +37,7 @@ _COARSEST, _FINER = 2, 4.0
 _UP = 1 + 2.0**-50
 _STEPS = 32
 _BELOW = 1e-6  # of a step
+_MORE = 8
 _SMALLEST_TILT = 0.1  # at which a mean is told by a generating function
 
 
@@ -63,7 +64,11 @@ def sampled_atoms(pair: Pair, low: float, high: float) -> FloatArray | None:
     if not isinstance(base, Pair) or base.atoms is None or pair.atoms is not None or ends == (None, None):
         return None
     anchor, spacing = base.atoms
-    least, most = (max(ends[0], base.support[0]), min(ends[1], base.support[1]))
+    least, most = max(ends[0], base.support[0]), min(ends[1], base.support[1])
+    # Where a loss on a sample has no end in the base, as many atoms are enough as there are on the other side.
+    least, most = max(least, -abs(most) - _MORE * spacing), min(most, abs(least) + _MORE * spacing)
+    if not math.isfinite(most - least):
+        return None
     first, last = math.floor((least - anchor) / spacing), math.ceil((most - anchor) / spacing)
     if not last - first <= _MOST_ATOMS:
         return None

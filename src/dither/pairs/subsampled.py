@@ -56,9 +56,9 @@ class _Sampled(Pair):
 
     @property
     def atoms(self) -> Atoms | None:
-        """Sampling keeps an even lattice only if there are no atoms between the ends."""
+        """Sampling keeps no even lattice, but the largest and the smallest loss of what has atoms there."""
         atoms, (low, high) = self.base.atoms, self.base.support
-        if atoms is None or not atoms.spacing >= (high - low) * (1 - 2.0**-40):
+        if atoms is None or not math.isfinite(high - low):
             return None
         low, high = self.support
         return Atoms(high, high - low)
