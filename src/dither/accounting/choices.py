@@ -1,11 +1,10 @@
 """What costs one of two things, composed: the largest cost of all mixes.
 
 Of k releases that are each a or b, fixed in advance, j are a and k − j are b: the whole is one of the k + 1 products
-a^j b^{k−j}, and its cost is the largest of theirs; with several choices it is one of as many products as boxes of counts
-have points. `mixes` bounds whole boxes of them at once. The mix that seems dearest, of those that take one of the two
-throughout, gives an ε; then all mixes are shown to stay below δ a little above that ε. A box that does not is halved, and
-a single mix that does not moves ε up. So the upper end holds for every mix, and the lower end is the cost of a use that
-the releases allow.
+a^j b^{k−j}, and its cost is the largest of theirs; with several choices j is a point of a box. `mixes` bounds whole
+boxes at once. The dearest of the mixes that take one of the two throughout gives an ε; then all mixes are shown to
+stay below δ a little above that ε. A box that does not is halved, and a single mix that does not moves ε up. So the
+upper end holds for every mix, and the lower end is the cost of a use that the releases allow.
 
 Both directions have to stay below δ: the one that seems cheaper is held against the ε of the other.
 """
@@ -37,14 +36,14 @@ _TOLERANCE = 0.05
 _MOST_ROUNDS = 16
 _OF_LATTICE = 0.3  # of that width
 _LARGEST_LOG = 700.0
-_DEARER = 1.0  # in ln δ: from there on it is looked for where another use than all the second of the two has it
+_DEARER = 1.0  # in ln δ: from there on another use than all the second of the two says where the answer is
 _ALIKE = 0.2  # of the margin
 _IGNORED = 1e-10
 _MANY = 100
 
 
 class Above(NamedTuple):
-    """An upper bound for all mixes, and the one that seems dearest: how many of each choice are the first of the two."""
+    """A bound above all mixes, and the one that seems dearest: how many of each choice are the first of the two."""
 
     bound: float
     dearest: tuple[int, ...]
@@ -107,9 +106,9 @@ class _Way:
             low, high = min(one.low for one in sketches), max(one.high for one in sketches)
             laws = [from_above(one.pair, step, low, high, at_zero=len(sketches) > 1) for one in sketches]
             if len(laws) > 1:
-                choices.append((*laws, sketches[0].count))
+                choices.append((laws[0], laws[1], sketches[0].count))
             else:
-                fixed.append((*laws, sketches[0].count))
+                fixed.append((laws[0], sketches[0].count))
         return Mixes(fixed, choices, saddle)
 
     def _step(self, error: float) -> float:
@@ -244,7 +243,7 @@ class _Search:
             dearest = tuple(n for n, _ in self._plainest(epsilon, corner))
             epsilon += self._margin
         whole: Box = tuple((0, count) for count in self._mixes.counts)
-        heap = []
+        heap: list[_Open] = []
         kernel = self._mixes.at(epsilon)
 
         def look(box: Box) -> None:
@@ -255,25 +254,26 @@ class _Search:
 
         look(whole)
         while heap and epsilon < math.inf:
-            if heap[0].at is None or self._left <= 0:
+            _, worst, at = heap[0]
+            if at is None or self._left <= 0:
                 # A single mix, or no time is left: the ε at which the dearest box stays below δ.
-                worst = heap[0].box
                 epsilon, _ = self._of([worst], epsilon)
-                if heap[0].at is None:
-                    dearest, known = tuple(n for n, _ in worst), None
+                known = None
+                if at is None:
+                    dearest = tuple(n for n, _ in worst)
                     epsilon += self._margin
                 kernel = self._mixes.at(epsilon)
                 again, heap[:] = list(heap), []
                 for each in again:
                     look(each.box)
                 continue
-            opened = heapq.heappop(heap)
-            for half in _halves(opened.box, opened.at):
+            heapq.heappop(heap)
+            for half in _halves(worst, at):
                 look(half)
         return known or Above(max(epsilon, 0.0), dearest, way.groups)
 
     def _plainest(self, epsilon: float, dearest: Box) -> Box:
-        """Of the corners that cost nearly as much, the one with the fewest of the first: those may be hard to bracket."""
+        """Of the corners that cost nearly as much, the one with the fewest of the first: it is easier to bracket."""
         kernel = self._mixes.at(epsilon)
         enough = kernel.bound(dearest)[0] * math.exp(-_ALIKE * self._margin * self._steepness)
         alike = [box for box in self._mixes.corners() if kernel.bound(box)[0] >= enough]

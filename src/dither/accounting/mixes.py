@@ -9,16 +9,17 @@ hᵢ to each side of its middle m. Each term is an exponential in j, and |e^z �
 
     δ(j) ≤ δ(m) + Σᵢ hᵢ |∂ᵢδ(m)| + ½ Σ_ω |ĉ| max_j |X̂| (Σᵢ hᵢ|gᵢ|)².
 
-Where A and B are nearly the same to whatever comes beside them, gᵢ is small wherever X̂ is not, and one box holds hundreds
-of mixes. Where they are not, boxes are halved, in the end down to single mixes. So what is proved holds for every mix, and
-rests on no order among them.
+Where A and B are nearly the same to whatever comes beside them, gᵢ is small wherever X̂ is not, and one box holds
+hundreds of mixes. Where they are not, boxes are halved, in the end down to single mixes. So what is proved holds for
+every mix, and rests on no order among them.
 
 Which branch of a logarithm is taken does not matter: at whole j all agree, and between them the bound is about the
 function that the branch defines.
 
-Errors are those of `tilted`. Each bound there grows with the laws that are composed, so it is taken of the larger of A and
-B. That X̂ is an exponential of a sum of logarithms and ĉ a difference of geometric series costs roundings of its own; they
-are counted at each frequency. Frequencies that are small in every mix are left out, and what they hold at most is added.
+Errors are those of `tilted`. Each bound there grows with the laws that are composed, so it is taken of the larger of
+A and B. That X̂ is an exponential of a sum of logarithms and ĉ a difference of geometric series costs roundings of its
+own; they are counted at each frequency. Frequencies that are small in every mix are left out, and what they hold at
+most is added.
 """
 
 from __future__ import annotations
@@ -53,12 +54,12 @@ _MOST_CORNERS = 64
 
 
 class _Two(NamedTuple):
-    """The tilted laws of the first and of the second thing, how many steps they start after the earlier one, a count."""
+    """The tilted laws of the first and of the second thing, and by how many steps each starts after the earlier one."""
 
     first: Tilted
     second: Tilted
     shifts: tuple[int, int]
-    count: int
+    times: int
 
     @property
     def offset(self) -> float:
@@ -112,18 +113,18 @@ class Mixes:
         self._tilt = saddle.tilt
         self._others = [tilted(law, count, saddle.tilt) for law, count in fixed]
         self._two = [_two(first, second, count, saddle.tilt) for first, second, count in choices]
-        offsets = [(law.offset, count) for law, count in fixed] + [(two.offset, two.count) for two in self._two]
+        offsets = [(law.offset, count) for law, count in fixed] + [(two.offset, two.times) for two in self._two]
         base = sum((Fraction(offset) * count for offset, count in offsets), Fraction(0))
-        # Places in the common frame are a few roundings away from where the laws were read: all losses are raised by that.
+        # Places in the common frame are a few roundings from where the laws were read: all losses are raised by that.
         base += Fraction(math.fsum(count * _POSITION * (1 + abs(offset)) for offset, count in offsets))
         self._last = sum(one.count * (len(one.law.weights) - 1) for one in self._others)
-        self._last += sum(two.count * two.last for two in self._two)
+        self._last += sum(two.times * two.last for two in self._two)
         count = sum(number for _, number in offsets)
         self._start, self._size = window_of(float(base), self._step, self._last, count, saddle)
         self._first = float(base + self._start * Fraction(self._step))
         self._log_scale = math.fsum(
             [one.count * one.log_mgf for one in self._others]
-            + [two.count * max(two.first.log_mgf, two.second.log_mgf) for two in self._two]
+            + [two.times * max(two.first.log_mgf, two.second.log_mgf) for two in self._two]
         )
         self._keep(self._spectra())
         self._spread = self._bound_of_transforms()
@@ -133,7 +134,7 @@ class Mixes:
     @property
     def counts(self) -> tuple[int, ...]:
         """How many releases each choice has."""
-        return tuple(two.count for two in self._two)
+        return tuple(two.times for two in self._two)
 
     def corners(self) -> list[Box]:
         """The mixes that take one of the two throughout, for each choice; at most 64 of them."""
@@ -165,9 +166,9 @@ class Mixes:
             )
             slope += first - second
             slope.imag -= 2 * math.pi * np.round(slope.imag / (2 * math.pi))
-            base += two.count * second
-            largest += two.count * np.maximum(slope.real, 0.0)
-            roundings += two.count * (8 + 2 * np.abs(first) + 4 * np.abs(second) + 4 * abs(dearer))
+            base += two.times * second
+            largest += two.times * np.maximum(slope.real, 0.0)
+            roundings += two.times * (8 + 2 * np.abs(first) + 4 * np.abs(second) + 4 * abs(dearer))
         return _Sum(base, slopes, largest + base.real, roundings * (4 * UNIT))
 
     def _keep(self, whole: _Sum) -> None:
@@ -223,7 +224,7 @@ class Mixes:
         gamma = FFT_ERROR * math.log2(self._size)
         norms = [(one.count, float(np.linalg.norm(wrapped(one.weights, self._size)))) for one in self._others]
         norms += [
-            (two.count, max(float(np.linalg.norm(wrapped(one.weights, self._size))) for one in (two.first, two.second)))
+            (two.times, max(float(np.linalg.norm(wrapped(one.weights, self._size))) for one in (two.first, two.second)))
             for two in self._two
         ]
         growth = math.fsum(count * (gamma * norm * math.sqrt(self._size) + 2.0**-46) for count, norm in norms)
@@ -233,10 +234,10 @@ class Mixes:
     def _bound_of_weights(self) -> float:
         rounding = math.fsum(
             [one.count * one.rounding for one in self._others]
-            + [two.count * (two.first.rounding + two.second.rounding) for two in self._two]
+            + [two.times * (two.first.rounding + two.second.rounding) for two in self._two]
         )
         size = sum(one.count * abs(one.log_mgf) for one in self._others)
-        size += sum(two.count * max(abs(two.first.log_mgf), abs(two.second.log_mgf)) for two in self._two)
+        size += sum(two.times * max(abs(two.first.log_mgf), abs(two.second.log_mgf)) for two in self._two)
         return math.expm1(rounding + 16 * UNIT * (1 + size))
 
     def _bound_of_window(self, theta: float) -> float:
@@ -245,17 +246,21 @@ class Mixes:
             return 0.0
         rate, end = self._tilt + theta, self._first + (self._size - 0.5) * self._step
         means = [(one.count, log_mean(one.law, rate)) for one in self._others]
-        means += [(two.count, max(log_mean(one.law, rate) for one in (two.first, two.second))) for two in self._two]
+        means += [(two.times, max(log_mean(one.law, rate) for one in (two.first, two.second))) for two in self._two]
         total = math.fsum(count * mean for count, mean in means) - rate * end
-        reach = sum(two.count * max(map(_reach, (two.first, two.second))) for two in self._two)
+        reach = sum(two.times * max(map(_reach, (two.first, two.second))) for two in self._two)
         reach += sum(one.count * _reach(one) for one in self._others)
         return math.exp(min(total + 2.0**-40 * (1 + abs(rate * end) + rate * reach + abs(total)), 0.0))
 
     def scaled(self, sum_: float, noise: float, epsilon: float, box: Box) -> float:
-        """δ from a bound on the sum over frequencies, with everything else that it may be off by."""
+        """δ from a bound on the sum over frequencies, with everything else that it may be off by.
+
+        Nothing is known of an ε left of the window: losses between both are seen right of it.
+        """
         log = self._log_scale - self._tilt * epsilon
-        slack = _POSITION * (2 + abs(log) + abs(self._log_scale) + self._tilt * (abs(epsilon) + abs(self._first)))
-        if log > _LARGEST_LOG:
+        reach = abs(epsilon) + abs(self._first) + self._step * self._size
+        slack = _POSITION * (2 + abs(log) + abs(self._log_scale) + self._tilt * reach)
+        if log > _LARGEST_LOG or (self._start > 0 and epsilon < self._first):
             return math.inf
         scale = math.exp(max(log + slack, -_LARGEST_LOG))
         total = (max(sum_, 0.0) * (1 + self._relative) + self._spread * noise) * scale
@@ -265,7 +270,7 @@ class Mixes:
         """The largest P[X = ∞] in the box: ln P[X < ∞] is linear in each count."""
         finite = math.fsum(one.count * _log_finite(one) for one in self._others)
         for two, ends in zip(self._two, box, strict=True):
-            finite += min(n * two.finite(0) + (two.count - n) * two.finite(1) for n in ends)
+            finite += min(n * two.finite(0) + (two.times - n) * two.finite(1) for n in ends)
         return -math.expm1(finite) * (1 + 2.0**-40)
 
 

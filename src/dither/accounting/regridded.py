@@ -1,8 +1,8 @@
 """Many copies of one law with atoms, composed on a lattice of its own and then carried over to the common one.
 
-Noise on a lattice, on a sample, has atoms that lie on no lattice. They are few, so a lattice of their own may be as fine
-as it takes: tests between them give a law that the pair dominates, its atoms are lowered to the lattice, and the heaviest
-of them lies on it. Atoms in one cell are merged before, as post-processing may.
+Noise on a lattice, on a sample, has atoms that lie on no lattice. They are few, so a lattice of their own may be as
+fine as it takes: tests between them give a law that the pair dominates, its atoms are lowered to the lattice, and the
+two heaviest of them lie on it. Atoms in one cell are merged before, as post-processing may.
 
 Two Laplace laws have their atoms at ±ε₀ and ±ε₁, and no lattice meets all four. A law from below whose atoms lie off
 the lattice must shrink, by a share of first order in the step and once per copy. So the copies are composed first, on a
@@ -24,7 +24,7 @@ from dither.accounting.loss_law import ALIGNMENT, LossLaw, convex_law, dots_belo
 from dither.accounting.saddle import Sketch, saddle_at
 from dither.accounting.tilted import UNIT, ComposedLaw, compose_laws
 from dither.pairs.pair import POSITION_ERROR, FloatArray, Pair
-from dither.pairs.subsampled import inner_loss, outer_losses
+from dither.pairs.subsampled import PoissonAddPair, PoissonRemovePair
 
 __all__ = ["convolved_below", "sampled_atoms", "sampled_below"]
 
@@ -58,21 +58,18 @@ def convolved_below(one: Sketch, step: float, tilt: float) -> LossLaw | None:
 
 
 def sampled_atoms(pair: Pair, low: float, high: float) -> FloatArray | None:
-    """Losses inside [low, high] that lie between the atoms of noise on a lattice, on a sample; None if it is not that."""
-    ends = inner_loss(pair, low), inner_loss(pair, high)
-    base = getattr(pair, "base", None)
-    if not isinstance(base, Pair) or base.atoms is None or pair.atoms is not None or ends == (None, None):
+    """Losses between the atoms of noise on a lattice, on a Poisson sample, about inside [low, high]; else None."""
+    if not isinstance(pair, (PoissonAddPair, PoissonRemovePair)) or pair.base.atoms is None or pair.atoms is not None:
         return None
-    anchor, spacing = base.atoms
-    least, most = max(ends[0], base.support[0]), min(ends[1], base.support[1])
+    anchor, spacing = pair.base.atoms
+    least, most = (float(end) for end in pair.inner(np.array([low, high])))
     # Where a loss on a sample has no end in the base, as many atoms are enough as there are on the other side.
     least, most = max(least, -abs(most) - _MORE * spacing), min(most, abs(least) + _MORE * spacing)
-    if not math.isfinite(most - least):
+    if not most - least <= _MOST_ATOMS * spacing:
         return None
     first, last = math.floor((least - anchor) / spacing), math.ceil((most - anchor) / spacing)
-    if not last - first <= _MOST_ATOMS:
-        return None
-    return np.unique(outer_losses(pair, anchor + spacing * (np.arange(first - 1, last + 1) + 0.5)))
+    between: FloatArray = anchor + spacing * (np.arange(first - 1, last + 1, dtype=np.float64) + 0.5)
+    return np.unique(pair.outer(between))
 
 
 def sampled_below(one: Sketch, step: float, tilt: float, error: float) -> LossLaw | None:
@@ -153,7 +150,9 @@ def _lowered(p: FloatArray, q: FloatArray, step: float, tilt: float, infinity: f
         start = anchor - _BELOW * own
         places = np.floor((losses - start) / own)
         lowered = np.minimum(start + places * own, losses)
-        found.append(((before - _log_mgf(p, p * np.exp(-lowered), tilt)) / max(tilt, _SMALLEST_TILT), own, start, places))
+        found.append(
+            ((before - _log_mgf(p, p * np.exp(-lowered), tilt)) / max(tilt, _SMALLEST_TILT), own, start, places)
+        )
     lost, own, start, places = min(found, key=lambda each: each[0])
     indices = (places - places[0]).astype(np.int64)
     masses = np.zeros(int(indices[-1]) + 1)

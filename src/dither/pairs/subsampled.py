@@ -30,8 +30,6 @@ __all__ = [
     "WorstPair",
     "either",
     "fixed_size",
-    "inner_loss",
-    "outer_losses",
     "poisson",
 ]
 
@@ -114,6 +112,14 @@ class PoissonRemovePair(_Sampled):
     def swapped(self) -> Pair:
         return PoissonAddPair(self.base.swapped(), self.rate)
 
+    def inner(self, losses: FloatArray) -> FloatArray:
+        """The losses of the base that these come from, −∞ where there are none."""
+        return _inner_of_remove(losses, *self._rates)
+
+    def outer(self, losses: FloatArray) -> FloatArray:
+        """What these losses of the base become on the sample."""
+        return np.array([_outer_of_remove(loss, *self._rates) for loss in losses.tolist()])
+
     @property
     def is_symmetric(self) -> bool:
         return False
@@ -174,6 +180,14 @@ class PoissonAddPair(_Sampled):
 
     def swapped(self) -> Pair:
         return PoissonRemovePair(self.base.swapped(), self.rate)
+
+    def inner(self, losses: FloatArray) -> FloatArray:
+        """The losses of the base that these come from, ∞ where there are none."""
+        return _inner_of_add(losses, *self._rates)
+
+    def outer(self, losses: FloatArray) -> FloatArray:
+        """What these losses of the base become on the sample."""
+        return np.array([_outer_of_add(loss, *self._rates) for loss in losses.tolist()])
 
     @property
     def is_symmetric(self) -> bool:
@@ -365,22 +379,6 @@ def fixed_size(base: Pair, rate: Fraction) -> Pair:
     """`base` on a sample of fixed size without replacement; neighbours replace a record."""
     check.probability(rate=rate)
     return base if rate == 1 else FixedSizePair(either(base), rate)
-
-
-def inner_loss(pair: Pair, loss: float) -> float | None:
-    """The loss of the base that a loss on a Poisson sample comes from; None if `pair` is none."""
-    if isinstance(pair, PoissonRemovePair):
-        return float(_inner_of_remove(np.array([loss]), float(pair.rate), float(1 - pair.rate))[0])
-    if isinstance(pair, PoissonAddPair):
-        return float(_inner_of_add(np.array([loss]), float(pair.rate), float(1 - pair.rate))[0])
-    return None
-
-
-def outer_losses(pair: Pair, losses: FloatArray) -> FloatArray:
-    """What losses of the base become on a Poisson sample."""
-    gamma, rest = float(pair.rate), float(1 - pair.rate)
-    outer = _outer_of_remove if isinstance(pair, PoissonRemovePair) else _outer_of_add
-    return np.array([outer(loss, gamma, rest) for loss in losses.tolist()])
 
 
 def _before(losses: FloatArray, gamma: float, rest: float) -> FloatArray:
