@@ -253,11 +253,13 @@ class _Search:
                 heapq.heappush(heap, _Open(-bound, box, at))
 
         look(whole)
-        while heap and epsilon < math.inf:
+        while heap:
             _, worst, at = heap[0]
             if at is None or self._left <= 0:
                 # A single mix, or no time is left: the ε at which the dearest box stays below δ.
                 epsilon, _ = self._of([worst], epsilon)
+                if epsilon == math.inf:
+                    return Above(math.inf, (), way.groups)
                 known = None
                 if at is None:
                     dearest = tuple(n for n, _ in worst)

@@ -34,6 +34,7 @@ from dither.errors import ParameterError
 from dither.exact import ball, lower, precision, upper
 from dither.exact.certified import exactly_above, exactly_below, named
 from dither.pairs.between import BetweenPair
+from dither.pairs.choice import ChoicePair
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
 from dither.pairs.one_sided import GeometricPair
@@ -198,7 +199,7 @@ def _epsilon_of_mixes(groups: Groups, delta: Fraction, relative: float, known: B
     """
     ways = directions(groups)
     if any(pair.infinity > delta for each in ways for pair, _ in each):
-        return known
+        return Bracket(math.inf if all(pair.is_exact for pair, _ in groups) else known.lower, math.inf)
     with precision(64):
         low = lower(ball(delta))
     least, most = known
@@ -215,7 +216,15 @@ def _epsilon_of_mixes(groups: Groups, delta: Fraction, relative: float, known: B
                 least = max(least, _least_in_one_way(mix, delta, relative, most))
         if Bracket(least, most).is_within(relative):
             break
-    return Bracket(least, most)
+    if least:
+        return Bracket(least, most)
+    # The two are so different that no window holds them: what both are dominated by, and what one of them costs.
+    counts = [times for pair, times in groups if isinstance(pair, ChoicePair)]
+    uses = [tuple(merged(product(groups, tuple(share * n for n in counts)))) for share in (0, 1)]
+    return Bracket(
+        max(composed_epsilon(use, delta, relative).lower for use in uses),
+        min(most, _upper_of_all(groups, delta, relative)),
+    )
 
 
 def _delta_of_mixes(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
