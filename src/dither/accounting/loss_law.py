@@ -211,7 +211,9 @@ def _lattice(
     atoms = pair.atoms
     # A law narrower than a step has its atoms on one side of the point at 0 or on the other: E_P[e^{−L}] = 1.
     anchor = 0.0 if atoms is None or (atoms.spacing < step and not above) else atoms.anchor
-    anchor = 0.0 if at_zero else anchor + slack if above else anchor - slack
+    anchor += slack if above else -slack
+    if at_zero:
+        anchor = 0.0
     first = math.floor((low - anchor + 2 * slack) / step)
     last = math.ceil((high - anchor - 2 * slack) / step)
     return anchor + first * step, max(last - first, 1)
