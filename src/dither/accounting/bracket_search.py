@@ -130,11 +130,14 @@ class LossWindow:
         spacing = atoms.spacing if atoms else 0.0
         if spacing > 0 and self._foreseen(spacing) <= _ALL_ATOMS * epsilon_error:
             return self.fitted(spacing)
-        step = math.sqrt(2 * epsilon_error / (self.releases * (1 + self.saddle.tilt)))
+        # A law on a lattice has each loss off by a step at most: where a sum of few atoms is tilted to its end, that is
+        # far more than what the variances need.
+        enough = epsilon_error / (4 * self.releases)
+        step = max(math.sqrt(2 * epsilon_error / (self.releases * (1 + self.saddle.tilt))), enough)
         if len(self.sketches) <= _FEW:
             while step < self.saddle.deviation / 8 and self._foreseen(2 * step) <= _FORESEEN * epsilon_error:
                 step *= 2
-        return self.fitted(min(step, self.saddle.deviation / 4))
+        return self.fitted(min(step, max(self.saddle.deviation / 4, enough)))
 
     def _foreseen(self, step: float) -> float:
         """How wide the bracket on ε will be, as far as the sketches say."""

@@ -122,10 +122,11 @@ class _Way:
             )
             return (1 + saddle.tilt) / 2 * math.fsum(moved)
 
-        step = math.sqrt(2 * error / (releases * (1 + saddle.tilt)))
+        enough = error / (4 * releases)  # each loss is off by a step at most
+        step = max(math.sqrt(2 * error / (releases * (1 + saddle.tilt))), enough)
         while step < saddle.deviation / 8 and foreseen(2 * step) <= error:
             step *= 2
-        return self._plan.fitted(min(step, saddle.deviation / 4))
+        return self._plan.fitted(min(step, max(saddle.deviation / 4, enough)))
 
 
 def _shared(one: list[Sketch], other: list[Sketch], tilt: float) -> Saddle:
