@@ -161,7 +161,7 @@ def largest_epsilon(ways: list[Groups], delta: float, relative: float) -> Above:
         error = relative * max(best.bound, way.saddle.epsilon, 1e-3 * way.saddle.deviation)
         for saddle in [*([way.saddle.narrowed()] if total >= _MANY else []), *way.saddles]:
             try:
-                search = _Search(way.mixes(_OF_LATTICE * error, saddle), delta, way.steepness, _MARGIN * error)
+                search = _MixedEpsilon(way.mixes(_OF_LATTICE * error, saddle), delta, way.steepness, _MARGIN * error)
                 above = search.epsilon(way, best if best.dearest else None)
             except Underflow:
                 above = Above(math.inf, (), way.groups)
@@ -222,7 +222,7 @@ def _boxes(mixes: Mixes) -> int:
     return max(min(_MOST_BOXES, _MOST_TERMS // len(mixes.places)), _FEWEST_BOXES)
 
 
-class _Search:
+class _MixedEpsilon:
     """The smallest ε at which all mixes of one direction are shown to stay below δ."""
 
     def __init__(self, mixes: Mixes, delta: float, steepness: float, margin: float) -> None:
