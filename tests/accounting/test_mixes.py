@@ -188,3 +188,10 @@ def test_atoms_on_a_sample_are_lowered(base: str, times: int, rate: str, turned:
     near = plan.saddle.epsilon
     below = float(np.sum(law.weights * np.maximum(-np.expm1(near - law.losses), 0)))
     assert below >= 0.8 * above.delta(near), "and not by much"
+
+
+def test_infinite_losses_of_a_box_are_those_of_the_mix_with_most() -> None:
+    pair = ChoicePair(approximate(Fraction(1, 2), Fraction(1, 1000)), GaussianPair(Fraction(1, 9)))
+    kernel = mixes_of((Group(pair, 5),), 1e-2).at(50.0)
+    whole, dearest = kernel.bound(((0, 5),))[0], kernel.bound(((5, 5),))[0]
+    assert whole >= dearest >= 1 - (1 - 1e-3) ** 5
