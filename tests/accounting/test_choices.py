@@ -113,7 +113,7 @@ def test_boxes_that_are_not_halved_still_hold(monkeypatch: pytest.MonkeyPatch) -
 def test_what_is_too_much_to_look_at_is_said() -> None:
     m: Any = dp.Gaussian(sensitivity=1, sigma=1)
     with pytest.warns(WideBracket, match=r"Say what each value will be, event_for\(value\) of its mechanism"):
-        compose([m] * 100, relative_width=1e-9).bracket(DELTA)
+        compose([m] * 100, relative_width=1e-14).bracket(DELTA)
 
 
 def test_a_choice_of_the_same_is_no_choice() -> None:
