@@ -370,6 +370,6 @@ def test_the_norm_of_what_is_folded_bounds_the_transform() -> None:
     """A law 64 times as long as the circle has 8 times the norm once it is folded."""
     size = 16
     law = LossLaw(0.0, 0.1, np.full(64 * size, 1 / (64 * size)), 0.0)
-    one = tilted._Tilted(law, 1, 0.0, law.weights, 0.0, 0.0)
+    one = tilted.Tilted(law, 1, 0.0, law.weights, 0.0, 0.0)
     _, spread = tilted._convolve([one], size)
     assert spread >= tilted.FFT_ERROR * math.log2(size) * 3 / math.sqrt(size)

@@ -103,7 +103,7 @@ def test_screening_keeps_every_frequency_that_counts(negligible: float) -> None:
     plan = plan_for_delta(tuple(Group(*each) for each in laws(150)), 1e-6)
     size = 60_000
     factors = [
-        tilted._tilt(from_above(one.pair, 2e-4, one.low, one.high), one.count, plan.saddle.tilt)
+        tilted.tilted(from_above(one.pair, 2e-4, one.low, one.high), one.count, plan.saddle.tilt)
         for one in plan.sketches
     ]
     places = tilted._screened(factors, size, negligible)

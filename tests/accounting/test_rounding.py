@@ -103,7 +103,7 @@ def random_law(seed: int, size: int) -> LossLaw:
 def test_chernoff_bounds_are_rounded_up(theta: float) -> None:
     for seed in range(20):
         law, count = random_law(seed, 40), 10**6 + seed
-        one = tilted._tilt(law, count, 0.7)
+        one = tilted.tilted(law, count, 0.7)
         mean = float(np.sum(one.weights * law.losses))
         edge = count * mean + math.copysign(12000.0, theta)
         with precision(BITS):
@@ -112,7 +112,7 @@ def test_chernoff_bounds_are_rounded_up(theta: float) -> None:
 
 def test_chernoff_bounds_see_the_smallest_weights() -> None:
     law = LossLaw(0.0, 1.0, np.array([1 - 1e-9, *np.zeros(19), 1e-9]), 0.0)
-    one = tilted._tilt(law, 1, 0.0)
+    one = tilted.tilted(law, 1, 0.0)
     assert tilted._outside([one], 1.0, 19.5) >= 1e-9
 
 
@@ -120,7 +120,7 @@ def test_windows_end_where_they_are_cut() -> None:
     law = random_law(1, 40)
     composed = compose_laws([(law, 30)], saddle(0.7, -3.0, 6.0))
     edges = (composed.first - composed.step / 2, composed.first + (len(composed.masses) - 0.5) * composed.step)
-    one = tilted._tilt(law, 30, 0.7)
+    one = tilted.tilted(law, 30, 0.7)
     with precision(BITS):
         left, right = (
             chernoff(law, 30, 0.7, one.log_mgf, theta, edge) for theta, edge in zip((-2.0, 2.0), edges, strict=True)
@@ -132,13 +132,13 @@ def test_windows_end_where_they_are_cut() -> None:
 def test_each_rounding_of_a_tilted_law_has_its_room() -> None:
     """exp and its argument, the largest exponent, the sum: their roundings add up in the scale of the law."""
     plain = LossLaw(-10.0, 1.0, np.full(21, 1 / 21), 0.0)
-    assert tilted._tilt(plain, 1, 0.0).rounding >= 16 * UNIT
-    assert tilted._tilt(plain, 1, 40.0).rounding >= (4 + 1) * 400 * UNIT
+    assert tilted.tilted(plain, 1, 0.0).rounding >= 16 * UNIT
+    assert tilted.tilted(plain, 1, 40.0).rounding >= (4 + 1) * 400 * UNIT
     small = LossLaw(0.0, 1.0, np.full(2, 1e-200), 0.0)
-    assert tilted._tilt(small, 1, 0.0).rounding >= 2 * 200 * math.log(10) * UNIT
+    assert tilted.tilted(small, 1, 0.0).rounding >= 2 * 200 * math.log(10) * UNIT
     whole = compose_laws([(plain, 1000)], saddle(40.0, 9000.0, 10000.0))
     assert whole.log_scale > 390_000
-    each = tilted._tilt(plain, 1, 40.0).rounding
+    each = tilted.tilted(plain, 1, 40.0).rounding
     assert whole.relative >= math.expm1(1000 * each + 7 * UNIT * whole.log_scale)
 
 
@@ -152,8 +152,8 @@ def test_frequencies_that_are_left_out_are_counted(monkeypatch: pytest.MonkeyPat
     assert 1e-5 < apart <= rough.spread
 
 
-def many_laws(count: int) -> list[tilted._Tilted]:
-    return [tilted._tilt(random_law(seed, 30 + seed), count, 0.0) for seed in range(30)]
+def many_laws(count: int) -> list[tilted.Tilted]:
+    return [tilted.tilted(random_law(seed, 30 + seed), count, 0.0) for seed in range(30)]
 
 
 def test_each_matrix_product_reports_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def test_each_transform_reports_its_error(monkeypatch: pytest.MonkeyPatch) -> No
     reported: list[tuple[float, float]] = []
     monkeypatch.setattr(tilted._Errors, "add", lambda self, count, norm, each: reported.append((norm, each)))
     law, size = random_law(3, 50), 256
-    tilted._convolve([tilted._tilt(law, 2, 0.0)], size)
+    tilted._convolve([tilted.tilted(law, 2, 0.0)], size)
     norm = tilted.FFT_ERROR * math.log2(size) * math.sqrt(float(np.sum(law.weights**2))) * (1 - 1e-9)
     assert reported[0][0] >= norm
     assert reported[0][1] >= norm * math.sqrt(size)
@@ -201,7 +201,7 @@ def test_screening_leaves_room_for_its_transform(monkeypatch: pytest.MonkeyPatch
     law = LossLaw(0.0, 0.1, np.array([1 - 1e-13, 1e-13]), 0.0)
     honest = scipy.fft.rfft
     monkeypatch.setattr(scipy.fft, "rfft", lambda weights, size: honest(weights, size) * (1 - 5e-10))
-    places = tilted._screened([tilted._tilt(law, 10**12, 0.0)], 4096, 1e-30)
+    places = tilted._screened([tilted.tilted(law, 10**12, 0.0)], 4096, 1e-30)
     assert places is not None
     assert len(places) == 4096 // 2 + 1
 

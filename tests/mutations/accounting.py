@@ -59,7 +59,7 @@ MUTATIONS = [
         ("-math.expm1(gone)", "0.0"),
         # Rounding of the weights
         (" + 8 * UNIT * abs(log_scale)", ""),
-        ("math.fsum((one.count * one.rounding for one in tilted))", "0.0"),
+        ("math.fsum((one.count * one.rounding for one in factors))", "0.0"),
         ("(16 + 4 * float(", "(0 + 4 * float("),
         ("4 * float(np.abs(exponents).max())", "0 * float(np.abs(exponents).max())"),
         ("+ abs(top) + 2", "+ 2"),
@@ -67,7 +67,7 @@ MUTATIONS = [
         # Rounding of the transform
         ("FFT_ERROR = 16 * UNIT", "FFT_ERROR = UNIT / 4"),
         ("gamma = FFT_ERROR * math.log2(size)", "gamma = FFT_ERROR"),
-        ("np.linalg.norm(_wrapped(one.weights, size))", "np.linalg.norm(one.weights)"),
+        ("np.linalg.norm(wrapped(one.weights, size))", "np.linalg.norm(one.weights)"),
         ("self.from_spectra += count * norm", "self.from_spectra += norm"),
         ("self.growth += count * (each + 2.0 ** (-46))", "self.growth += 0.0"),
         ("(each + 2.0 ** (-46))", "each"),

@@ -21,12 +21,24 @@ MUTATIONS = [
     # One of two
     *several(
         "accounting/choices.py",
-        ("tests/accounting/test_choices.py",),
-        ("counts[pair.first] += low", "counts[pair.first] += 0"),
-        ("counts[pair.second] += count - high", "counts[pair.second] += 0"),
-        ("counts[pair] += high - low", "counts[pair.second] += high - low"),
-        ("middle + 1, high", "middle + 2, high"),
-        ("least(product(tuple(((n, n) for n in counts))))", "1.05 * least(product(tuple((n, n) for n in counts)))"),
+        ("tests/accounting/test_choices.py", "tests/accounting/test_mixes.py"),
+        ("if bound > self._delta:", "if bound > 1.5 * self._delta:"),
+        ("(middle + 1, high)", "(middle + 2, high)"),
+        ("counts[pair.first] += first", "counts[pair.first] += count"),
+    ),
+    *several(
+        "accounting/mixes.py",
+        ("tests/accounting/test_mixes.py",),
+        ("total += float(changes.sum()) + float(rest.sum())", "total += float(rest.sum())"),
+        ("total += float(changes.sum()) + float(rest.sum())", "total += float(changes.sum())"),
+        ("self._start > 0 and epsilon < self._first", "False"),
+        ("largest += two.times * np.maximum(slope.real, 0.0)", "largest += 0.0"),
+        ("finite += min(", "finite += max("),
+    ),
+    *several(
+        "accounting/regridded.py",
+        ("tests/accounting/test_mixes.py",),
+        ("places = np.floor((losses - start) / own)", "places = np.ceil((losses - start) / own)"),
     ),
     *several(
         "accounting/nearly_continuous.py",

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from dither.accounting.delta_and_epsilon import DeltaCurve, nothing, read_above, read_below
 from dither.accounting.loss_law import LossLaw, from_above, from_below
-from dither.accounting.regridded import convolved_below
+from dither.accounting.regridded import convolved_below, sampled_atoms, sampled_below
 from dither.accounting.saddle import Saddle, Sketch, saddle_for_delta, saddle_for_epsilon, sketch
 from dither.accounting.tilted import Underflow, compose_laws
 from dither.pairs.between import BetweenPair
@@ -20,7 +20,6 @@ __all__ = [
     "Bracket",
     "Group",
     "LossWindow",
-    "SharedPlan",
     "delta_bracket",
     "epsilon_bracket",
     "plan_for_delta",
@@ -36,10 +35,11 @@ _MANY = 100  # releases from which the saddle point is a good guide
 _IGNORED = 1e-10
 _FEW = 24  # laws for which it pays to look for the largest step
 _FORESEEN = 0.5
+_ALL_ATOMS = 1e-6  # what rounding of their places foresees stays below that
 _STUCK = 0.9  # of the width before: a finer lattice does not help
+_OF_ATOMS = 1e-4  # of ε
 _SEVERAL = 4  # copies of a law whose sum has no large atoms
 _MET = 1e-9
-_MANY_SKETCHES = 1 << 10  # of which each may be rough: only its ends are needed
 _SHRINKING = 0.6  # of the width that is asked for
 
 
@@ -94,8 +94,6 @@ class LossWindow:
 
     sketches: Sequence[Sketch]
     saddle: Saddle
-    known: dict[tuple[Pair, float], LossLaw] | None = None
-    """Laws from above that other mixes of the same pairs have, too."""
 
     @property
     def is_exact(self) -> bool:
@@ -106,6 +104,10 @@ class LossWindow:
     def has_gap(self) -> bool:
         """Whether of some pair it is only known between which two it lies."""
         return any(isinstance(one.pair, BetweenPair) for one in self.sketches)
+
+    def has_free_atoms(self, step: float) -> bool:
+        """Whether a pair has atoms that lie on no lattice of this step: from below they are lowered by up to a step."""
+        return any(self._is_on_sample(one) or (one.count < _SEVERAL and one.misses(step)) for one in self.sketches)
 
     @property
     def steepness(self) -> float:
@@ -126,13 +128,16 @@ class LossWindow:
         """
         atoms = self.sketches[0].pair.atoms if len(self.sketches) == 1 else None
         spacing = atoms.spacing if atoms else 0.0
-        if spacing > 0 and self._foreseen(spacing) <= _IGNORED * epsilon_error:  # all losses are atoms
+        if spacing > 0 and self._foreseen(spacing) <= _ALL_ATOMS * epsilon_error:
             return self.fitted(spacing)
-        step = math.sqrt(2 * epsilon_error / (self.releases * (1 + self.saddle.tilt)))
+        # A law on a lattice has each loss off by a step at most: where a sum of few atoms is tilted to its end, that is
+        # far more than what the variances need.
+        enough = epsilon_error / (4 * self.releases)
+        step = max(math.sqrt(2 * epsilon_error / (self.releases * (1 + self.saddle.tilt))), enough)
         if len(self.sketches) <= _FEW:
             while step < self.saddle.deviation / 8 and self._foreseen(2 * step) <= _FORESEEN * epsilon_error:
                 step *= 2
-        return self.fitted(min(step, self.saddle.deviation / 4))
+        return self.fitted(min(step, max(self.saddle.deviation / 4, enough)))
 
     def _foreseen(self, step: float) -> float:
         """How wide the bracket on ε will be, as far as the sketches say."""
@@ -185,15 +190,18 @@ class LossWindow:
 
     def _law(self, one: Sketch, step: float, *, above: bool) -> tuple[LossLaw, int]:
         """The law of one pair on the lattice, and how often it occurs."""
-        if above and self.known is not None:
-            if (one.pair, step) not in self.known:
-                self.known[one.pair, step] = from_above(one.pair, step, one.low, one.high)
-            return self.known[one.pair, step], one.count
         if above:
             return from_above(one.pair, step, one.low, one.high), one.count
+        error = _OF_ATOMS * max(self.saddle.epsilon, 1e-3 * self.saddle.deviation)
+        if self._is_on_sample(one) and (whole := sampled_below(one, step, self.saddle.tilt, error)):
+            return whole, 1
         if self._is_apart(one, step) and (whole := convolved_below(one, step, self.saddle.tilt)):
             return whole, 1
         return from_below(one.pair, step, one.low, one.high), one.count
+
+    def _is_on_sample(self, one: Sketch) -> bool:
+        """Whether it is noise on a lattice, on a sample, whose atoms are further apart than a few steps."""
+        return one.pair.atoms is None and sampled_atoms(one.pair, one.low, one.high) is not None
 
     def _is_apart(self, one: Sketch, step: float) -> bool:
         """Whether the copies of a law are composed on a lattice of its own: its atoms do not meet the common one."""
@@ -211,39 +219,6 @@ def plan_for_delta(groups: Groups, delta: float) -> LossWindow:
     """The plan for ε(δ)."""
     sketches = _sketches(groups, delta)
     return LossWindow(sketches, saddle_for_delta(sketches, delta))
-
-
-class SharedPlan:
-    """One tilt, window and step for all mixes of some pairs, and the law of each pair once.
-
-    The tilt is that of `groups`, which dominate all mixes. For a mix that is cheaper it is a little too small, as the
-    window is a little too far right: its bound is a little wider than that of a plan of its own, and holds.
-    """
-
-    def __init__(self, groups: Groups, delta: float) -> None:
-        self._plan = replace(plan_for_delta(groups, delta), known={})
-        self._share = delta * _IGNORED / sum(group.times for group in groups)
-        self._most = max(group.times for group in groups)
-        self._sketches: dict[Pair, Sketch] = {one.pair: one for one in self._plan.sketches}
-        self._steps: dict[float, float] = {}
-
-    @property
-    def epsilon(self) -> float:
-        """Roughly the ε of the groups."""
-        return self._plan.saddle.epsilon
-
-    def upper_epsilon(self, groups: Groups, delta: float, error: float) -> float:
-        """An upper bound on ε(δ) of a mix, off by about `error`."""
-        if error not in self._steps:
-            self._steps[error] = self._plan.step_for(error)
-        return _upper_epsilon(
-            replace(self._plan, sketches=[self._of(*group) for group in groups]), delta, self._steps[error]
-        )
-
-    def _of(self, pair: Pair, times: int) -> Sketch:
-        if pair not in self._sketches:
-            self._sketches[pair] = sketch(pair, self._most, self._share, _MANY_SKETCHES)
-        return replace(self._sketches[pair], count=times)
 
 
 def plan_for_epsilon(groups: Groups, epsilon: float) -> LossWindow:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
@@ -20,7 +20,6 @@ from dither.accounting.bracket_search import (
     Group,
     Groups,
     LossWindow,
-    SharedPlan,
     delta_bracket,
     epsilon_bracket,
     plan_for_delta,
@@ -28,13 +27,14 @@ from dither.accounting.bracket_search import (
     upper_delta,
     upper_epsilon,
 )
-from dither.accounting.choices import are_mixed, worst_mix
+from dither.accounting.choices import are_mixed, largest_delta, largest_epsilon, product
 from dither.accounting.delta_and_epsilon import DeltaCurve, nothing
 from dither.accounting.nearly_continuous import NearlyContinuous, nearly_continuous
 from dither.errors import ParameterError
 from dither.exact import ball, lower, precision, upper
 from dither.exact.certified import exactly_above, exactly_below, named
 from dither.pairs.between import BetweenPair
+from dither.pairs.choice import ChoicePair
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
 from dither.pairs.one_sided import GeometricPair
@@ -59,6 +59,10 @@ __all__ = [
 
 _COARSER = 30.0
 _FEW = 64
+_OF_LOWER = 0.4  # of the width that is asked for
+_FINER_LATTICES = 1, 4
+_GAINED, _POOR = 0.25, 10.0  # of that width
+_LOWER_ROUNDS, _FINER = 4, 4
 _MIXTURES = (FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair)
 _SIZES_OF_DELTA = (1e-2, 1e-4, 1e-6, 1e-9, 1e-12)
 _SUPPORT_SLACK = 2.0**-44
@@ -160,61 +164,83 @@ def epsilon_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> flo
         return basic
 
 
-def _least_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> float:
-    """A lower bound on ε(δ), from one pass in the direction that seems dearer where it is not known without."""
+def _least_in_one_way(groups: Groups, delta: Fraction, relative: float, goal: float) -> float:
+    """A lower bound on ε(δ) in this direction: on a finer lattice if it is not near the `goal` at once."""
     if is_closed(groups, delta):
         return composed_epsilon(groups, delta, relative).lower
     if any(pair.infinity > delta for pair, _ in groups):
         return 0.0
     with precision(64):
         low, high = lower(ball(delta)), upper(ball(delta))
+    best = 0.0
     try:
-        plan = _dearest_first(groups, low)[0]
-        step = plan.step_for(relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
-        step = plan.step_below(step, relative)
-        return max(plan.read(step, above=False).epsilon(high), 0.0)
+        plan = plan_for_delta(groups, max(low, 1e-300))
+        step = plan.step_for(_OF_LOWER * relative * max(plan.saddle.epsilon, 1e-3 * plan.saddle.deviation))
+        step = plan.step_below(step, _OF_LOWER * relative)
+        best = max(plan.read(step, above=False).epsilon(high), 0.0)
+        if Bracket(best, goal).is_within(relative) or plan.is_finest(step):
+            return best
+        if not plan.has_free_atoms(step):
+            return max(best, composed_epsilon(groups, delta, relative).lower)
+        for _ in range(_LOWER_ROUNDS):
+            step = plan.fitted(step / _FINER)
+            best = max(best, plan.read(step, above=False).epsilon(high))
+            if best > goal / 2 or plan.is_finest(step):  # a law of few points loses the last of them
+                break
     except _TOO_EXTREME:
-        return 0.0
+        return best
+    return best
 
 
-def _upper_of_mixes(groups: Groups, delta: Fraction, relative: float) -> Callable[[Counter[Pair]], float]:
-    """Upper bounds on ε(δ) of mixes of the same pairs, from plans that all of them share: one for each direction."""
+def _epsilon_of_mixes(groups: Groups, delta: Fraction, relative: float, known: Bracket) -> Bracket:
+    """Above all mixes, and below the one that seems dearest, inside a bracket that is `known`.
+
+    Where that is wide, a finer lattice is tried; where the lower end is poor, also what is all the second of the two.
+    """
     ways = directions(groups)
     if any(pair.infinity > delta for each in ways for pair, _ in each):
-        return lambda mix: math.inf
+        return Bracket(math.inf if all(pair.is_exact for pair, _ in groups) else known.lower, math.inf)
     with precision(64):
         low = lower(ball(delta))
-    plans = [SharedPlan(each, max(low, 1e-300)) for each in ways]
-    swapped: dict[Pair, Pair] = {}
+    least, most = known
+    looked_at: set[Groups] = set()
+    for finer in _FINER_LATTICES:
+        above = largest_epsilon(ways, max(low, 1e-300), relative / finer)
+        if above.bound >= most * (1 - _GAINED * relative):
+            break
+        most = above.bound
+        for firsts, width in ((above.dearest, relative), ((0,) * len(above.dearest), _POOR * relative)):
+            mix = tuple(merged(product(above.way, firsts)))
+            if mix not in looked_at and not Bracket(least, most).is_within(width):
+                looked_at.add(mix)
+                least = max(least, _least_in_one_way(mix, delta, relative, most))
+        if Bracket(least, most).is_within(relative):
+            break
+    if least:
+        return Bracket(least, most)
+    # The two are so different that no window holds them: what both are dominated by, and what one of them costs.
+    counts = [times for pair, times in groups if isinstance(pair, ChoicePair)]
+    uses = [tuple(merged(product(groups, tuple(share * n for n in counts)))) for share in (0, 1)]
+    return Bracket(
+        max(composed_epsilon(use, delta, relative).lower for use in uses),
+        min(most, _upper_of_all(groups, delta, relative)),
+    )
 
-    def turned(pair: Pair) -> Pair:
-        if pair not in swapped:
-            swapped[pair] = pair.swapped()
-        return swapped[pair]
 
-    order = sorted(range(len(plans)), key=lambda index: plans[index].epsilon, reverse=True)
-    roofs: dict[int, float] = {}  # of the cheaper direction, for whatever is dominated by all groups together
-
-    def above(index: int, mix: Counter[Pair], error: float) -> float:
-        each = tuple(Group(turned(pair) if index else pair, times) for pair, times in mix.items())
-        return plans[index].upper_epsilon(each, low, error * max(plans[index].epsilon, 1e-300))
-
-    def bound(mix: Counter[Pair]) -> float:
-        best = above(order[0], mix, relative)
-        for index in order[1:]:
-            if index not in roofs:
-                roofs[index] = above(index, Counter(dict(groups)), _COARSER * relative)
-            if roofs[index] > best:
-                best = max(best, min(roofs[index], above(index, mix, relative)))
-        return min(best, _epsilon_if_pure(tuple(Group(*each) for each in mix.items()), delta))
-
-    def certain(mix: Counter[Pair]) -> float:
-        try:
-            return bound(mix)
-        except _TOO_EXTREME:
-            return _epsilon_if_pure(tuple(Group(*each) for each in mix.items()), delta)
-
-    return certain
+def _delta_of_mixes(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
+    """Above all mixes, and below the one that seems dearest."""
+    ways = [each for each in directions(groups) if not _is_beyond(each, epsilon)]
+    if not ways:
+        return Bracket(0.0, 0.0)
+    with precision(64):
+        low = lower(ball(epsilon))
+    above = largest_delta(ways, low, relative)
+    mixes = dict.fromkeys((above.dearest, (0,) * len(above.dearest)))
+    least = max(
+        (composed_delta(tuple(merged(product(above.way, each))), epsilon, relative).lower for each in mixes),
+        default=0.0,
+    )
+    return Bracket(min(least, above.bound), above.bound)
 
 
 def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
@@ -257,16 +283,10 @@ def _found_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
     if not delta:
         return _without_delta(groups)
     if are_mixed(groups):
-        if nearly := nearly_continuous(groups, merged, float(delta), relative):
-            return _epsilon_of_nearly(nearly, delta, relative)
-        return worst_mix(
-            groups,
-            merged,
-            lambda product: composed_epsilon(product, delta, relative),
-            _upper_of_mixes(groups, delta, relative),
-            lambda product: _least_in_one_pass(product, delta, relative),
-            relative,
-        )
+        nearly = nearly_continuous(groups, merged, float(delta), relative)
+        found = _epsilon_of_nearly(nearly, delta, relative) if nearly else Bracket(0.0, _epsilon_if_pure(groups, delta))
+        is_enough = found.upper < math.inf and found.is_within(relative)
+        return found if is_enough else _epsilon_of_mixes(groups, delta, relative, found)
     found = _worst_direction(groups, delta, relative)
     return Bracket(found.lower, min(found.upper, _epsilon_if_pure(groups, delta)))
 
@@ -340,14 +360,7 @@ def _found_delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
     if not groups:
         return Bracket(0.0, 0.0)
     if are_mixed(groups):
-        return worst_mix(
-            groups,
-            merged,
-            lambda product: composed_delta(product, epsilon, relative),
-            lambda mix: delta_in_one_pass(tuple(merged(mix)), epsilon, relative),
-            lambda product: composed_delta(product, epsilon, relative).lower,
-            relative,
-        )
+        return _delta_of_mixes(groups, epsilon, relative)
     if is_single(groups):
         answers = [_delta_of_one(each[0].pair, epsilon) for each in directions(groups)]
     else:

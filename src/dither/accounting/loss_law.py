@@ -58,9 +58,12 @@ class LossLaw:
         return _points(self.offset, self.step, len(self.weights))
 
 
-def from_above(pair: Pair, step: float, low: float, high: float) -> LossLaw:
-    """A law on a lattice of `step` that dominates `pair`: mass below `low` is raised, above `high` made infinite."""
-    offset, cells = _lattice(pair, step, low, high, above=True)
+def from_above(pair: Pair, step: float, low: float, high: float, *, at_zero: bool = False) -> LossLaw:
+    """A law on a lattice of `step` that dominates `pair`: mass below `low` is raised, above `high` made infinite.
+
+    The lattice meets the atoms of the pair, or, `at_zero`, has its points at whole steps.
+    """
+    offset, cells = _lattice(pair, step, low, high, above=True, at_zero=at_zero)
     points = _points(offset, step, cells + 1)
     dots = np.maximum.accumulate(pair.dots(points)[::-1])[::-1]
     if not pair.is_exact:
@@ -199,7 +202,9 @@ def convex_law(offset: float, step: float, dots: FloatArray, whole: float, infin
     return LossLaw(offset, step, _masses(np.minimum.accumulate(survival)), infinity)
 
 
-def _lattice(pair: Pair, step: float, low: float, high: float, *, above: bool) -> tuple[float, int]:
+def _lattice(
+    pair: Pair, step: float, low: float, high: float, *, above: bool, at_zero: bool = False
+) -> tuple[float, int]:
     """Offset and number of cells of a lattice that covers [low, high] and keeps the right side of the atoms."""
     low, high = max(low, pair.support[0]), min(high, pair.support[1])
     slack = ALIGNMENT * (1 + max(abs(low), abs(high)))
@@ -207,6 +212,8 @@ def _lattice(pair: Pair, step: float, low: float, high: float, *, above: bool) -
     # A law narrower than a step has its atoms on one side of the point at 0 or on the other: E_P[e^{−L}] = 1.
     anchor = 0.0 if atoms is None or (atoms.spacing < step and not above) else atoms.anchor
     anchor += slack if above else -slack
+    if at_zero:
+        anchor = 0.0
     first = math.floor((low - anchor + 2 * slack) / step)
     last = math.ceil((high - anchor - 2 * slack) / step)
     return anchor + first * step, max(last - first, 1)

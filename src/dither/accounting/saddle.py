@@ -55,14 +55,21 @@ class Sketch:
         mean = float(np.sum(masses * self.losses))
         return math.sqrt(max(float(np.sum(masses * (self.losses - mean) ** 2)), 1e-300))
 
-    def moved_by(self, step: float, tilt: float) -> float:
+    def log_mgf(self, tilt: float) -> float:
+        """K(λ) of one loss, roughly."""
+        exponents = tilt * self.losses + self.log_masses
+        top = float(exponents.max())
+        return top + math.log(float(np.exp(exponents - top).sum()))
+
+    def moved_by(self, step: float, tilt: float, *, at_zero: bool = False) -> float:
         """How much the variances of the laws from above and from below differ on a lattice of this step, tilted.
 
-        From above a loss is split between the two lattice points around it, from below it is moved to the nearest.
+        From above a loss is split between the two lattice points around it, from below it is moved to the nearest. The
+        lattice meets the atoms, or has its points at whole steps.
         """
         exponents = tilt * self.losses + self.log_masses
         masses = np.exp(exponents - exponents.max())
-        anchor = 0.0 if self.pair.atoms is None else self.pair.atoms.anchor
+        anchor = 0.0 if at_zero or self.pair.atoms is None else self.pair.atoms.anchor
         places = (self.losses - anchor) / step
         places = places - np.floor(places)
         squares = places * (1 - places) + np.minimum(places, 1 - places) ** 2

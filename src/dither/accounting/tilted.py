@@ -33,7 +33,18 @@ from dither.accounting.loss_law import LossLaw
 from dither.accounting.saddle import Saddle
 from dither.pairs.pair import FloatArray
 
-__all__ = ["FFT_ERROR", "UNIT", "ComposedLaw", "Underflow", "compose_laws"]
+__all__ = [
+    "FFT_ERROR",
+    "UNIT",
+    "ComposedLaw",
+    "Tilted",
+    "Underflow",
+    "compose_laws",
+    "log_mean",
+    "tilted",
+    "window_of",
+    "wrapped",
+]
 
 UNIT = 2.0**-53
 FFT_ERROR = 16 * UNIT
@@ -76,7 +87,7 @@ class Underflow(ArithmeticError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tilted:
+class Tilted:
     """One law times e^{λL}, scaled to add up to 1, and the logarithm of that scale."""
 
     law: LossLaw
@@ -90,16 +101,17 @@ class _Tilted:
 def compose_laws(laws: Sequence[tuple[LossLaw, int]], saddle: Saddle) -> ComposedLaw:
     """The law of the sum of `count` independent copies of each law, seen through the window of `saddle`."""
     step = laws[0][0].step
-    tilted = [_tilt(law, count, saddle.tilt) for law, count in laws]
+    factors = [tilted(law, count, saddle.tilt) for law, count in laws]
     base = sum((Fraction(law.offset) * count for law, count in laws), Fraction(0))
-    start, size = _window(laws, saddle, float(base))
-    masses, spread = _convolve(tilted, size)
+    count = sum(number for _, number in laws)
+    start, size = window_of(float(base), step, _last(laws), count, saddle)
+    masses, spread = _convolve(factors, size)
     masses = np.roll(np.maximum(masses, 0.0), -(start % size))
     first = float(base + start * Fraction(step))
-    log_scale = math.fsum(one.count * one.log_mgf for one in tilted)
-    left = 0.0 if start <= 0 else _outside(tilted, saddle.theta_left, first - step / 2)
-    right = 0.0 if start + size > _last(laws) else _outside(tilted, saddle.theta_right, first + (size - 0.5) * step)
-    rounding = math.fsum(one.count * one.rounding for one in tilted) + 8 * UNIT * abs(log_scale)
+    log_scale = math.fsum(one.count * one.log_mgf for one in factors)
+    left = 0.0 if start <= 0 else _outside(factors, saddle.theta_left, first - step / 2)
+    right = 0.0 if start + size > _last(laws) else _outside(factors, saddle.theta_right, first + (size - 0.5) * step)
+    rounding = math.fsum(one.count * one.rounding for one in factors) + 8 * UNIT * abs(log_scale)
     gone = math.fsum(count * math.log1p(-law.infinity) if law.infinity < 1 else -math.inf for law, count in laws)
     return ComposedLaw(
         first,
@@ -115,14 +127,13 @@ def compose_laws(laws: Sequence[tuple[LossLaw, int]], saddle: Saddle) -> Compose
     )
 
 
-def _window(laws: Sequence[tuple[LossLaw, int]], saddle: Saddle, base: float) -> tuple[int, int]:
+def window_of(base: float, step: float, last: int, count: int, saddle: Saddle) -> tuple[int, int]:
     """The first lattice index of the window and its number of points; an end near the last loss takes it in."""
-    step = laws[0][0].step
     start = math.floor((saddle.left - base) / step) - 1
     end = math.ceil((saddle.right - base) / step) + 2
-    near = min(3 * sum(count for _, count in laws) + 3, end - start)
+    near = min(3 * count + 3, end - start)
     start = min(start, 0) if start <= near else start
-    end = max(end, _last(laws) + 1) if end >= _last(laws) - near else end
+    end = max(end, last + 1) if end >= last - near else end
     return start, int(scipy.fft.next_fast_len(max(end - start, 16), real=True))
 
 
@@ -131,7 +142,8 @@ def _last(laws: Sequence[tuple[LossLaw, int]]) -> int:
     return sum(count * (len(law.weights) - 1) for law, count in laws)
 
 
-def _tilt(law: LossLaw, count: int, tilt: float) -> _Tilted:
+def tilted(law: LossLaw, count: int, tilt: float) -> Tilted:
+    """The law times e^{λL}, as `count` factors of a composition."""
     exponents = tilt * law.losses
     top = float(exponents.max())
     weights = law.weights * np.exp(exponents - top)
@@ -142,10 +154,10 @@ def _tilt(law: LossLaw, count: int, tilt: float) -> _Tilted:
     rounding = UNIT * (16 + 4 * float(np.abs(exponents).max()) + abs(top) + 2 * abs(math.log(total)))
     weights /= total
     weights[weights < _NOTHING] = 0.0  # floats without all their digits are slow
-    return _Tilted(law, count, tilt, weights, log_mgf, rounding)
+    return Tilted(law, count, tilt, weights, log_mgf, rounding)
 
 
-def _convolve(tilted: Sequence[_Tilted], size: int) -> tuple[FloatArray, float]:
+def _convolve(factors: Sequence[Tilted], size: int) -> tuple[FloatArray, float]:
     """r on a circle of `size` points, and a bound on its ℓ₂ error.
 
     A frequency is left out once the product of some of the spectra is negligible there: every other factor has
@@ -153,16 +165,16 @@ def _convolve(tilted: Sequence[_Tilted], size: int) -> tuple[FloatArray, float]:
     """
     gamma = FFT_ERROR * math.log2(size)
     # A law that is longer than the circle is folded, and what is folded is what is transformed.
-    norms = [float(np.linalg.norm(_wrapped(one.weights, size))) for one in tilted]
-    ordinary = gamma * math.fsum(one.count * norm for one, norm in zip(tilted, norms, strict=True))
+    norms = [float(np.linalg.norm(wrapped(one.weights, size))) for one in factors]
+    ordinary = gamma * math.fsum(one.count * norm for one, norm in zip(factors, norms, strict=True))
     errors = _Errors(gamma, max(_NEGLIGIBLE, 2.0**-10 * ordinary), min(norms))
-    places = _screened(tilted, size, errors.negligible) if len(tilted) >= _MANY else None
+    places = _screened(factors, size, errors.negligible) if len(factors) >= _MANY else None
     whole = np.zeros(size // 2 + 1, dtype=np.complex128)
-    if places is None or len(places) * max(len(one.weights) for one in tilted) > min(_LARGEST_TABLE, 4 * size):
-        product = _product(tilted, norms, size, errors)
+    if places is None or len(places) * max(len(one.weights) for one in factors) > min(_LARGEST_TABLE, 4 * size):
+        product = _product(factors, norms, size, errors)
         whole[: len(product)] = product
     else:
-        places, product = _product_at(places, tilted, size, errors)
+        places, product = _product_at(places, factors, size, errors)
         whole[places] = product
     return scipy.fft.irfft(whole, size), errors.spread()
 
@@ -198,10 +210,10 @@ class _Errors:
         )
 
 
-def _product(tilted: Sequence[_Tilted], norms: Sequence[float], size: int, errors: _Errors) -> NDArray[np.complex128]:
+def _product(factors: Sequence[Tilted], norms: Sequence[float], size: int, errors: _Errors) -> NDArray[np.complex128]:
     """The product of all spectra up to the last frequency where it counts."""
     product: NDArray[np.complex128] | None = None
-    for one, norm in zip(tilted, norms, strict=True):
+    for one, norm in zip(factors, norms, strict=True):
         spectrum = _spectrum(one.weights, size, size // 2 + 1 if product is None else len(product))
         kept = _kept(spectrum, errors.negligible ** (1 / one.count))
         power = _power(spectrum[:kept], one.count)
@@ -220,14 +232,14 @@ def _kept(spectrum: NDArray[np.complex128], negligible: float) -> int:
 
 
 def _product_at(
-    places: NDArray[np.intp], tilted: Sequence[_Tilted], size: int, errors: _Errors
+    places: NDArray[np.intp], factors: Sequence[Tilted], size: int, errors: _Errors
 ) -> tuple[NDArray[np.intp], NDArray[np.complex128]]:
     """The product of all spectra at those of a few frequencies where it counts, by matrix products.
 
     n terms that add up to 1 are summed, in whatever order, with an error of at most n·u; the angles
     2π·(f·i mod size)/size are exact up to 3 roundings. Both for the real and for the imaginary part.
     """
-    ordered = sorted(tilted, key=lambda one: len(one.weights), reverse=True)
+    ordered = sorted(factors, key=lambda one: len(one.weights), reverse=True)
     waves = _Waves.at(places, len(ordered[0].weights), size)
     product = np.ones(len(places), dtype=np.complex128)
     for at in range(0, len(ordered), _BLOCK):
@@ -270,13 +282,13 @@ class _Waves:
         return np.ascontiguousarray(found.T)
 
 
-def _screened(tilted: Sequence[_Tilted], size: int, negligible: float) -> NDArray[np.intp] | None:
+def _screened(factors: Sequence[Tilted], size: int, negligible: float) -> NDArray[np.intp] | None:
     """Frequencies outside of which the product of all spectra is certainly negligible; None if all may count.
 
     |Â(ω)| ≤ |Â(ω′)| + |ω − ω′|·E|x − m| for every m, so short transforms bound whole bands of frequencies. The width
     of a band, π/short, times E|x − m| is at most π/16; its rounding and that of the transform stay below 1e-9.
     """
-    some = tilted[:: max(len(tilted) // _SCREENS, 1)]
+    some = factors[:: max(len(factors) // _SCREENS, 1)]
     short = int(scipy.fft.next_fast_len(_OVERSAMPLED * max(len(one.weights) for one in some), real=True))
     if short >= size:
         return None
@@ -300,7 +312,7 @@ def _spectrum(weights: FloatArray, size: int, count: int) -> NDArray[np.complex1
     NumPy adds pairwise, and the angles 2π·(f·i mod size)/size are exact up to 3 roundings.
     """
     if count * len(weights) > _DIRECT * size:
-        whole: NDArray[np.complex128] = scipy.fft.rfft(_wrapped(weights, size), size)
+        whole: NDArray[np.complex128] = scipy.fft.rfft(wrapped(weights, size), size)
         return whole[:count]
     places = np.outer(np.arange(count), np.arange(len(weights))) % size
     angles = places * (2 * math.pi / size)
@@ -310,7 +322,8 @@ def _spectrum(weights: FloatArray, size: int, count: int) -> NDArray[np.complex1
     return spectrum
 
 
-def _wrapped(weights: FloatArray, size: int) -> FloatArray:
+def wrapped(weights: FloatArray, size: int) -> FloatArray:
+    """The weights, folded onto a circle of `size` points where they are more."""
     if len(weights) <= size:
         return weights
     padded = np.zeros(-(-len(weights) // size) * size)
@@ -331,14 +344,14 @@ def _power(spectrum: NDArray[np.complex128], count: int) -> NDArray[np.complex12
         spectrum = spectrum * spectrum
 
 
-def _outside(tilted: Sequence[_Tilted], theta: float, edge: float) -> float:
+def _outside(factors: Sequence[Tilted], theta: float, edge: float) -> float:
     """A bound on the tilted probability of a sum beyond `edge`, to the right if θ > 0, else to the left.
 
     It is E[e^{θ(X − edge)}], rounded up. Logarithms throughout: nothing may underflow to a bound of 0.
     """
     total = -theta * edge
     slack = abs(total)
-    for one in tilted:
+    for one in factors:
         positive = one.law.weights > 0
         exponents = theta * one.law.losses[positive]
         logs = np.log(one.law.weights[positive]) + one.tilt * one.law.losses[positive] + exponents
@@ -348,3 +361,11 @@ def _outside(tilted: Sequence[_Tilted], theta: float, edge: float) -> float:
         slack += one.count * (abs(top) + abs(one.log_mgf) + float(np.abs(exponents).max()) + 1)
     bound = total + 2.0**-40 * slack
     return math.exp(bound) if bound < 0 else 1.0
+
+
+def log_mean(law: LossLaw, rate: float) -> float:
+    """ln E[e^{rate·L}; L < ∞]."""
+    positive = law.weights > 0
+    logs = np.log(law.weights[positive]) + rate * law.losses[positive]
+    top = float(logs.max())
+    return top + math.log(float(np.exp(logs - top).sum()))

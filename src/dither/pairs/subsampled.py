@@ -54,9 +54,9 @@ class _Sampled(Pair):
 
     @property
     def atoms(self) -> Atoms | None:
-        """Sampling keeps an even lattice only if there are no atoms between the ends."""
+        """Sampling keeps no even lattice, but the largest and the smallest loss of what has atoms there."""
         atoms, (low, high) = self.base.atoms, self.base.support
-        if atoms is None or not atoms.spacing >= (high - low) * (1 - 2.0**-40):
+        if atoms is None or not math.isfinite(high - low):
             return None
         low, high = self.support
         return Atoms(high, high - low)
@@ -111,6 +111,14 @@ class PoissonRemovePair(_Sampled):
 
     def swapped(self) -> Pair:
         return PoissonAddPair(self.base.swapped(), self.rate)
+
+    def inner(self, losses: FloatArray) -> FloatArray:
+        """The losses of the base that these come from, −∞ where there are none."""
+        return _inner_of_remove(losses, *self._rates)
+
+    def outer(self, losses: FloatArray) -> FloatArray:
+        """What these losses of the base become on the sample."""
+        return np.array([_outer_of_remove(loss, *self._rates) for loss in losses.tolist()])
 
     @property
     def is_symmetric(self) -> bool:
@@ -172,6 +180,14 @@ class PoissonAddPair(_Sampled):
 
     def swapped(self) -> Pair:
         return PoissonRemovePair(self.base.swapped(), self.rate)
+
+    def inner(self, losses: FloatArray) -> FloatArray:
+        """The losses of the base that these come from, ∞ where there are none."""
+        return _inner_of_add(losses, *self._rates)
+
+    def outer(self, losses: FloatArray) -> FloatArray:
+        """What these losses of the base become on the sample."""
+        return np.array([_outer_of_add(loss, *self._rates) for loss in losses.tolist()])
 
     @property
     def is_symmetric(self) -> bool:
