@@ -1,8 +1,10 @@
 """What is charged, and what is refused: exact sums, one answer per key, nothing spent by a refusal."""
 
 import math
+import random
+import string
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from fractions import Fraction
 from pathlib import Path
 from statistics import NormalDist
@@ -358,6 +360,21 @@ def test_texts_that_cannot_be_written_are_refused(visits: Ledger, name: str, tex
     with pytest.raises(ParameterError, match=f"{name} must be a Unicode text"):
         call(**{**values, name: text})
     assert visits.account("visits").charges == 0
+
+
+def test_names_fit_into_the_index_of_every_place(location: str) -> None:
+    """PostgreSQL could not write longer ones, unless they happen to be compressed."""
+    letters = random.Random(1)
+    account, key = ("".join(letters.choices(string.ascii_letters, k=length)) for length in (1600, 1000))
+    with closing(Ledger(location)) as ledger:
+        with pytest.raises(ParameterError, match="account must have at most 1600 bytes in UTF-8, got 1602"):
+            ledger.open_account("é" * 801, dp.PureDP(1))
+        ledger.open_account(account, dp.PureDP(1))
+        with pytest.raises(ParameterError, match="key must have at most 1000 bytes in UTF-8, got 1002"):
+            ledger.charge(account, EVENT, dp.PureDP(1), "how many?", key="é" * 501)
+        assert ledger.account(account).charges == 0
+        ledger.charge(account, EVENT, dp.PureDP(1), "how many?", key=key)
+        assert ledger.verify(ledger.anchor()) == 2
 
 
 def test_names_are_not_empty(visits: Ledger) -> None:

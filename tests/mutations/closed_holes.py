@@ -280,6 +280,7 @@ MUTATIONS = [
         ("state.startswith(_LIMIT_EXCEEDED)", "False", "_is_about_a_value"),
         ("if here in self._writing:", "if False:", "Store.writing"),
         ("entries.forget()", "pass", "Store.writing"),
+        ("_forget_frames(refusal)", "pass", "_decided"),
     ),
     *several(
         "ledger/group.py",

@@ -186,7 +186,7 @@ class Ledger:
         LedgerConflict
             If the account has another cap, a part belongs to another account, or an account was moved to this name.
         ParameterError
-            If the budget is 0 or of another type, or a name is empty.
+            If the budget is 0 or of another type, or a name is empty or longer than 1600 bytes.
         """
         _check_text(description=description, state=state or "")
         allowed = check_account(account, parts, failures_allowed)
@@ -344,7 +344,7 @@ class Ledger:
         question : str
             The question, for people who read the ledger.
         key : str, optional
-            An idempotency key: the same key with the same question and event is charged once.
+            An idempotency key of at most 1000 bytes: the same key with the same question and event is charged once.
         by : str, default ""
             Who asks.
         share : str, optional
@@ -371,7 +371,7 @@ class Ledger:
         LedgerConflict
             If `key` was used for another question; nothing is charged.
         ParameterError
-            If `event` costs more than `cost`.
+            If `event` costs more than `cost`, or a new key is too long.
         """
         if noise_is_removed() and self.is_durable:
             raise LedgerError(

@@ -282,8 +282,7 @@ class Store:
 
 
 def _decided(entries: Appending, own: Decision) -> bool:
-    """Whether it appended, or may have. The frame of this is in the traceback of its refusal, so nobody else's
-    decision is."""
+    """Whether it appended, or may have."""
     decide = own.decide
     if decide is None:  # its thread was interrupted, and waits no more
         return False
@@ -295,8 +294,16 @@ def _decided(entries: Appending, own: Decision) -> bool:
         raise
     except _OF_ONE as refusal:
         own.refusal = refusal
+        if own.thread != threading.get_ident():
+            _forget_frames(refusal)
         return False
     return True
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Its traceback leads to the frames of the thread that decided, and so to what another analyst asked."""
+    while error is not None:
+        error.__traceback__, error = None, error.__context__
 
 
 def _is_about_a_value(error: DBAPIError) -> bool:
