@@ -142,13 +142,13 @@ def test_draw_starts_again_after_a_rejected_round() -> None:
 
 
 @pytest.mark.parametrize("wide", [False, True], ids=["offsets in the word", "offsets in words of their own"])
-@pytest.mark.parametrize("law", [Geometric(5), Gumbel(4)], ids=str)
+@pytest.mark.parametrize("law", [Geometric(5)], ids=str)
 def test_offsets_come_from_bits_of_their_own(law: RejectionLaw, wide: bool) -> None:
     """A word of 7 digits holds those of the table and of a point among 8; one of 5 digits does not."""
     sampler = BlockSampler.over(law._arms(), _layout(2.0**-40))
     sampler.__dict__["_deeper"] = _NoTail()
     assert _WORD_BITS - _INDEX_BITS < sampler._columns.widest <= 7 - _INDEX_BITS
-    outcomes = every_stream(_vector(sampler), 21, _WORD_BITS if wide else 7)
+    outcomes = every_stream(_vector(sampler), 19, _WORD_BITS if wide else 7)
     assert outcomes.undecided < Fraction(1, 500)
     for x in outcomes.mass:
         if x is not None:
@@ -162,26 +162,26 @@ _VECTORS = [DiscreteLaplace("0.4"), DiscreteGaussian.from_sigma(1000), DiscreteG
 @pytest.mark.parametrize("law", _VECTORS, ids=str)
 def test_words_that_accept_every_point_are_no_more_than_the_farthest_is_due(law: RejectionLaw) -> None:
     """They are most of the words; each leads to its block, and none is in two; with one more a block would have more."""
-    sampler = law._many
+    sampler = law._many(10**6)
     assert sampler is not None
     columns, size = sampler._columns, 1 << sampler._layout.index_bits
-    assert columns.sure > 0.9 * size
-    owners = columns.block[: columns.sure]
-    sure_words = np.bincount(owners, minlength=len(columns.words)).tolist()
-    assert (columns.sure_starts[: columns.sure] == columns.start[owners]).all()
-    masks = columns.sure_masks if columns.common_mask is None else np.full(size, columns.common_mask)
-    assert (masks[: columns.sure] == columns.mask[owners]).all()
-    everywhere = np.bincount(columns.block, minlength=len(columns.words))
-    most = 0
+    assert columns.sure > 0.85 * size
+    assert columns.sure + len(columns.block) == size
+    masks = np.full(size, columns.common_mask) if columns.common_mask is not None else columns.sure_masks
+    first, most = 0, 0
     for number, block in enumerate(sampler._blocks):
+        rest = np.flatnonzero(columns.block == number)
+        sure = block.words - len(rest)
+        assert (rest + columns.passed[number]).tolist() == list(range(sure, block.words))
+        own = slice(first, first + sure)
+        assert set(columns.sure_starts[own].tolist()) <= {block.start}
+        assert set(masks[own].tolist()) <= {(1 << block.bits) - 1}
         with precision(200):
             due = block.words * sampler._chance(block, block.near + (1 << block.bits) - 1)
-            sure = sure_words[number]
             assert due >= sure
             most += bool(due < sure + 1)
-        assert everywhere[number] == block.words
-        rest = np.flatnonzero(columns.block[columns.sure :] == number) + columns.sure + columns.passed[number]
-        assert rest.tolist() == list(range(sure, block.words))
+        first += sure
+    assert first == columns.sure
     assert most > 0.9 * len(sampler._blocks)
 
 

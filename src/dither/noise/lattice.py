@@ -88,7 +88,35 @@ class Grid:
         """
         exact = rational(scale, "scale")
         check.positive(scale=exact)
-        exponent = _floor_log2(exact) - _STEPS_PER_SCALE_BITS
+        return cls._of_octave(_floor_log2(exact))
+
+    @classmethod
+    def for_variance(cls, variance: Number) -> Grid:
+        """Choose the grid for Gaussian noise of a public variance: as `for_scale` does for its root.
+
+        Parameters
+        ----------
+        variance : Number
+            The square of the noise scale.
+
+        Returns
+        -------
+        Grid
+            The grid.
+
+        Examples
+        --------
+        >>> Grid.for_variance(2) == Grid.for_scale(1.5)
+        True
+        """
+        exact = rational(variance, "variance")
+        check.positive(variance=exact)
+        return cls._of_octave(_floor_log2(exact) // 2)
+
+    @classmethod
+    def _of_octave(cls, octave: int) -> Grid:
+        """The grid for scales from 2^octave to 2^(octave + 1)."""
+        exponent = octave - _STEPS_PER_SCALE_BITS
         if abs(exponent) > _LARGEST_EXPONENT:
             raise ParameterError("scale must lie between 2^-860 and 2^940. Measure the value in another unit.")
         return cls(exponent)
@@ -197,7 +225,24 @@ class Grid:
                 np.add(steps, drawn, out=steps)
                 np.multiply(steps, math.ldexp(1.0, self.exponent), out=out)
                 return
-        out[:] = self._to_floats(_add(self._round(values), noise))
+        out[:] = self.sums(self._round(values), noise)
+
+    def sums(self, steps: Integers, noise: Integers) -> NDArray[np.float64]:
+        """Add integer noise to rounded values.
+
+        Parameters
+        ----------
+        steps : numpy.ndarray
+            The values in steps, as `round` gives them.
+        noise : numpy.ndarray
+            The noise in steps, of the same shape.
+
+        Returns
+        -------
+        numpy.ndarray
+            The sums as floats; those beyond the largest float are shown as the largest float.
+        """
+        return self._to_floats(_add(steps, noise))
 
     def _round_exactly(self, array: NDArray[Any]) -> Integers:
         return integer_array([self._round_one(x) for x in array.ravel().tolist()]).reshape(array.shape)

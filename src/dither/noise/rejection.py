@@ -128,7 +128,7 @@ class BlockSampler:
         places = np.flatnonzero(index >= columns.sure)
         if not len(places):
             return places, {}
-        return self._settle(source, points, places, index[places], offsets[places])
+        return self._settle(source, points, places, index[places] - columns.sure, offsets[places])
 
     def _settle(
         self,
@@ -286,14 +286,15 @@ class RejectionLaw(Law):
     def _single(self) -> BlockSampler:
         return _sampler(self, COARSE)
 
-    @once
-    def _many(self) -> BlockSampler | None:
-        """The sampler of vectors; None where the points outgrow machine integers."""
-        return _sampler(self, self._vector_layout()) if self._fits_int64() else None
+    def _many(self, count: int) -> BlockSampler | None:
+        """The sampler of so long a vector; None where the points outgrow machine integers."""
+        return _sampler(self, self._vector_layout(count)) if self._fits_int64 else None
 
-    def _vector_layout(self) -> Layout:
+    def _vector_layout(self, count: int) -> Layout:
+        """How blocks are laid out for so long a vector: this changes nothing but the speed."""
         return FINE
 
+    @property
     def _fits_int64(self) -> bool:
         return self._single.fits_int64
 
@@ -303,8 +304,8 @@ class RejectionLaw(Law):
         return self._single.draw(source)
 
     def _draw_many(self, source: BitSource, count: int) -> Integers:
-        if count >= _MANY and self._many is not None:
-            return self._many.draw_many(source, count)
+        if count >= _MANY and (many := self._many(count)) is not None:
+            return many.draw_many(source, count)
         if self._first is not None and _BEFORE_A_TABLE < count < _MANY:
             return self._first.draw_many(source, count)
         draw = self._draw if count <= _BEFORE_A_TABLE else self._single.draw
@@ -357,9 +358,10 @@ class _Columns:
         left = words - sure
         self.sure = int(sure.sum())
         """Below it, a word accepts."""
-        self.block = np.repeat(np.tile(np.arange(len(words)), 2), np.concatenate([sure, left]))
-        self.passed = sure - (self.sure + np.cumsum(left) - left)
-        """What to add to a word that does not, for its place among all words of its block."""
+        self.block = np.repeat(np.arange(len(words)), left)
+        """That of each word that does not, from the first of them on."""
+        self.passed = sure - (np.cumsum(left) - left)
+        """What to add to the number of such a word, for its place among all words of its block."""
         self.words = np.maximum(words, 1).astype(np.float64)
         self.start = np.array([b.start for b in blocks] + [0, 0], dtype=np.int64)
         self.nearest = np.array([b.nearest for b in blocks] + [0, 0], dtype=np.int64)
@@ -372,11 +374,13 @@ class _Columns:
         bits = np.array([b.bits for b in blocks] + [0, 0], dtype=np.uint64)
         self.mask = (np.uint64(1) << bits) - np.uint64(1)
         self.widest = int(bits.max())
-        owners = self.block[: self.sure]
-        self.sure_starts = np.append(self.start.take(owners), np.zeros(size - self.sure, dtype=np.int64))
-        masks = np.unique(self.mask.take(owners))
+        self.sure_starts = np.zeros(size, dtype=np.int64)
+        self.sure_starts[: self.sure] = np.repeat(self.start, sure)
+        masks = np.unique(self.mask[sure > 0])
         self.common_mask = masks[0] if len(masks) == 1 else None
-        self.sure_masks = self.mask.take(self.block)
+        if self.common_mask is None:
+            self.sure_masks = np.zeros(size, dtype=np.uint64)
+            self.sure_masks[: self.sure] = np.repeat(self.mask, sure)
         shapes = {id(b.arm.shape): b.arm.shape for b in blocks}
         self.shapes = [
             (shape, np.array([b.arm.shape is shape for b in blocks] + [False] * 2)) for shape in shapes.values()
