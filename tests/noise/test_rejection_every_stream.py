@@ -156,7 +156,13 @@ def test_offsets_come_from_bits_of_their_own(law: RejectionLaw, wide: bool) -> N
             assert outcomes.allows(x, _weight_in_a_round(law, sampler, x)), x
 
 
-_VECTORS = [DiscreteLaplace("0.4"), DiscreteGaussian.from_sigma(1000), DiscreteGaussian(2**80), Gumbel(9), PowerLaw(50, 4)]
+_VECTORS = [
+    DiscreteLaplace("0.4"),
+    DiscreteGaussian.from_sigma(1000),
+    DiscreteGaussian(2**80),
+    Gumbel(9),
+    PowerLaw(50, 4),
+]
 
 
 @pytest.mark.parametrize("law", _VECTORS, ids=str)

@@ -25,6 +25,7 @@ _TAIL_SHARE = Fraction(1, 1 << 18)  # so little that one word is enough for it
 _SHORT = 1 << 14  # up to here, a table of few blocks is laid out in less time than it loses by rejections
 _INT64_VARIANCE = 2**104  # 2^9 σ are below 2^61, and a table of blocks ends before 6 σ
 
+
 @dataclass(frozen=True, init=False)
 class DiscreteGaussian(TwoSidedLaw):
     """Gaussian noise on the integers: P[X = x] ∝ e^{−x²/(2σ²)}.

@@ -217,9 +217,7 @@ def accepts(source: BitSource, uniform: int, bits: int, chance: float | None, ma
     return uniform_is_below(exactly, uniform, bits, lambda: source.bits(1))
 
 
-def _accepted(
-    points: NDArray[np.int64], rejected: NDArray[np.intp], large: dict[int, int], wanted: int
-) -> Integers:
+def _accepted(points: NDArray[np.int64], rejected: NDArray[np.intp], large: dict[int, int], wanted: int) -> Integers:
     """At most `wanted` of the accepted points: rounds after them take the places of those that were rejected."""
     found: Integers = points
     if large:
@@ -354,7 +352,9 @@ class _Columns:
         words = np.array([b.words for b in blocks] + [tail_words], dtype=np.int64)
         words = np.append(words, size - words.sum())
         accept_below = [b.accept_below for b in blocks] + [0, 0]
-        sure = np.array([m * below >> layout.uniform_bits for m, below in zip(words.tolist(), accept_below, strict=True)])
+        sure = np.array(
+            [m * below >> layout.uniform_bits for m, below in zip(words.tolist(), accept_below, strict=True)]
+        )
         left = words - sure
         self.sure = int(sure.sum())
         """Below it, a word accepts."""
