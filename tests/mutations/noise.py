@@ -8,6 +8,7 @@ _STREAMS = ("tests/noise/test_rejection_every_stream.py",)
 _DIRECT = ("tests/noise/test_direct_samplers.py",)
 _COMPARE = ("tests/exact/test_compare.py",)
 _LATTICE = ("tests/noise/test_lattice.py", "tests/noise/test_lattice_fractions.py")
+_NORMED = ("tests/noise/test_normed.py",)
 _ENTROPY = ("tests/noise/test_entropy.py",)
 
 MUTATIONS = [
@@ -144,6 +145,37 @@ MUTATIONS = [
             ("found[list(large)] = list(large.values())", "pass"),
         )
     ),
+    # Vectors in a norm
+    *(
+        Mutation("noise/normed.py", before, after, _NORMED)
+        for before, after in (
+            ("_MARGIN * (self.dimension + 8) + unknown * 2.0 ** (-bits)", "unknown * 2.0 ** (-bits)"),
+            ("unknown = 1 + 2 * rate * cells", "unknown = -1e9 + 2 * rate * cells"),
+            ("_MARGIN * (self.dimension + 8) + 2.0 ** (-bits)", "0"),
+            ("_MARGIN * (self.dimension + 8) + 2.0 ** (-bits)", "_MARGIN * (self.dimension + 8)"),
+            ("np.where(width > 0, exponent, 0.0)", "exponent"),
+            ("rate * place * (before + width) + squares * gone", "squares * gone"),
+            ("(1 - place) * (cells + width)", "(1 - place) * (cells - width)"),
+            ("if chance >= uniform + 1:", "if chance >= uniform:"),
+            ("if chance <= uniform:", "if chance <= uniform + 1:"),
+            ("2 * place + source.bits(1)", "2 * place"),
+            ("ball(place).union(ball(place + 1))", "ball(place)"),
+            ("- ball(Fraction(1, cell ** 2))", "- ball(Fraction(1, cell ** 3))"),
+            ("(cell - 1 + width)\n", "(cell + width)\n"),
+            ("(law._whole() / room) ** self.dimension", "(law._whole() / room) ** -3"),
+            ("out[order] = found", "out[:] = found"),
+            ("2 * (ends - radii) - 1", "2 * (ends - radii)"),
+            ("Fraction(2 * radius + 1, 2 * cell * length)", "Fraction(2 * radius + 2, 2 * cell * length)"),
+            ("math.ceil(self.scale * _WIDE_RATE)", "math.floor(self.scale * _WIDE_RATE)"),
+            ("part * bound - 1", "part * bound"),
+            ("missing = again > largest[rows]", "missing = again < 0"),
+        )
+    ),
+    Mutation("noise/radius_cells.py", "ball(self.rate) * (n - 1) ** self.power", "ball(self.rate) * n", _NORMED),
+    Mutation(
+        "noise/radius_cells.py", "return root if root * (root - 1) >= product else root + 1", "return root - 1", _NORMED
+    ),
+    Mutation("noise/radius_cells.py", "some * self.weight(i) + first", "first", _NORMED),
     # The tie-breaker
     Mutation("exact/compare.py", "if scaled >= prefix + 1:", "if scaled >= prefix:", _COMPARE),
     Mutation("exact/compare.py", "if scaled <= prefix:", "if scaled <= prefix + 1:", _COMPARE),

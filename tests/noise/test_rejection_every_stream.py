@@ -167,7 +167,7 @@ _VECTORS = [
 
 @pytest.mark.parametrize("law", _VECTORS, ids=str)
 def test_words_that_accept_every_point_are_no_more_than_the_farthest_is_due(law: RejectionLaw) -> None:
-    """They are most of the words; each leads to its block, and none is in two; with one more a block would have more."""
+    """They are most of the words; each leads to its block, and with one more a block would have too many."""
     sampler = law._many(10**6)
     assert sampler is not None
     columns, size = sampler._columns, 1 << sampler._layout.index_bits

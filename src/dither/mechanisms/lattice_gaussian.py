@@ -62,8 +62,8 @@ def _from_octave(variance: Fraction, distance_squared: Fraction, coordinates: in
 def _width_for_all(octave: int, coordinates: int) -> tuple[Fraction, Fraction]:
     """A width that holds for every μ′² from 2^(octave − 1) to 2^(octave + 1), and the largest of these.
 
-    In `_holds`, c falls with the width, and μ φ(μ/2) has one top, at μ = 2: between two μ′² it is at least the smaller of its
-    values there.
+    In `_holds`, c falls with the width, and μ φ(μ/2) has one top, at μ = 2: between two μ′² it is at least the
+    smaller of its values there.
     """
     ends = Fraction(2) ** (octave - 1), Fraction(2) ** (octave + 1)
     return max(_width(end, _OF_GRIDS, coordinates) for end in ends), ends[1]

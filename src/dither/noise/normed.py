@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,10 @@ class NormedNoise(ABC):
 
 @dataclass(frozen=True)
 class EuclideanNoise(NormedNoise):
-    """‖x‖ = ‖x‖₂. Gaussian noise of a random width, which is drawn first: its cell, then what makes it exact."""
+    """‖x‖ = ‖x‖₂. Gaussian noise of a random width: its cell is drawn first; the vector is kept if the width fits.
+
+    Made for scales far above √k, as on the grid of a release: below, few vectors are kept.
+    """
 
     @property
     def half_cell(self) -> Ball:
@@ -85,7 +89,7 @@ class EuclideanNoise(NormedNoise):
         return RadiusCells(self.dimension, self._step**2 / (2 * self.scale**2), 2)
 
     def _drawn(self, source: BitSource, count: int) -> Integers:
-        kept: list[Integers] = []
+        kept: list[Any] = []
         missing = count
         while missing:
             cells = self._cells.draw_many(source, missing)
@@ -116,8 +120,9 @@ class EuclideanNoise(NormedNoise):
         rate, width = float(self._cells.rate), before + place
         with np.errstate(divide="ignore", invalid="ignore"):
             gone = (1 - place) * (cells + width) / (width * width) / (cells * cells)
-            chance = exp_minus_any(rate * place * (before + width) + squares * gone)
-            unknown = 2 * rate * cells + 2 / width * (1 + squares / (cells * cells))
+            exponent = rate * place * (before + width) + squares * gone
+            unknown = 1 + 2 * rate * cells + 2 / width * (1 + squares / (cells * cells))
+        chance = exp_minus_any(np.where(width > 0, exponent, 0.0))  # at a width of 0 nothing is known
         margin = _MARGIN * (self.dimension + 8) + unknown * 2.0**-bits
         accepted: NDArray[np.bool_] = uniform < chance
         for i in np.flatnonzero(~(np.abs(uniform - chance) > margin)).tolist():
@@ -176,7 +181,7 @@ class LargestCoordinateNoise(NormedNoise):
     def _radii(self, source: BitSource, count: int) -> Integers:
         """r with P[r] ∝ (2r + 1)ᵏ e^{−r/t}: a cell, a uniform radius in it, and the chance that makes it exact."""
         length, law = self._cells
-        kept: list[Integers] = []
+        kept: list[Any] = []
         missing = count
         while missing:
             cells = law.draw_many(source, missing)
@@ -196,7 +201,8 @@ class LargestCoordinateNoise(NormedNoise):
         chance = np.exp(self.dimension * np.log1p(-lacking) - inside - slope * (cells - 1).astype(np.float64))
         uniform, words, bits = _uniform(source, len(radii))
         accepted: NDArray[np.bool_] = uniform < chance
-        for i in np.flatnonzero(~(np.abs(uniform - chance) > _MARGIN * (self.dimension + 8))).tolist():
+        margin = _MARGIN * (self.dimension + 8) + 2.0**-bits
+        for i in np.flatnonzero(~(np.abs(uniform - chance) > margin)).tolist():
             exact = partial(self._chance, int(cells[i]), int(radii[i]))
             accepted[i] = uniform_is_below(exact, int(words[i]), bits, lambda: source.bits(1))
         return accepted

@@ -47,7 +47,8 @@ class RadiusCells:
 
     def log_weight(self, n: int) -> Ball:
         """k ln n − λ(n − 1)^p."""
-        return self.dimension * ball(n).log() - ball(self.rate) * (n - 1) ** self.power
+        volume: Ball = self.dimension * ball(n).log() - ball(self.rate) * (n - 1) ** self.power
+        return volume
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class _Side:
         return (self.cells.log_weight(n) - self.cells.log_weight(self.cells.peak)).exp() if n > 0 else ball(0)
 
     def tail_bound(self, i: int) -> Ball:
-        """At least Σ g(n) over n ≥ i: some terms of at most g(i) each, and what a geometric series of the next holds."""
+        """At least Σ g(n) over n ≥ i: some terms of at most g(i) each, and a geometric series from the next on."""
         peak = self.cells.peak
         some = peak // isqrt(self.cells.dimension) + 1
         if self.sign < 0 and i + some >= peak:

@@ -18,7 +18,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ class BlockSampler:
 
     def draw_many(self, source: BitSource, count: int) -> Integers:
         """`count` independent exact samples, from batches of independent rounds."""
-        parts: list[Integers] = []
+        parts: list[Any] = []
         missing = count
         while missing or not parts:
             wanted = min(missing, _CHUNK)
@@ -114,7 +114,8 @@ class BlockSampler:
         if len(parts) == 1:
             return parts[0]
         if all(part.dtype == np.int64 for part in parts):
-            return np.concatenate(parts)
+            together: Integers = np.concatenate(parts)
+            return together
         return integer_array([x for part in parts for x in part.tolist()])
 
     def _propose(self, source: BitSource, points: NDArray[np.int64]) -> tuple[NDArray[np.intp], dict[int, int]]:
@@ -219,16 +220,18 @@ def accepts(source: BitSource, uniform: int, bits: int, chance: float | None, ma
 
 def _accepted(points: NDArray[np.int64], rejected: NDArray[np.intp], large: dict[int, int], wanted: int) -> Integers:
     """At most `wanted` of the accepted points: rounds after them take the places of those that were rejected."""
-    found: Integers = points
+    found: Any = points
     if large:
         found = points.astype(np.object_)
         found[list(large)] = list(large.values())
     holes = rejected[: np.searchsorted(rejected, wanted)]
     after = np.delete(np.arange(wanted, len(points)), rejected[len(holes) :] - wanted)
     if len(after) < len(holes):
-        return np.delete(found, rejected)
+        left: Integers = np.delete(found, rejected)
+        return left
     found[holes] = found[after[: len(holes)]]
-    return found[:wanted]
+    filled: Integers = found[:wanted]
+    return filled
 
 
 class Direct(Protocol):
