@@ -141,7 +141,7 @@ MUTATIONS = [
             ("np.repeat(self.start, sure)", "np.repeat(self.start, sure) + 1"),
             ("found[holes] = found[after[:len(holes)]]", "found[holes] = found[after[-len(holes):]]"),
             ("rejected[:np.searchsorted(rejected, wanted)]", "rejected[:np.searchsorted(rejected, wanted) - 1]"),
-            ("return np.delete(found, rejected)", "return found[:wanted]"),
+            ("np.delete(found, rejected)", "found[:wanted]"),
             ("found[list(large)] = list(large.values())", "pass"),
         )
     ),

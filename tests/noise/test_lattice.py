@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 from dither.errors import NotANumberError, ParameterError
-from dither.noise import DiscreteLaplace, Grid, UniformBelow, add_integers
+from dither.exact import Ball, ball
+from dither.noise import DiscreteLaplace, Grid, Law, UniformBelow, add_integers
+from dither.noise.entropy import BitSource
 from dither.noise.lattice import Values
+from dither.noise.law import Integers, integer_array
 from tests.noise.fit import ALARM, p_value
 
 _LARGEST = sys.float_info.max
@@ -346,7 +349,10 @@ class _Given(Law):
     def _draw(self, source: BitSource) -> int:
         return self._noise[0]
 
-    _pmf = _tail = _cdf = lambda self, x: ball(0)
+    def _pmf(self, x: int) -> Ball:
+        return ball(0)
+
+    _tail = _cdf = _pmf
 
 
 @pytest.mark.parametrize("exponent", [-900, -60, -40, -1, 0, 7])
