@@ -111,6 +111,12 @@ class _Words:
         return entropy.current().bits(count)
 
 
+def _integer(number: Ball) -> int:
+    found = number.unique_fmpz()
+    assert found is not None
+    return int(found)
+
+
 @pytest.mark.parametrize("dimension", [2, 5, 300])
 def test_ties_in_l2_are_settled_on_the_right_side(dimension: int) -> None:
     """Three units of 2^-62 beside the true chance, where doubles are wrong half of the time."""
@@ -123,9 +129,9 @@ def test_ties_in_l2_are_settled_on_the_right_side(dimension: int) -> None:
             square = sum(x * x for x in vector)
             with precision(200):
                 chance = law._chance(cell, square, ball(place).union(ball(place + 1)) / (1 << 62)) * (1 << 62)
-                low, high = int(chance.mid().floor().unique_fmpz()), int(chance.mid().ceil().unique_fmpz())
+                low, high = _integer(chance.mid().floor()), _integer(chance.mid().ceil())
                 assert float(chance.rad()) < 2 * dimension + 50
-                far = int(chance.rad().upper().ceil().unique_fmpz()) + 3
+                far = _integer(chance.rad().upper().ceil()) + 3
             if not far < low < (1 << 62) - far:
                 continue
             assert _kept_in_l2(law, cell, vector, _Words(place, low - far))
@@ -172,7 +178,7 @@ def test_ties_in_linf_are_settled_on_the_right_side(dimension: int) -> None:
             with precision(200):
                 chance = law._chance(cell, radius) * (1 << 62)
                 low, high = math.floor(lower(chance)), math.ceil(upper(chance))
-                near = int(chance.mid().floor().unique_fmpz())
+                near = _integer(chance.mid().floor())
             assert low <= near <= high
             kept = partial(law._accepts, cells=np.array([cell], dtype=object), radii=np.array([radius], dtype=object))
             assert kept(_Words(near - 1)).tolist() == [True]

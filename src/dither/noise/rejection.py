@@ -111,10 +111,8 @@ class BlockSampler:
             rejected, large = self._propose(source, points)
             parts.append(_accepted(points, rejected, large, wanted))
             missing -= len(parts[-1])
-        if len(parts) == 1:
-            return parts[0]
         if all(part.dtype == np.int64 for part in parts):
-            together: Integers = np.concatenate(parts)
+            together: Integers = parts[0] if len(parts) == 1 else np.concatenate(parts)
             return together
         return integer_array([x for part in parts for x in part.tolist()])
 
