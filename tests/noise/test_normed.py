@@ -19,7 +19,7 @@ from dither.noise import DiscreteGaussian, entropy, normed
 from dither.noise.blocks import Arm, Layout
 from dither.noise.entropy import BitSource
 from dither.noise.normed import NORMED, EuclideanNoise, LargestCoordinateNoise
-from dither.noise.radius_cells import RadiusCells, _Side
+from dither.noise.radius_cells import RadiusCells, _FromPeak
 from dither.noise.rejection import BlockSampler
 from tests.every_stream import RecordedBits, every_stream
 from tests.noise.fit import ALARM
@@ -28,7 +28,7 @@ _CELLS = [RadiusCells(2, Fraction(2, 3), 1), RadiusCells(1, Fraction(1, 3), 1), 
 
 
 def _arms(cells: RadiusCells) -> list[Arm]:
-    return [Arm(_Side(cells, 1), 1, 0, cells.peak), Arm(_Side(cells, -1), -1, 1, cells.peak)]
+    return [Arm(_FromPeak(cells, 1), 1, 0, cells.peak), Arm(_FromPeak(cells, -1), -1, 1, cells.peak)]
 
 
 @pytest.mark.parametrize("cells", _CELLS, ids=str)
@@ -59,7 +59,7 @@ class _NoTail:
 @pytest.mark.parametrize("cells", [*_CELLS, RadiusCells(10**4, Fraction(1, 8), 1)], ids=str)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_weights_of_cells_fall_from_the_peak_and_tails_are_bounded(cells: RadiusCells, sign: Any) -> None:
-    side = _Side(cells, sign)
+    side = _FromPeak(cells, sign)
     with precision(128):
         for start in (0, 1, 3, 40):
             weights = [side.weight(i) for i in range(start, start + 3000)]

@@ -52,7 +52,7 @@ class RadiusCells:
 
 
 @dataclass(frozen=True)
-class _Side:
+class _FromPeak:
     """The weight on one side of the peak, as a share of that at the peak."""
 
     cells: RadiusCells
@@ -79,4 +79,6 @@ class _Side:
 
 @lru_cache(maxsize=128)
 def _sampler(cells: RadiusCells, layout: Layout) -> BlockSampler:
-    return BlockSampler.over([Arm(_Side(cells, 1), 1, 0, cells.peak), Arm(_Side(cells, -1), -1, 1, cells.peak)], layout)
+    return BlockSampler.over(
+        [Arm(_FromPeak(cells, 1), 1, 0, cells.peak), Arm(_FromPeak(cells, -1), -1, 1, cells.peak)], layout
+    )
