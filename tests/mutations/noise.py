@@ -162,7 +162,7 @@ MUTATIONS = [
             ("ball(place).union(ball(place + 1))", "ball(place)"),
             ("- ball(Fraction(1, cell ** 2))", "- ball(Fraction(1, cell ** 3))"),
             ("(cell - 1 + width)\n", "(cell + width)\n"),
-            ("(law._whole() / room) ** self.dimension", "(law._whole() / room) ** -3"),
+            ("2 * Ball.pi() * ball(law.variance)", "Ball.pi() * ball(law.variance)"),
             ("out[order] = found", "out[:] = found"),
             ("2 * (ends - radii) - 1", "2 * (ends - radii)"),
             ("Fraction(2 * radius + 1, 2 * cell * length)", "Fraction(2 * radius + 2, 2 * cell * length)"),
