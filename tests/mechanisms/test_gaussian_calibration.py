@@ -121,6 +121,21 @@ def test_on_the_grid_nothing_is_lost() -> None:
     assert smallest_variance(Fraction(1, 4), Fraction(2) ** 78, 1000) < Fraction(2) ** 80 * (1 + Fraction(1, 10**16))
 
 
+@pytest.mark.parametrize("octave", [-120, -40, -3, 0, 2, 3, 6])
+@pytest.mark.parametrize("coordinates", [1, 1000])
+def test_on_the_grid_one_width_holds_for_all_noise_of_a_size(octave: int, coordinates: int) -> None:
+    """With half of it no μ′² would be proved; beyond the largest μ′² another width is looked for."""
+    width, largest = lattice_gaussian._width_for_all(octave, coordinates)
+    zeta = lattice_gaussian._OF_GRIDS
+    for part in range(65):
+        assert _holds(largest * Fraction(2) ** (-2) * (1 + Fraction(3 * part, 64)), zeta, coordinates, width)
+        assert not _holds(largest * Fraction(2) ** (-2) * (1 + Fraction(3 * part, 64)), zeta, coordinates, width / 2)
+    variance = Fraction(2) ** 80 * Fraction(7, 5)
+    found = dominating_mu_squared(variance, variance * largest, coordinates)
+    assert found is not None
+    assert _holds(found, zeta, coordinates, variance - variance * largest * (1 + zeta) ** 2 / found)
+
+
 def test_the_conditions_of_the_theorem_are_decided_in_balls() -> None:
     """s² = 1/2 leaves q = e^{−π²}: 16c ≈ 64q = 3e-3, and ζμφ ≈ 1e-4."""
     assert not _holds(Fraction(1, 16), Fraction(1, 1024), 1, Fraction(1, 2))
@@ -131,7 +146,7 @@ def test_the_conditions_of_the_theorem_are_decided_in_balls() -> None:
 def test_a_width_that_proves_nothing_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where to start is a guess in floats; what is returned rests on the conditions alone."""
     compute = dominating_mu_squared.__wrapped__
-    case = (Fraction(2) ** 90, Fraction(2) ** 86, 3)
+    case = (Fraction(2) ** 40, Fraction(2) ** 36, 3)
     assert compute(*case) is not None
     monkeypatch.setattr(lattice_gaussian, "_first_width", lambda *_: Fraction(1, 64))
     assert compute(*case) is None

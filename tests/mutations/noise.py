@@ -8,6 +8,7 @@ _STREAMS = ("tests/noise/test_rejection_every_stream.py",)
 _DIRECT = ("tests/noise/test_direct_samplers.py",)
 _COMPARE = ("tests/exact/test_compare.py",)
 _LATTICE = ("tests/noise/test_lattice.py", "tests/noise/test_lattice_fractions.py")
+_NORMED = ("tests/noise/test_normed.py",)
 _ENTROPY = ("tests/noise/test_entropy.py",)
 
 MUTATIONS = [
@@ -118,40 +119,63 @@ MUTATIONS = [
     ),
     Mutation("noise/rejection.py", "if source is not self._source:", "if self._source is None:", _DIRECT),
     # Vectors
-    Mutation(
-        "noise/rejection.py",
-        "accepted = uniform < columns.accept_below.take(index)",
-        "accepted = uniform <= columns.accept_below.take(index)",
-        _STREAMS,
+    *(
+        Mutation("noise/rejection.py", before, after, _STREAMS)
+        for before, after in (
+            ("np.flatnonzero(index >= columns.sure)", "np.flatnonzero(index > columns.sure)"),
+            ("m * below >> layout.uniform_bits for", "-(-m * below >> layout.uniform_bits) for"),
+            ("sure - (np.cumsum(left) - left)", "sure - np.cumsum(left)"),
+            ("sure - (np.cumsum(left) - left)", "left - np.cumsum(left)"),
+            ("(passed + (uniform + np.uint64(1)) / steps) / words", "(passed + uniform / steps) / words"),
+            ("columns.accept_below.take(blocks)", "columns.accept_below.take(blocks) + 1 / steps"),
+            ("low >= columns.reject_from.take(blocks)", "high >= columns.reject_from.take(blocks)"),
+            ("high[mine] <= chance - margin", "high[mine] <= chance + margin"),
+            ("low[mine] >= chance + margin", "low[mine] >= chance - margin"),
+            ("abs(x - block.arm.peak)) - passed", "abs(x - block.arm.peak))"),
+            ("np.flatnonzero(decided == 0).tolist()", "np.flatnonzero(decided == 2).tolist()"),
+            ("-1 if x is None else 1", "1"),
+            ("(offsets & columns.mask.take(blocks))", "(offsets & columns.mask.take(blocks) >> np.uint64(1))"),
+            ("words if columns.widest <= spare_bits else", "words if columns.widest <= 64 else"),
+            ("masks[0] if len(masks) == 1 else None", "masks[0]"),
+            ("np.repeat(self.mask, sure)", "np.repeat(self.mask, sure) >> np.uint64(1)"),
+            ("np.repeat(self.start, sure)", "np.repeat(self.start, sure) + 1"),
+            ("found[holes] = found[after[:len(holes)]]", "found[holes] = found[after[-len(holes):]]"),
+            ("rejected[:np.searchsorted(rejected, wanted)]", "rejected[:np.searchsorted(rejected, wanted) - 1]"),
+            ("np.delete(found, rejected)", "found[:wanted]"),
+            ("found[list(large)] = list(large.values())", "pass"),
+        )
     ),
-    Mutation("noise/rejection.py", "rest[decided == 0].tolist()", "rest[decided == 2].tolist()", _STREAMS),
-    Mutation(
-        "noise/rejection.py",
-        "uniform >= columns.reject_from.take(index), -1, 0)",
-        "uniform >= columns.reject_from.take(index) - 1, -1, 0)",
-        _STREAMS,
+    # Vectors in a norm
+    *(
+        Mutation("noise/normed.py", before, after, _NORMED)
+        for before, after in (
+            ("_MARGIN * (self.dimension + 8) + unknown * 2.0 ** (-bits)", "unknown * 2.0 ** (-bits)"),
+            ("unknown = 1 + 2 * rate * cells", "unknown = -1e9 + 2 * rate * cells"),
+            ("_MARGIN * (self.dimension + 8) + 2.0 ** (-bits)", "0"),
+            ("_MARGIN * (self.dimension + 8) + 2.0 ** (-bits)", "_MARGIN * (self.dimension + 8)"),
+            ("np.where(width > 0, exponent, 0.0)", "exponent"),
+            ("rate * place * (before + width) + squares * gone", "squares * gone"),
+            ("(1 - place) * (cells + width)", "(1 - place) * (cells - width)"),
+            ("if chance >= uniform + 1:", "if chance >= uniform:"),
+            ("if chance <= uniform:", "if chance <= uniform + 1:"),
+            ("2 * place + source.bits(1)", "2 * place"),
+            ("ball(place).union(ball(place + 1))", "ball(place)"),
+            ("- ball(Fraction(1, cell ** 2))", "- ball(Fraction(1, cell ** 3))"),
+            ("(cell - 1 + width)\n", "(cell + width)\n"),
+            ("2 * Ball.pi() * ball(law.variance)", "Ball.pi() * ball(law.variance)"),
+            ("out[order] = found", "out[:] = found"),
+            ("2 * (ends - radii) - 1", "2 * (ends - radii)"),
+            ("Fraction(2 * radius + 1, 2 * cell * length)", "Fraction(2 * radius + 2, 2 * cell * length)"),
+            ("math.ceil(self.scale * _WIDE_RATE)", "math.floor(self.scale * _WIDE_RATE)"),
+            ("part * bound - 1", "part * bound"),
+            ("missing = again > largest[rows]", "missing = again < 0"),
+        )
     ),
+    Mutation("noise/radius_cells.py", "ball(self.rate) * (n - 1) ** self.power", "ball(self.rate) * n", _NORMED),
     Mutation(
-        "noise/rejection.py",
-        "below = (uniform[mine] + np.uint64(1)) / steps <=",
-        "below = uniform[mine] / steps <=",
-        _STREAMS,
+        "noise/radius_cells.py", "return root if root * (root - 1) >= product else root + 1", "return root - 1", _NORMED
     ),
-    Mutation(
-        "noise/rejection.py",
-        "above = uniform[mine] / steps >= chance + self._layout.margin",
-        "above = uniform[mine] / steps >= chance - self._layout.margin",
-        _STREAMS,
-    ),
-    Mutation("noise/rejection.py", "accepted[position] = x is not None", "accepted[position] = True", _STREAMS),
-    Mutation(
-        "noise/rejection.py",
-        "[word_bits - b.bits for b in blocks]",
-        "[word_bits - b.bits + 1 for b in blocks]",
-        _STREAMS,
-    ),
-    Mutation("noise/rejection.py", "np.flatnonzero(accepted)[:left]", "np.flatnonzero(accepted)[-left:]", _STREAMS),
-    Mutation("noise/rejection.py", "beyond[done + where] = x", "beyond[where] = x", _STREAMS),
+    Mutation("noise/radius_cells.py", "some * self.weight(i) + first", "first", _NORMED),
     # The tie-breaker
     Mutation("exact/compare.py", "if scaled >= prefix + 1:", "if scaled >= prefix:", _COMPARE),
     Mutation("exact/compare.py", "if scaled <= prefix:", "if scaled <= prefix + 1:", _COMPARE),
@@ -199,8 +223,17 @@ MUTATIONS = [
     ),
     Mutation("noise/bernoulli.py", "out[i] = uniform_is_below(", "out[i] = 0 * uniform_is_below(", _STREAMS),
     # The grid
-    Mutation("noise/lattice.py", "(whole + (scaled - whole >= 0.5))", "np.floor(scaled + 0.5)", _LATTICE),
-    Mutation("noise/lattice.py", "(whole + (scaled - whole >= 0.5))", "np.rint(scaled)", _LATTICE),
+    *(
+        Mutation("noise/lattice.py", before, after, _LATTICE)
+        for before, after in (
+            ("return np.ceil(steps, out=steps)", "return np.floor(steps + 0.5)"),
+            ("return np.ceil(steps, out=steps)", "return np.rint(steps)"),
+            ("np.floor(steps, out=steps)", "np.add(steps, -0.5, out=steps)"),
+            ("whole + (scaled - whole >= 0.5)", "math.floor(scaled + 0.5)"),
+            ("_is_small(drawn, _EXACT_IN_DOUBLES)", "True"),
+            ("_is_small(steps, math.inf) and", ""),
+        )
+    ),
     Mutation(
         "noise/lattice.py",
         "math.ceil(self._steps(sensitivity)) + _coordinates(coordinates) - 1",

@@ -180,17 +180,18 @@ def test_a_table_takes_over_and_a_stream_that_is_repeated_gives_the_same() -> No
     assert law._single is DiscreteLaplace("7/3")._single
 
 
-def test_short_vectors_need_no_table() -> None:
+def test_short_vectors_need_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
     law = DiscreteGaussian("123.456")
     for _ in range(10):
         law.sample(10)
         assert law.sample(100).shape == (100,)
         assert law.sample((51, 5)).dtype == np.int64
         law.__dict__.pop("_single", None)  # of vectors of 10, which soon are single draws from a table
+    monkeypatch.setattr(DiscreteGaussian, "_many", None)
     law.sample(100)
     assert "_single" not in law.__dict__
-    law.sample(256)
-    assert "_single" in law.__dict__
+    with pytest.raises(TypeError, match="not callable"):
+        law.sample(256)
 
 
 class _Scripted(DirectGeometric):

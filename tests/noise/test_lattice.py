@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 from dither.errors import NotANumberError, ParameterError
-from dither.noise import DiscreteLaplace, Grid, UniformBelow, add_integers
+from dither.exact import Ball, ball
+from dither.noise import DiscreteLaplace, Grid, Law, UniformBelow, add_integers
+from dither.noise.entropy import BitSource
 from dither.noise.lattice import Values
+from dither.noise.law import Integers, integer_array
 from tests.noise.fit import ALARM, p_value
 
 _LARGEST = sys.float_info.max
@@ -332,6 +335,40 @@ def test_a_sum_too_large_for_a_float_is_shown_as_the_nearest(value: Any, shown: 
 def test_long_arrays_are_released_in_order() -> None:
     values = np.arange(100_000) / 8
     assert np.array_equal(np.asarray(Grid(-3).add(values, _NOTHING)), values)
+
+
+class _Given(Law):
+    """Noise that is known."""
+
+    def __init__(self, noise: list[int]) -> None:
+        self._noise = noise
+
+    def _draw_many(self, source: BitSource, count: int) -> Integers:
+        return integer_array(self._noise[:count])
+
+    def _draw(self, source: BitSource) -> int:
+        return self._noise[0]
+
+    def _pmf(self, x: int) -> Ball:
+        return ball(0)
+
+    _tail = _cdf = _pmf
+
+
+@pytest.mark.parametrize("exponent", [-900, -60, -40, -1, 0, 7])
+@pytest.mark.parametrize("bits", [3, 52, 53, 54, 61, 70])
+@pytest.mark.parametrize("size", [0, 30, 100, 1000])
+def test_sums_in_arrays_are_rounded_once(exponent: int, bits: int, size: int) -> None:
+    """In doubles where these hold both terms, in integers elsewhere: the same floats as from exact fractions."""
+    rng, grid = np.random.default_rng([bits, size, exponent + 900]), Grid(exponent)
+    values = np.ldexp(rng.normal(size=200), rng.integers(-size - 60, size, 200).clip(-1070, 1020))
+    values[:6] = [0.0, -0.0, 0.5 * 2.0**exponent, -0.5 * 2.0**exponent, np.nextafter(0.5, 0) * 2.0**exponent, -5e-324]
+    noise = [int(x) << (bits - 3) for x in rng.integers(-8, 9, 200)]
+    noise = [x + int(y) for x, y in zip(noise, rng.integers(-1, 2, 200), strict=True)]
+    shown = np.asarray(grid.add(values, _Given(noise)))
+    for value, x, found in zip(values.tolist(), noise, shown.tolist(), strict=True):
+        steps = math.floor(Fraction(value) / grid.step + Fraction(1, 2)) + x
+        assert found == grid.to_float(steps)
 
 
 # ------------------------------------------------------------ A8: integer sums

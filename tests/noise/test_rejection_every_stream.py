@@ -54,9 +54,10 @@ def _single(sampler: BlockSampler) -> Callable[[BitSource], int | None]:
 
 def _vector(sampler: BlockSampler) -> Callable[[BitSource], int | None]:
     def attempt(source: BitSource) -> int | None:
-        points, accepted, large = sampler._propose(source, 1)
+        points = np.empty(1, dtype=np.int64)
+        rejected, large = sampler._propose(source, points)
         assert not large
-        return int(points[0]) if accepted[0] else None
+        return None if len(rejected) else int(points[0])
 
     return attempt
 
@@ -140,7 +141,57 @@ def test_draw_starts_again_after_a_rejected_round() -> None:
         assert outcomes.allows(x, Fraction(float(law.pmf(x)))), x
 
 
-_Batch = tuple[list[int], list[bool], dict[int, int]]
+@pytest.mark.parametrize("wide", [False, True], ids=["offsets in the word", "offsets in words of their own"])
+@pytest.mark.parametrize("law", [Geometric(5)], ids=str)
+def test_offsets_come_from_bits_of_their_own(law: RejectionLaw, wide: bool) -> None:
+    """A word of 7 digits holds those of the table and of a point among 8; one of 5 digits does not."""
+    sampler = BlockSampler.over(law._arms(), _layout(2.0**-40))
+    sampler.__dict__["_deeper"] = _NoTail()
+    assert _WORD_BITS - _INDEX_BITS < sampler._columns.widest <= 7 - _INDEX_BITS
+    outcomes = every_stream(_vector(sampler), 19, _WORD_BITS if wide else 7)
+    assert outcomes.undecided < Fraction(1, 500)
+    for x in outcomes.mass:
+        if x is not None:
+            assert isinstance(x, int)
+            assert outcomes.allows(x, _weight_in_a_round(law, sampler, x)), x
+
+
+_VECTORS = [
+    DiscreteLaplace("0.4"),
+    DiscreteGaussian.from_sigma(1000),
+    DiscreteGaussian(2**80),
+    Gumbel(9),
+    PowerLaw(50, 4),
+]
+
+
+@pytest.mark.parametrize("law", _VECTORS, ids=str)
+def test_words_that_accept_every_point_are_no_more_than_the_farthest_is_due(law: RejectionLaw) -> None:
+    """They are most of the words; each leads to its block, and with one more a block would have too many."""
+    sampler = law._many(10**6)
+    assert sampler is not None
+    columns, size = sampler._columns, 1 << sampler._layout.index_bits
+    assert columns.sure > 0.85 * size
+    assert columns.sure + len(columns.block) == size
+    masks = np.full(size, columns.common_mask) if columns.common_mask is not None else columns.sure_masks
+    first, most = 0, 0
+    for number, block in enumerate(sampler._blocks):
+        rest = np.flatnonzero(columns.block == number)
+        sure = block.words - len(rest)
+        assert (rest + columns.passed[number]).tolist() == list(range(sure, block.words))
+        own = slice(first, first + sure)
+        assert set(columns.sure_starts[own].tolist()) <= {block.start}
+        assert set(masks[own].tolist()) <= {(1 << block.bits) - 1}
+        with precision(200):
+            due = block.words * sampler._chance(block, block.near + (1 << block.bits) - 1)
+            assert due >= sure
+            most += bool(due < sure + 1)
+        first += sure
+    assert first == columns.sure
+    assert most > 0.9 * len(sampler._blocks)
+
+
+_Batch = tuple[list[int], list[int], dict[int, int]]
 
 
 class _Scripted(BlockSampler):
@@ -148,29 +199,40 @@ class _Scripted(BlockSampler):
 
     def __init__(self, batches: list[_Batch]) -> None:
         self._batches = batches
+        self.asked: list[int] = []
 
-    def _propose(self, source: BitSource, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_], dict[int, int]]:
-        points, accepted, large = self._batches.pop(0)
-        return np.array(points), np.array(accepted), large
+    def _propose(self, source: BitSource, points: NDArray[np.int64]) -> tuple[NDArray[np.intp], dict[int, int]]:
+        self.asked.append(len(points))
+        known, rejected, large = self._batches.pop(0)
+        points[:] = np.arange(100, 100 + len(points))
+        points[: len(known)] = known
+        return np.array(rejected, dtype=np.intp), large
 
 
-def test_vectors_are_the_first_accepted_proposals_in_order() -> None:
-    batches: list[_Batch] = [
-        ([1, 2, 3, 4], [True, False, True, False], {}),
-        ([5, 6], [False, False], {}),
-        ([7, 8, 9], [True, True, True], {}),
-    ]
-    assert _Scripted(batches).draw_many(RecordedBits(0, 0), 4).tolist() == [1, 3, 7, 8]
+def test_rejected_rounds_are_replaced_by_accepted_ones_that_follow() -> None:
+    sampler = _Scripted([([1, 2, 3, 4, 5, 6, 7], [1, 3, 4], {})])
+    assert sampler.draw_many(RecordedBits(0, 0), 4).tolist() == [1, 6, 3, 7]
+    assert sampler.asked == [20]
+
+
+def test_where_too_few_follow_the_accepted_ones_come_first_and_more_is_drawn() -> None:
+    sampler = _Scripted([([1, 2, 3, 4, 5], [0, 2, *range(5, 20)], {}), ([7, 8], [0], {})])
+    assert sampler.draw_many(RecordedBits(0, 0), 4).tolist() == [2, 4, 5, 8]
+    assert sampler.asked == [20, 17]
 
 
 def test_vectors_put_points_beyond_int64_in_their_place() -> None:
     far = 1 << 70
-    batches: list[_Batch] = [
-        ([1, 2, 0], [False, True, True], {2: far}),
-        ([3, 0, 0], [True, True, True], {1: -far, 2: 5 * far}),
-    ]
-    drawn = _Scripted(batches).draw_many(RecordedBits(0, 0), 4)
-    assert drawn.tolist() == [2, far, 3, -far]
+    batches: list[_Batch] = [([1, 2, 0, 3, 0], [0, 3], {2: far, 4: -far})]
+    assert _Scripted(batches).draw_many(RecordedBits(0, 0), 4).tolist() == [-far, 2, far, 105]
+    several: list[_Batch] = [([0, 1], [*range(2, 21)], {0: far}), ([5, 6, 7], [], {})]
+    assert _Scripted(several).draw_many(RecordedBits(0, 0), 5).tolist() == [far, 1, 5, 6, 7]
+
+
+def test_long_vectors_are_made_of_batches() -> None:
+    law = DiscreteGaussian.from_sigma(1000)
+    assert law.sample(100_000).shape == (100_000,)
+    assert law.sample((0, 3)).shape == (0, 3)
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 5, 8, 11])

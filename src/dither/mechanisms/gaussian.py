@@ -173,7 +173,7 @@ class Gaussian(Additive):
         These are for continuous noise: that ours keeps the promise too is computed. What else a lattice needs is found
         when it is used.
         """
-        DiscreteGaussian(self.variance / self._grid.step**2)
+        self._grid  # noqa: B018  (2^40 to 2^41 of its steps are σ: a law that there is)
         if self.calibration not in TEXTBOOK:
             return
         for noising in self._noisings:
@@ -299,7 +299,7 @@ class Gaussian(Additive):
 
     @once
     def _grid(self) -> Grid:
-        return Grid.for_scale(self.sigma)
+        return Grid.for_variance(self.variance)
 
     @shared
     def _on_grid(self) -> _LatticeGaussian:

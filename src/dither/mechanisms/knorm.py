@@ -179,8 +179,8 @@ class KNorm(Mechanism):
         grid, steps = self._grid, self._grid.round(clean)
 
         def draw() -> list[float]:
-            noise = self._law.sample(1)[0].tolist()
-            return [grid.to_float(int(x) + int(z)) for x, z in zip(steps.tolist(), noise, strict=True)]
+            sums: list[float] = grid.sums(steps, self._law.sample(1)[0]).tolist()
+            return sums
 
         noisy = answered(draw, "vector", steps, mechanism=self)
         return Release(np.array(noisy), self.event, self.guarantee, self)

@@ -13,6 +13,8 @@ __all__ = ["dominating_mu_squared", "smallest_variance"]
 _LOOSEST, _TIGHTEST = 3, 58  # ζ from 2^-3 to 2^-58
 _WIDE = 64  # much more than any width: that of the tightest ζ is about 3
 _FAR = 20
+_OF_GRIDS = Fraction(1, 1 << _TIGHTEST)
+_STRETCH = (1 + _OF_GRIDS) ** 2
 _BITS = 192
 
 
@@ -29,6 +31,8 @@ def dominating_mu_squared(variance: Fraction, distance_squared: Fraction, coordi
 
 def _dominating(variance: Fraction, distance_squared: Fraction, coordinates: int, zeta: Fraction) -> Fraction | None:
     """The μ′² of one ζ."""
+    if zeta == _OF_GRIDS and (found := _from_octave(variance, distance_squared, coordinates)) is not None:
+        return found
     width, mu_squared = Fraction(0), distance_squared / variance * (1 + zeta) ** 2
     for _ in range(4):  # the width that is needed depends, hardly, on the μ that it leads to
         width = max(width, _first_width(mu_squared, zeta, coordinates)) * Fraction(17, 16)
@@ -40,6 +44,31 @@ def _dominating(variance: Fraction, distance_squared: Fraction, coordinates: int
     return None
 
 
+def _from_octave(variance: Fraction, distance_squared: Fraction, coordinates: int) -> Fraction | None:
+    """The same on a grid, by a width for all μ′² of this size; None if μ′² turns out to be larger.
+
+    There the width is a part in 2^70 of the variance: that another one would do for this μ′² makes no difference.
+    """
+    # One fraction, made at the end: these have hundreds of digits.
+    above, below = distance_squared.numerator * variance.denominator, distance_squared.denominator
+    octave = above.bit_length() - (below * variance.numerator).bit_length()
+    width, largest = _width_for_all(octave, coordinates)
+    rest = variance.numerator * width.denominator - width.numerator * variance.denominator
+    mu_squared = Fraction(above * width.denominator * _STRETCH.numerator, below * rest * _STRETCH.denominator)
+    return mu_squared if mu_squared <= largest else None
+
+
+@lru_cache(maxsize=1024)
+def _width_for_all(octave: int, coordinates: int) -> tuple[Fraction, Fraction]:
+    """A width that holds for every μ′² from 2^(octave − 1) to 2^(octave + 1), and the largest of these.
+
+    In `_holds`, c falls with the width, and μ φ(μ/2) has one top, at μ = 2: between two μ′² it is at least the
+    smaller of its values there.
+    """
+    ends = Fraction(2) ** (octave - 1), Fraction(2) ** (octave + 1)
+    return max(_width(end, _OF_GRIDS, coordinates) for end in ends), ends[1]
+
+
 def _zetas(variance: Fraction) -> tuple[Fraction, ...]:
     """Those near the best one; each is a proof of its own, so that the choice costs tightness at most.
 
@@ -48,7 +77,7 @@ def _zetas(variance: Fraction) -> tuple[Fraction, ...]:
     """
     best = round(math.log2(variance.numerator) - math.log2(variance.denominator) + math.log2(4 * math.pi**2))
     if best > _TIGHTEST + _FAR:  # on a grid: the width costs 2^-20 of what another halving of ζ would gain
-        return (Fraction(1, 1 << _TIGHTEST),)
+        return (_OF_GRIDS,)
     best = min(max(best, _LOOSEST + 1), _TIGHTEST - 1)
     first = best - 1 if variance > _WIDE else _LOOSEST
     return tuple(Fraction(1, 1 << bits) for bits in range(first, best + 2))

@@ -181,12 +181,15 @@ def _spans(shape: Shape, first: int, layout: Layout) -> list[_Span]:
     spans: list[_Span] = []
     near, bits = first, 0
     enough = shape.tail_bound(first) * ball(layout.tail_share)
-    while not shape.tail_bound(near) <= enough:
+    while True:
+        lowest = _lowest(shape, near, bits)
+        # What is left is at least the next block, which is known sooner than a bound on all of it.
+        if not lowest * (1 << bits) > enough and shape.tail_bound(near) <= enough:
+            return spans
         highest = shape.weight(near)
         if not highest > 0:
             raise PrecisionError("a weight cannot be distinguished from 0; use a larger scale")
         least = highest * ball(layout.keep)
-        lowest = _lowest(shape, near, bits)
         while not lowest >= least and bits > 0:
             bits -= 1
             lowest = _lowest(shape, near, bits)
@@ -194,7 +197,6 @@ def _spans(shape: Shape, first: int, layout: Layout) -> list[_Span]:
             bits, lowest = bits + 1, wider
         spans.append(_Span(near, bits, highest, lowest))
         near += 1 << bits
-    return spans
 
 
 def _lowest(shape: Shape, near: int, bits: int) -> Ball:

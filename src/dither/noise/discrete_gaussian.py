@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isqrt, sqrt
 
@@ -11,7 +11,7 @@ from flint import arb_series, ctx
 from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, rational, set_fields
 from dither.exact.sums import tail_sum
-from dither.noise.blocks import Floats, exp_minus
+from dither.noise.blocks import COARSE, FINE, Floats, Layout, exp_minus
 from dither.noise.direct_samplers import DirectGaussian
 from dither.noise.law import lattice_scale
 from dither.noise.rejection import TwoSidedLaw
@@ -20,6 +20,10 @@ __all__ = ["DiscreteGaussian"]
 
 _SMALLEST_VARIANCE = Fraction(1, 2**100)  # below, the exponent of e^{−1/(2σ²)} outgrows the digits of a ball
 _LARGEST_VARIANCE = Fraction(2**1000)  # above, squares would leave the range of double precision
+_MANY_BLOCKS, _FEW_BLOCKS = 6, 4  # binary digits of their number to σ
+_TAIL_SHARE = Fraction(1, 1 << 18)  # so little that one word is enough for it
+_SHORT = 1 << 14  # up to here, a table of few blocks is laid out in less time than it loses by rejections
+_INT64_VARIANCE = 2**104  # 2^9 σ are below 2^61, and a table of blocks ends before 6 σ
 
 
 @dataclass(frozen=True, init=False)
@@ -94,6 +98,15 @@ class DiscreteGaussian(TwoSidedLaw):
 
     def _direct(self) -> DirectGaussian:
         return DirectGaussian(self.variance)
+
+    def _vector_layout(self, count: int) -> Layout:
+        """Blocks of one size, 32 to 64 to σ, or 8 to 16: a word has the offset in the same place for all of them."""
+        bits = isqrt(int(self.variance)).bit_length() - (_MANY_BLOCKS if count > _SHORT else _FEW_BLOCKS)
+        return replace(FINE, keep=COARSE.keep, largest_block_bits=max(bits, 0), tail_share=_TAIL_SHARE)
+
+    @property
+    def _fits_int64(self) -> bool:
+        return self.variance < _INT64_VARIANCE
 
     # ------------------------------------------------------ shape (both sides)
 

@@ -29,6 +29,7 @@ Values: TypeAlias = ArrayLike | int | float | Fraction | Decimal
 
 _STEPS_PER_SCALE_BITS = 40
 _INT64_ROOM = 1 << 61
+_EXACT_IN_DOUBLES = 2.0**53
 _CHUNK = 1 << 15  # values at a time, so that they stay in the processor's cache
 _LARGEST_EXPONENT = 900
 _MOST_DIGITS = 5000
@@ -87,7 +88,35 @@ class Grid:
         """
         exact = rational(scale, "scale")
         check.positive(scale=exact)
-        exponent = _floor_log2(exact) - _STEPS_PER_SCALE_BITS
+        return cls._of_octave(_floor_log2(exact))
+
+    @classmethod
+    def for_variance(cls, variance: Number) -> Grid:
+        """Choose the grid for Gaussian noise of a public variance: as `for_scale` does for its root.
+
+        Parameters
+        ----------
+        variance : Number
+            The square of the noise scale.
+
+        Returns
+        -------
+        Grid
+            The grid.
+
+        Examples
+        --------
+        >>> Grid.for_variance(2) == Grid.for_scale(1.5)
+        True
+        """
+        exact = rational(variance, "variance")
+        check.positive(variance=exact)
+        return cls._of_octave(_floor_log2(exact) // 2)
+
+    @classmethod
+    def _of_octave(cls, octave: int) -> Grid:
+        """The grid for scales from 2^octave to 2^(octave + 1)."""
+        exponent = octave - _STEPS_PER_SCALE_BITS
         if abs(exponent) > _LARGEST_EXPONENT:
             raise ParameterError("scale must lie between 2^-860 and 2^940. Measure the value in another unit.")
         return cls(exponent)
@@ -185,9 +214,35 @@ class Grid:
         flat, out = array.ravel(), np.empty(array.size)
         for start in range(0, array.size, _CHUNK):
             part = slice(start, start + _CHUNK)
-            steps = self._round(flat[part])
-            out[part] = self._to_floats(_add(steps, noise.sample(steps.shape)))
+            self._add_part(flat[part], noise.sample(flat[part].shape), out[part])
         return out.reshape(array.shape) if array.ndim else float(out[0])
+
+    def _add_part(self, values: NDArray[Any], noise: Integers, out: NDArray[np.float64]) -> None:
+        """Write the sums to `out`: of doubles where these hold both terms exactly, of integers otherwise."""
+        if values.dtype.kind == "f" and noise.dtype == np.int64 and self.exponent < 0:
+            steps, drawn = self._nearest(values), noise.astype(np.float64)
+            if _is_small(steps, math.inf) and _is_small(drawn, _EXACT_IN_DOUBLES):
+                np.add(steps, drawn, out=steps)
+                np.multiply(steps, math.ldexp(1.0, self.exponent), out=out)
+                return
+        out[:] = self.sums(self._round(values), noise)
+
+    def sums(self, steps: Integers, noise: Integers) -> NDArray[np.float64]:
+        """Add integer noise to rounded values.
+
+        Parameters
+        ----------
+        steps : numpy.ndarray
+            The values in steps, as `round` gives them.
+        noise : numpy.ndarray
+            The noise in steps, of the same shape.
+
+        Returns
+        -------
+        numpy.ndarray
+            The sums as floats; those beyond the largest float are shown as the largest float.
+        """
+        return self._to_floats(_add(steps, noise))
 
     def _round_exactly(self, array: NDArray[Any]) -> Integers:
         return integer_array([self._round_one(x) for x in array.ravel().tolist()]).reshape(array.shape)
@@ -208,13 +263,16 @@ class Grid:
         return int((2 * numerator + denominator) // (2 * denominator))
 
     def _round_floats(self, array: NDArray[np.float64]) -> Integers:
-        with np.errstate(all="ignore"):  # exact, or so small that it rounds to 0, or too large for int64
-            scaled = np.ldexp(array, -self.exponent)
-        if not _is_small(scaled, _INT64_ROOM):
-            return self._round_exactly(array)
-        whole = np.floor(scaled)
-        # scaled − whole is exact unless scaled is in (−½, 0), where the answer is 0 either way. Adding ½ first is not.
-        return (whole + (scaled - whole >= 0.5)).astype(np.int64)
+        steps = self._nearest(array)
+        return steps.astype(np.int64) if _is_small(steps, _INT64_ROOM) else self._round_exactly(array)
+
+    def _nearest(self, array: NDArray[Any]) -> NDArray[np.float64]:
+        """⌊value/step + ½⌋ as ⌈⌊2 value/step⌋/2⌉, exactly; infinite where a double cannot hold 2 value/step."""
+        with np.errstate(all="ignore"):  # exact, or so small that it rounds to 0, or infinite
+            steps = np.ldexp(array, 1 - self.exponent) if self.exponent > 0 else array * 2.0 ** (1 - self.exponent)
+        np.floor(steps, out=steps)
+        steps *= 0.5
+        return np.ceil(steps, out=steps)
 
     def to_float(self, steps: int) -> float:
         """Give the float at so many steps of the grid.
@@ -280,9 +338,9 @@ def _add(left: Integers, right: Integers) -> Integers:
     )
 
 
-def _is_small(array: NDArray[Any], room: int) -> bool:
+def _is_small(array: NDArray[Any], room: float) -> bool:
     """Whether every value is below `room` in magnitude; NaN is not. (abs would leave −2^63 negative.)"""
-    return bool(((array > -room) & (array < room)).all())
+    return not array.size or bool(array.min() > -room and array.max() < room)
 
 
 def _numbers(values: Values) -> NDArray[Any]:

@@ -6,25 +6,29 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.exact import Ball, ball, precision, uniform_is_below
+from dither.exact import Ball, ball, once, precision, uniform_is_below
 from dither.noise import entropy
-from dither.noise.discrete_laplace import DiscreteLaplace
+from dither.noise.blocks import exp_minus_any
+from dither.noise.discrete_gaussian import DiscreteGaussian
 from dither.noise.entropy import BitSource
-from dither.noise.geometric import Geometric
 from dither.noise.law import WORKING_BITS, Integers, integer_array
+from dither.noise.radius_cells import RadiusCells
 from dither.noise.uniform import UniformBelow
 
 __all__ = ["NORMED", "EuclideanNoise", "LargestCoordinateNoise", "NormedNoise"]
 
 _DRAWN_BITS = 62
 _MARGIN = 2.0**-48
-_SHORT = 10**12
+_CELLS = 16  # of widths, in a √k-th part of t
+_SMALLEST_STEP = Fraction(2)
+_ROOM_BITS = 112  # 1 + 2^-112 is more than Gaussian weights of σ ≥ 2 exceed their integral by
+_WIDE_RATE = Fraction(1, 8)
 _ROOM = 1 << 60
 
 
@@ -65,66 +69,86 @@ class NormedNoise(ABC):
 
 @dataclass(frozen=True)
 class EuclideanNoise(NormedNoise):
-    """‖x‖ = ‖x‖₂. Two halves of the coordinates are drawn alike, and kept with the probability that makes it exact."""
+    """‖x‖ = ‖x‖₂. Gaussian noise of a random width: its cell is drawn first; the vector is kept if the width fits.
+
+    Made for scales far above √k, as on the grid of a release: below, few vectors are kept.
+    """
 
     @property
     def half_cell(self) -> Ball:
         """√k/2."""
         return Ball(self.dimension).sqrt() / 2
 
+    @once
+    def _step(self) -> Fraction:
+        """η, the length of a cell of widths."""
+        return max(self.scale / (_CELLS * (math.isqrt(self.dimension) + 1)), _SMALLEST_STEP)
+
+    @once
+    def _cells(self) -> RadiusCells:
+        return RadiusCells(self.dimension, self._step**2 / (2 * self.scale**2), 2)
+
     def _drawn(self, source: BitSource, count: int) -> Integers:
-        if self.dimension == 1:
-            return DiscreteLaplace(self.scale)._draw_many(source, count).reshape(count, 1)
-        first, second = _halves(self)
         kept: list[Any] = []
         missing = count
         while missing:
-            proposed = missing + missing // 2 + 2
-            left, right = first._drawn(source, proposed), second._drawn(source, proposed)
-            accepted = np.flatnonzero(self._accepts(source, first, second, left, right))[:missing]
-            kept.append(np.concatenate([left[accepted], right[accepted]], axis=1))
-            missing -= len(accepted)
+            cells = self._cells.draw_many(source, missing)
+            vectors = self._gaussians(source, cells)
+            kept.append(vectors[self._accepts(source, cells, vectors)])
+            missing -= len(kept[-1])
         return np.concatenate(kept) if kept else np.empty((0, self.dimension), dtype=np.int64)
 
-    def _accepts(
-        self, source: BitSource, first: EuclideanNoise, second: EuclideanNoise, left: Integers, right: Integers
-    ) -> NDArray[np.bool_]:
-        """Each pair with probability e^{−γ}, γ = ‖(a, b)‖/t − ‖a‖/t₁ − ‖b‖/t₂ ≥ 0."""
-        a, b = (np.square(part.astype(np.float64)).sum(axis=1) for part in (left, right))
-        whole = np.sqrt(a + b) / float(self.scale)
-        gamma = whole - np.sqrt(a) / float(first.scale) - np.sqrt(b) / float(second.scale)
-        # Sums and roots are right up to (k + 8) parts in 2^53 of ‖(a, b)‖/t; so is their difference, absolutely.
-        margin = _MARGIN * (self.dimension + 8) * (whole + 1)
-        uniform, words, bits = _uniform(source, len(a))
-        chance = np.exp(-gamma)
+    def _gaussians(self, source: BitSource, cells: Integers) -> Integers:
+        """A vector of independent Gaussian noise of σ = nη for each n."""
+        widths, places = np.unique(cells, return_inverse=True)
+        order = np.argsort(places, kind="stable")
+        drawn = []
+        for width, many in zip(widths.tolist(), np.bincount(places).tolist(), strict=True):
+            law = DiscreteGaussian((width * self._step) ** 2)
+            drawn.append(law._draw_many(source, many * self.dimension).reshape(many, self.dimension))
+        found = np.concatenate(drawn)
+        out = np.empty_like(found)
+        out[order] = found
+        return out
+
+    def _accepts(self, source: BitSource, cells: Integers, vectors: Integers) -> NDArray[np.bool_]:
+        """Each vector with the chance of normed.md, in which a uniform number places the width within its cell."""
+        squares = np.square(vectors.astype(np.float64)).sum(axis=1) / (2 * float(self._step**2))
+        place, place_words, bits = _uniform(source, len(cells))
+        uniform, words, _ = _uniform(source, len(cells))
+        before = cells - 1.0
+        rate, width = float(self._cells.rate), before + place
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gone = (1 - place) * (cells + width) / (width * width) / (cells * cells)
+            exponent = rate * place * (before + width) + squares * gone
+            unknown = 1 + 2 * rate * cells + 2 / width * (1 + squares / (cells * cells))
+        chance = exp_minus_any(np.where(width > 0, exponent, 0.0))  # at a width of 0 nothing is known
+        margin = _MARGIN * (self.dimension + 8) + unknown * 2.0**-bits
         accepted: NDArray[np.bool_] = uniform < chance
         for i in np.flatnonzero(~(np.abs(uniform - chance) > margin)).tolist():
-            exact = partial(self._chance, first, second, left[i].tolist(), right[i].tolist())
-            accepted[i] = uniform_is_below(exact, int(words[i]), bits, lambda: source.bits(1))
+            known = int(place_words[i]), int(words[i]), bits
+            accepted[i] = self._settled(source, int(cells[i]), sum(x * x for x in vectors[i].tolist()), *known)
         return accepted
 
-    def _chance(self, first: EuclideanNoise, second: EuclideanNoise, a: list[int], b: list[int]) -> Ball:
-        """e^{−γ}, to any precision."""
-        squares = [sum(x * x for x in part) for part in (a, b)]
-        roots = [Ball(square).sqrt() for square in (sum(squares), *squares)]
-        scales = (self.scale, first.scale, second.scale)
-        whole, left, right = (root / ball(scale) for root, scale in zip(roots, scales, strict=True))
-        return (left + right - whole).exp()
+    def _settled(self, source: BitSource, cell: int, square: int, place: int, uniform: int, bits: int) -> bool:
+        """The same, where double precision leaves it open: by balls and further digits of both numbers."""
+        while True:
+            with precision(bits + WORKING_BITS):
+                chance = self._chance(cell, square, ball(place).union(ball(place + 1)) / (1 << bits)) * (1 << bits)
+                if chance >= uniform + 1:
+                    return True
+                if chance <= uniform:
+                    return False
+            place, uniform, bits = 2 * place + source.bits(1), 2 * uniform + source.bits(1), bits + 1
 
-
-@lru_cache(maxsize=1024)
-def _halves(whole: EuclideanNoise) -> tuple[EuclideanNoise, EuclideanNoise]:
-    """Laws of the two halves with 1/t₁² + 1/t₂² ≤ 1/t²: tᵢ = t√(k/kᵢ), rounded up to twelve digits."""
-    sizes = whole.dimension // 2, whole.dimension - whole.dimension // 2
-    parts = tuple(EuclideanNoise(_longer(whole.scale, Fraction(whole.dimension, size)), size) for size in sizes)
-    assert sum(1 / part.scale**2 for part in parts) <= 1 / whole.scale**2
-    return parts[0], parts[1]
-
-
-def _longer(scale: Fraction, square: Fraction) -> Fraction:
-    """scale · √square, rounded up: short where the scale is."""
-    root = math.isqrt(math.ceil(square * _SHORT**2)) + 1
-    return scale * Fraction(root, _SHORT)
+    def _chance(self, cell: int, square: int, place: Ball) -> Ball:
+        """The chance of a vector with this ‖x‖² in this cell, for a width at this place of it (normed.md)."""
+        law, width = DiscreteGaussian((cell * self._step) ** 2), cell - 1 + place
+        exponent = ball(self._cells.rate) * place * (cell - 1 + width)
+        if square:
+            exponent += ball(square / (2 * self._step**2)) * (1 / width**2 - ball(Fraction(1, cell**2)))
+        room = (2 * Ball.pi() * ball(law.variance)).sqrt() * (1 + ball(2) ** -_ROOM_BITS)
+        return (-exponent).exp() * (law._whole() / room) ** self.dimension
 
 
 @dataclass(frozen=True)
@@ -136,38 +160,58 @@ class LargestCoordinateNoise(NormedNoise):
         """½."""
         return Ball(1) / 2
 
+    @once
+    def _cells(self) -> tuple[int, RadiusCells]:
+        """B, the radii in a cell, and the law of cells: λ = B/t, or ⅛ for wide noise, so that one table is enough."""
+        if self.scale >= self.dimension << 10:
+            return math.ceil(self.scale * _WIDE_RATE), RadiusCells(self.dimension, _WIDE_RATE, 1)
+        length = max(math.floor(self.scale * _WIDE_RATE), 1)
+        return length, RadiusCells(self.dimension, length / self.scale, 1)
+
     def _drawn(self, source: BitSource, count: int) -> Integers:
         if not count:
             return np.empty((0, self.dimension), dtype=np.int64)
-        radius = self._radii(source, count)
-        sides = np.repeat(2 * radius + 1, self.dimension)
-        if sides.dtype == np.int64:
-            return _below(source, sides).reshape(count, -1) - radius[:, None]
-        flat = [UniformBelow(int(side))._draw(source) - int(side) // 2 for side in sides.tolist()]
-        return integer_array(flat).reshape(count, self.dimension)
+        radii = self._radii(source, count)
+        sides = [2 * r + 1 for r in radii.tolist()]
+        if max(sides) >= min(1 << source.word_bits, _ROOM):
+            flat = [UniformBelow(side)._draw(source) - side // 2 for side in sides for _ in range(self.dimension)]
+            return integer_array(flat).reshape(count, self.dimension)
+        return _below(source, sides, self.dimension) - radii[:, None]
 
     def _radii(self, source: BitSource, count: int) -> Integers:
-        """r with P[r] ∝ (2r + 1)ᵏ e^{−r/t}: a sum of k + 1 geometric numbers, kept with Π (2r + 1)/(2r + 2i)."""
-        steps, kept, missing = Geometric(self.scale), [], count
+        """r with P[r] ∝ (2r + 1)ᵏ e^{−r/t}: a cell, a uniform radius in it, and the chance that makes it exact."""
+        length, law = self._cells
+        kept: list[Any] = []
+        missing = count
         while missing:
-            drawn = steps._draw_many(source, missing * (self.dimension + 1)).reshape(missing, -1)
-            small = drawn.dtype == np.int64 and int(drawn.max()) < _ROOM // (self.dimension + 1)
-            sums = drawn.sum(axis=1) if small else drawn.astype(object).sum(axis=1)
-            accepted = self._accepts(source, sums)
-            kept.append(sums[accepted])
-            missing -= int(accepted.sum())
+            cells = law.draw_many(source, missing)
+            if int(cells.max()) * length >= _ROOM:
+                cells = cells.astype(np.object_)
+            radii = (cells - 1) * length + UniformBelow(length)._draw_many(source, missing)
+            kept.append(radii[self._accepts(source, cells, radii)])
+            missing -= len(kept[-1])
         return np.concatenate(kept)
 
-    def _accepts(self, source: BitSource, radii: Integers) -> NDArray[np.bool_]:
-        ratios = (2 * radii + 1).astype(np.float64)[:, None]
-        chance = np.exp(np.log(ratios / (ratios - 1 + 2 * np.arange(1, self.dimension + 1))).sum(axis=1))
+    def _accepts(self, source: BitSource, cells: Integers, radii: Integers) -> NDArray[np.bool_]:
+        length, law = self._cells
+        ends = cells * length
+        lacking = (2 * (ends - radii) - 1).astype(np.float64) / (2 * ends).astype(np.float64)
+        inside = (radii - (cells - 1) * length).astype(np.float64) / float(self.scale)
+        slope = float(length / self.scale - law.rate)
+        chance = np.exp(self.dimension * np.log1p(-lacking) - inside - slope * (cells - 1).astype(np.float64))
         uniform, words, bits = _uniform(source, len(radii))
         accepted: NDArray[np.bool_] = uniform < chance
-        for i in np.flatnonzero(~(np.abs(uniform - chance) > _MARGIN * (self.dimension + 8))).tolist():
-            r = int(radii[i])
-            exact = math.prod(Fraction(2 * r + 1, 2 * r + 2 * j) for j in range(1, self.dimension + 1))
-            accepted[i] = uniform_is_below(partial(ball, exact), int(words[i]), bits, lambda: source.bits(1))
+        margin = _MARGIN * (self.dimension + 8) + 2.0**-bits
+        for i in np.flatnonzero(~(np.abs(uniform - chance) > margin)).tolist():
+            exact = partial(self._chance, int(cells[i]), int(radii[i]))
+            accepted[i] = uniform_is_below(exact, int(words[i]), bits, lambda: source.bits(1))
         return accepted
+
+    def _chance(self, cell: int, radius: int) -> Ball:
+        """((2r + 1)/(2nB))ᵏ e^{−(r/t − λ(n − 1))}."""
+        length, law = self._cells
+        share = ball(Fraction(2 * radius + 1, 2 * cell * length)) ** self.dimension
+        return share * ball(law.rate * (cell - 1) - radius / self.scale).exp()
 
 
 def _uniform(source: BitSource, count: int) -> tuple[NDArray[np.float64], NDArray[np.uint64], int]:
@@ -177,20 +221,19 @@ def _uniform(source: BitSource, count: int) -> tuple[NDArray[np.float64], NDArra
     return words.astype(np.float64) / 2.0**bits, words, bits
 
 
-def _below(source: BitSource, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A uniform number below each bound: as many bits as the largest needs, again where they are not below."""
-    bits = min(int(bounds.max()).bit_length(), source.word_bits)
-    if bits < int(bounds.max()).bit_length():
-        return np.array([UniformBelow(int(bound))._draw(source) for bound in bounds.tolist()], dtype=np.int64)
-    own = np.ceil(np.log2(bounds.astype(np.float64) + 1)).astype(np.uint64) + np.uint64(1)
-    shift = np.uint64(source.word_bits) - np.minimum(own, np.uint64(source.word_bits))
-    out, open_ones = np.empty(len(bounds), dtype=np.int64), np.arange(len(bounds))
-    while len(open_ones):
-        drawn = (source.words(len(open_ones)) >> shift[open_ones]).astype(np.int64)
-        fits = (drawn >= 0) & (drawn < bounds[open_ones])
-        out[open_ones[fits]] = drawn[fits]
-        open_ones = open_ones[~fits]
-    return out
+def _below(source: BitSource, bounds: list[int], length: int) -> NDArray[np.int64]:
+    """A row of uniform numbers below each bound: words below q · bound, for the largest q, are divided by q."""
+    parts = [((1 << source.word_bits) - 1) // bound for bound in bounds]
+    divisors = np.array(parts, dtype=np.uint64)
+    largest = np.array([part * bound - 1 for part, bound in zip(parts, bounds, strict=True)], dtype=np.uint64)
+    words = source.words(len(bounds) * length).reshape(len(bounds), length)
+    rows, columns = np.nonzero(words > largest[:, None])
+    while len(rows):
+        again = source.words(len(rows))
+        words[rows, columns] = again
+        missing = again > largest[rows]
+        rows, columns = rows[missing], columns[missing]
+    return (words // divisors[:, None]).view(np.int64)
 
 
 NORMED: dict[str, type[NormedNoise]] = {"l2": EuclideanNoise, "linf": LargestCoordinateNoise}

@@ -18,7 +18,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ from dither.noise.law import Integers, Law, SymmetricLaw, integer_array
 __all__ = ["BlockSampler", "Direct", "RejectionLaw", "TwoSidedLaw", "accepts"]
 
 _CHUNK = 1 << 15  # proposals at a time: all of a round stays in the processor's cache
+_SPARE_ROUNDS = 16
+_ROUNDING = 2.0**-50
 _INT64_ROOM = 1 << 61  # the last fine block starts before the last coarse one ends, and is shorter: far below 2^62
 
 
@@ -100,75 +102,95 @@ class BlockSampler:
     # ----------------------------------------------------------------- vectors
 
     def draw_many(self, source: BitSource, count: int) -> Integers:
-        """`count` independent exact samples: the first that are accepted, in the order in which they were proposed."""
-        out = np.empty(count, dtype=np.int64)
-        done = 0
-        beyond: dict[int, int] = {}
-        while done < count:
-            left = count - done
-            points, accepted, large = self._propose(source, min(_CHUNK, left + (left >> 4) + 1))
-            kept = np.flatnonzero(accepted)[:left]
-            out[done : done + len(kept)] = points[kept]
-            for position, x in large.items():
-                where = int(np.searchsorted(kept, position))
-                if where < len(kept):
-                    beyond[done + where] = x
-            done += len(kept)
-        if not beyond:
-            return out
-        values: list[int] = out.tolist()
-        for where, x in beyond.items():
-            values[where] = x
-        return integer_array(values)
+        """`count` independent exact samples, from batches of independent rounds."""
+        parts: list[Any] = []
+        missing = count
+        while missing or not parts:
+            wanted = min(missing, _CHUNK)
+            points = np.empty(wanted + (wanted >> 5) + _SPARE_ROUNDS, dtype=np.int64)
+            rejected, large = self._propose(source, points)
+            parts.append(_accepted(points, rejected, large, wanted))
+            missing -= len(parts[-1])
+        if all(part.dtype == np.int64 for part in parts):
+            together: Integers = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            return together
+        return integer_array([x for part in parts for x in part.tolist()])
 
-    def _propose(self, source: BitSource, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_], dict[int, int]]:
-        """`count` rounds: points, which of them are accepted, and accepted points that do not fit int64."""
-        columns = self._columns
-        words = source.words(count)
-        index = columns.table.take((words >> columns.index_shift).view(np.int64))
-        uniform = words & columns.uniform_mask
-        points = columns.start.take(index)
-        if columns.has_wide_blocks:
-            points += (source.words(count) >> columns.offset_shift.take(index)).view(np.int64)
-        accepted = uniform < columns.accept_below.take(index)
+    def _propose(self, source: BitSource, points: NDArray[np.int64]) -> tuple[NDArray[np.intp], dict[int, int]]:
+        """Play a round for each place of `points`: those that were rejected, and accepted points beyond int64."""
+        columns, spare_bits = self._columns, source.word_bits - self._layout.index_bits
+        words = source.words(len(points))
+        index = (words >> np.uint64(spare_bits)).view(np.int64)
+        offsets = words if columns.widest <= spare_bits else source.words(len(points))
+        inside = offsets & (columns.sure_masks.take(index) if columns.common_mask is None else columns.common_mask)
+        np.add(columns.sure_starts.take(index), inside.view(np.int64), out=points)
+        places = np.flatnonzero(index >= columns.sure)
+        if not len(places):
+            return places, {}
+        return self._settle(source, points, places, index[places] - columns.sure, offsets[places])
+
+    def _settle(
+        self,
+        source: BitSource,
+        points: NDArray[np.int64],
+        places: NDArray[np.intp],
+        index: NDArray[np.int64],
+        offsets: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.intp], dict[int, int]]:
+        """The rounds whose word does not accept every point of its block."""
+        columns, bits = self._columns, self._layout.uniform_bits
+        blocks = columns.block.take(index)
+        found = columns.start.take(blocks) + (offsets & columns.mask.take(blocks)).view(np.int64)
+        points[places] = found
+        passed = index + columns.passed.take(blocks)
+        uniform = source.words(len(places)) >> np.uint64(source.word_bits - bits)
+        decided = self._decide(blocks, found, passed, uniform)
         large: dict[int, int] = {}
-        rest = np.flatnonzero(~accepted)
-        if len(rest):
-            decided = self._decide(index[rest], points[rest], uniform[rest])
-            accepted[rest] = decided == 1
-            for position in rest[decided == 0].tolist():
-                x = self._settle(source, int(index[position]), int(points[position]), int(uniform[position]))
-                accepted[position] = x is not None
-                if x is not None and -_INT64_ROOM < x < _INT64_ROOM:
-                    points[position] = x
-                elif x is not None:
-                    large[position] = x
-        return points, accepted, large
+        for i in np.flatnonzero(decided == 0).tolist():
+            x = self._one(source, int(blocks[i]), int(found[i]), int(passed[i]), int(uniform[i]))
+            decided[i] = -1 if x is None else 1
+            if x is not None and -_INT64_ROOM < x < _INT64_ROOM:
+                points[places[i]] = x
+            elif x is not None:
+                large[int(places[i])] = x
+        return places[decided < 0], large
 
     def _decide(
-        self, index: NDArray[np.intp], points: NDArray[np.int64], uniform: NDArray[np.uint64]
+        self,
+        blocks: NDArray[np.intp],
+        points: NDArray[np.int64],
+        passed: NDArray[np.int64],
+        uniform: NDArray[np.uint64],
     ) -> NDArray[np.int8]:
         """1 accepted, −1 rejected, 0 for balls to decide (or a tail to draw from)."""
-        columns, steps = self._columns, float(1 << self._layout.uniform_bits)
-        decided = np.where(uniform >= columns.reject_from.take(index), -1, 0).astype(np.int8)
+        columns, steps, margin = self._columns, float(1 << self._layout.uniform_bits), self._layout.margin
+        words = columns.words.take(blocks)
+        low = (passed + uniform / steps) / words
+        high = (passed + (uniform + np.uint64(1)) / steps) / words
+        decided = (high <= columns.accept_below.take(blocks)).astype(np.int8)
+        decided -= low >= columns.reject_from.take(blocks)
         for shape, owned in columns.shapes:
-            mine = np.flatnonzero(owned.take(index) & (decided == 0))
-            blocks = index[mine]
-            offset = np.abs(points[mine] - columns.nearest.take(blocks)).astype(np.float64)
-            ratio = shape.ratio(columns.near.take(blocks), offset)
+            mine = np.flatnonzero(owned.take(blocks) & (decided == 0))
+            own = blocks[mine]
+            offset = np.abs(points[mine] - columns.nearest.take(own)).astype(np.float64)
+            ratio = shape.ratio(columns.near.take(own), offset)
             if ratio is None:
                 continue
-            chance = columns.top.take(blocks) * ratio
-            below = (uniform[mine] + np.uint64(1)) / steps <= chance - self._layout.margin
-            above = uniform[mine] / steps >= chance + self._layout.margin
+            chance = columns.top.take(own) * ratio
+            below, above = high[mine] <= chance - margin, low[mine] >= chance + margin
             decided[mine] = below.astype(np.int8) - above.astype(np.int8)
         return decided
 
-    def _settle(self, source: BitSource, index: int, x: int, uniform: int) -> int | None:
-        """The rare proposal that double precision leaves open."""
+    def _one(self, source: BitSource, index: int, x: int, passed: int, uniform: int) -> int | None:
+        """The rare round that double precision leaves open."""
         if index == len(self._blocks):
             return self._deeper._attempt(source)
-        return x if self._accepts(source, self._blocks[index], x, uniform) else None
+        block = self._blocks[index]
+
+        def rest() -> Ball:
+            return block.words * self._chance(block, abs(x - block.arm.peak)) - passed
+
+        return x if uniform_is_below(rest, uniform, self._layout.uniform_bits, lambda: source.bits(1)) else None
 
     @once
     def _columns(self) -> _Columns:
@@ -192,6 +214,22 @@ def accepts(source: BitSource, uniform: int, bits: int, chance: float | None, ma
         if uniform / steps >= chance + margin:
             return False
     return uniform_is_below(exactly, uniform, bits, lambda: source.bits(1))
+
+
+def _accepted(points: NDArray[np.int64], rejected: NDArray[np.intp], large: dict[int, int], wanted: int) -> Integers:
+    """At most `wanted` of the accepted points: rounds after them take the places of those that were rejected."""
+    found: Any = points
+    if large:
+        found = points.astype(np.object_)
+        found[list(large)] = list(large.values())
+    holes = rejected[: np.searchsorted(rejected, wanted)]
+    after = np.delete(np.arange(wanted, len(points)), rejected[len(holes) :] - wanted)
+    if len(after) < len(holes):
+        left: Integers = np.delete(found, rejected)
+        return left
+    found[holes] = found[after[: len(holes)]]
+    filled: Integers = found[:wanted]
+    return filled
 
 
 class Direct(Protocol):
@@ -247,14 +285,26 @@ class RejectionLaw(Law):
     def _single(self) -> BlockSampler:
         return _sampler(self, COARSE)
 
+    def _many(self, count: int) -> BlockSampler | None:
+        """The sampler of so long a vector; None where the points outgrow machine integers."""
+        return _sampler(self, self._vector_layout(count)) if self._fits_int64 else None
+
+    def _vector_layout(self, count: int) -> Layout:
+        """How blocks are laid out for so long a vector: this changes nothing but the speed."""
+        return FINE
+
+    @property
+    def _fits_int64(self) -> bool:
+        return self._single.fits_int64
+
     def _draw(self, source: BitSource) -> int:
         if self._first is not None and (x := self._first.draw(source)) is not None:
             return x
         return self._single.draw(source)
 
     def _draw_many(self, source: BitSource, count: int) -> Integers:
-        if count >= _MANY and self._single.fits_int64:
-            return _sampler(self, FINE).draw_many(source, count)
+        if count >= _MANY and (many := self._many(count)) is not None:
+            return many.draw_many(source, count)
         if self._first is not None and _BEFORE_A_TABLE < count < _MANY:
             return self._first.draw_many(source, count)
         draw = self._draw if count <= _BEFORE_A_TABLE else self._single.draw
@@ -292,24 +342,46 @@ def _sampler(law: RejectionLaw, layout: Layout) -> BlockSampler:
 
 
 class _Columns:
-    """The blocks as columns. Two more rows follow them: the tail (always left open) and the void (always rejected)."""
+    """The blocks as columns. Two more rows follow them: the tail (always left open) and the void (always rejected).
+
+    The words of the table stand in another order than in single draws: first those that accept every point of their
+    block, the blocks one after the other, then what is left of each block, the tail and the void.
+    """
 
     def __init__(self, blocks: Sequence[Block], tail_words: int, layout: Layout) -> None:
         size, steps = 1 << layout.index_bits, 1 << layout.uniform_bits
-        word_bits = layout.index_bits + layout.uniform_bits
-        owned = [block.words for block in blocks] + [tail_words]
-        self.table = np.repeat(np.arange(len(blocks) + 2), [*owned, size - sum(owned)])
-        self.index_shift = np.uint64(layout.uniform_bits)
-        self.uniform_mask = np.uint64(steps - 1)
+        words = np.array([b.words for b in blocks] + [tail_words], dtype=np.int64)
+        words = np.append(words, size - words.sum())
+        accept_below = [b.accept_below for b in blocks] + [0, 0]
+        sure = np.array(
+            [m * below >> layout.uniform_bits for m, below in zip(words.tolist(), accept_below, strict=True)]
+        )
+        left = words - sure
+        self.sure = int(sure.sum())
+        """Below it, a word accepts."""
+        self.block = np.repeat(np.arange(len(words)), left)
+        """That of each word that does not, from the first of them on."""
+        self.passed = sure - (np.cumsum(left) - left)
+        """What to add to the number of such a word, for its place among all words of its block."""
+        self.words = np.maximum(words, 1).astype(np.float64)
         self.start = np.array([b.start for b in blocks] + [0, 0], dtype=np.int64)
         self.nearest = np.array([b.nearest for b in blocks] + [0, 0], dtype=np.int64)
         self.near = np.array([b.near for b in blocks] + [0, 0], dtype=np.float64)
         self.top = np.array([b.top for b in blocks] + [0, 0], dtype=np.float64)
-        self.accept_below = np.array([b.accept_below for b in blocks] + [0, 0], dtype=np.uint64)
-        self.reject_from = np.array([b.reject_from for b in blocks] + [steps, 0], dtype=np.uint64)
-        # A shift by all bits leaves 0 in NumPy, as it must for blocks of one point.
-        self.offset_shift = np.array([word_bits - b.bits for b in blocks] + [word_bits] * 2, dtype=np.uint64)
-        self.has_wide_blocks = any(b.bits for b in blocks)
+        # The place in a block, as a part of it, is rounded twice.
+        self.accept_below = np.array(accept_below) / steps - _ROUNDING
+        self.reject_from = np.array([b.reject_from for b in blocks] + [2 * steps, 0]) / steps + _ROUNDING
+        self.reject_from[-1] = 0.0
+        bits = np.array([b.bits for b in blocks] + [0, 0], dtype=np.uint64)
+        self.mask = (np.uint64(1) << bits) - np.uint64(1)
+        self.widest = int(bits.max())
+        self.sure_starts = np.zeros(size, dtype=np.int64)
+        self.sure_starts[: self.sure] = np.repeat(self.start, sure)
+        masks = np.unique(self.mask[sure > 0])
+        self.common_mask = masks[0] if len(masks) == 1 else None
+        if self.common_mask is None:
+            self.sure_masks = np.zeros(size, dtype=np.uint64)
+            self.sure_masks[: self.sure] = np.repeat(self.mask, sure)
         shapes = {id(b.arm.shape): b.arm.shape for b in blocks}
         self.shapes = [
             (shape, np.array([b.arm.shape is shape for b in blocks] + [False] * 2)) for shape in shapes.values()
