@@ -175,6 +175,15 @@ def test_noise_too_narrow_is_not_compared() -> None:
     assert dominating_mu_squared(Fraction(1, 10), Fraction(1), 1) is None
 
 
+@pytest.mark.parametrize("exponent", [84, 85, 86, 88, 90, 120])
+def test_a_distance_that_no_noise_of_a_grid_hides_has_no_cover(exponent: int) -> None:
+    """There the width that a grid adds is more than the variance itself."""
+    found = dominating_mu_squared(Fraction(2) ** 81, Fraction(5, 4) * Fraction(2) ** (81 + exponent), 1)
+    assert found is None or found >= Fraction(5, 4) * Fraction(2) ** exponent
+    assert (found is None) == (exponent > 85)
+
+
+
 # ------------------------------------------------------------------- textbooks
 
 

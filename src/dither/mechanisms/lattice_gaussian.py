@@ -45,7 +45,7 @@ def _dominating(variance: Fraction, distance_squared: Fraction, coordinates: int
 
 
 def _from_octave(variance: Fraction, distance_squared: Fraction, coordinates: int) -> Fraction | None:
-    """The same on a grid, by a width for all μ′² of this size; None if μ′² turns out to be larger.
+    """The same on a grid, by a width for all μ′² of this size; None if μ′² turns out to be larger, or V no wider.
 
     There the width is a part in 2^70 of the variance: that another one would do for this μ′² makes no difference.
     """
@@ -54,6 +54,8 @@ def _from_octave(variance: Fraction, distance_squared: Fraction, coordinates: in
     octave = above.bit_length() - (below * variance.numerator).bit_length()
     width, largest = _width_for_all(octave, coordinates)
     rest = variance.numerator * width.denominator - width.numerator * variance.denominator
+    if not rest > 0:
+        return None
     mu_squared = Fraction(above * width.denominator * _STRETCH.numerator, below * rest * _STRETCH.denominator)
     return mu_squared if mu_squared <= largest else None
 

@@ -220,7 +220,8 @@ class Grid:
     def _add_part(self, values: NDArray[Any], noise: Integers, out: NDArray[np.float64]) -> None:
         """Write the sums to `out`: of doubles where these hold both terms exactly, of integers otherwise."""
         if values.dtype.kind == "f" and noise.dtype == np.int64 and self.exponent < 0:
-            steps, drawn = self._nearest(values), noise.astype(np.float64)
+            # A narrower float would be multiplied and added as such: it has no room for the noise.
+            steps, drawn = self._nearest(values.astype(np.float64, copy=False)), noise.astype(np.float64)
             if _is_small(steps, math.inf) and _is_small(drawn, _EXACT_IN_DOUBLES):
                 np.add(steps, drawn, out=steps)
                 np.multiply(steps, math.ldexp(1.0, self.exponent), out=out)
@@ -266,10 +267,14 @@ class Grid:
         steps = self._nearest(array)
         return steps.astype(np.int64) if _is_small(steps, _INT64_ROOM) else self._round_exactly(array)
 
-    def _nearest(self, array: NDArray[Any]) -> NDArray[np.float64]:
+    def _nearest(self, array: NDArray[np.float64]) -> NDArray[np.float64]:
         """⌊value/step + ½⌋ as ⌈⌊2 value/step⌋/2⌉, exactly; infinite where a double cannot hold 2 value/step."""
+        steps = np.empty(array.shape)
         with np.errstate(all="ignore"):  # exact, or so small that it rounds to 0, or infinite
-            steps = np.ldexp(array, 1 - self.exponent) if self.exponent > 0 else array * 2.0 ** (1 - self.exponent)
+            if self.exponent > 0:
+                np.ldexp(array, 1 - self.exponent, out=steps)
+            else:
+                np.multiply(array, 2.0 ** (1 - self.exponent), out=steps)
         np.floor(steps, out=steps)
         steps *= 0.5
         return np.ceil(steps, out=steps)
