@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from dither.errors import LedgerError
 from dither.ledger.entry import BEGINNING, Entry
 
-__all__ = ["TABLES", "Appending", "Entries", "Heads", "Reading", "Row", "version_table"]
+__all__ = ["TABLES", "Appending", "Entries", "Heads", "ReadEntries", "Row", "version_table"]
 
 Row = tuple[Entry, str | None]
 """An entry, and the idempotency key that stands beside it for the index."""
@@ -126,7 +126,7 @@ class Entries:
         return [_read(row)[0] for row in self.connection.execute(_NAMING_OF_ACCOUNT, {"account": account})]
 
 
-class Reading(Entries):
+class ReadEntries(Entries):
     """What a transaction sees that only reads."""
 
     def before(self, entry: Entry) -> Entry | None:

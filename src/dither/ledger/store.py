@@ -20,7 +20,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 
 from dither.errors import DitherError, LedgerError, ParameterError
-from dither.ledger.entries import TABLES, Appending, Entries, Reading, Row, version_table
+from dither.ledger.entries import TABLES, Appending, Entries, ReadEntries, Row, version_table
 from dither.ledger.entry import Entry
 from dither.ledger.group import Decision, Group
 from dither.ledger.memory import IN_MEMORY, SQLiteMemory
@@ -217,7 +217,7 @@ class Store:
                 entries.forget()
 
     @contextmanager
-    def reading(self, *, synced: bool = False) -> Iterator[Reading]:
+    def reading(self, *, synced: bool = False) -> Iterator[ReadEntries]:
         """A consistent view; writers are not held up.
 
         If it is `synced`, what was seen is on disk when this ends, but for outcomes that nobody syncs: else a power cut
@@ -226,7 +226,7 @@ class Store:
         with self._errors_in_our_words(), self._connected() as connection:
             with connection.begin():
                 self._place.begin_reading(connection)
-                entries = Reading(connection)
+                entries = ReadEntries(connection)
                 yield entries
                 newest = entries.last() if synced else None
             if synced:
