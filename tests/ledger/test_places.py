@@ -235,9 +235,10 @@ def test_a_server_that_is_down_and_a_lock_that_is_held(database: str, monkeypatc
     with pytest.raises(LedgerError, match=r"could not be used: OperationalError\. No answer") as caught:
         Ledger("postgresql://ada:secret@127.0.0.1:1/nowhere")
     assert "secret" not in str(caught.value)
-    ledger = opened(database)
+    ledger, other = opened(database), Ledger(database)
     monkeypatch.setattr(postgresql, "_WAIT_SECONDS", 0.05)
-    with ledger._store.writing(), pytest.raises(LedgerError, match="could not be used"):
+    with other._store.writing(), pytest.raises(LedgerError, match="could not be used"):
         ledger.charge("visits", EVENT, dp.PureDP("0.5"), "how many?")
     assert ledger.verify() == 1
     ledger.close()
+    other.close()

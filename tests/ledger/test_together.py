@@ -349,7 +349,7 @@ def test_a_leader_that_is_interrupted_leaves_nobody_behind(
     others = [each for each in outcomes if not isinstance(each, KeyboardInterrupt)]
     assert all(isinstance(each, Charge) or "was interrupted. No answer was given" in str(each) for each in others)
     has = len(list(ledger.entries()))
-    assert has - 1 >= max(charged, len(numbers(outcomes)))
+    assert max(charged, len(numbers(outcomes))) <= has - 1 <= 3
     assert asked(ledger).entry.number == has + 1
     group = ledger._store._group
     assert group._leader is None
