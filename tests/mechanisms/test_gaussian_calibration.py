@@ -183,7 +183,6 @@ def test_a_distance_that_no_noise_of_a_grid_hides_has_no_cover(exponent: int) ->
     assert (found is None) == (exponent > 85)
 
 
-
 # ------------------------------------------------------------------- textbooks
 
 

@@ -374,10 +374,11 @@ def test_sums_in_arrays_are_rounded_once(exponent: int, bits: int, size: int) ->
 @pytest.mark.parametrize("kind", [np.float16, np.float32])
 @pytest.mark.parametrize("exponent", [-60, -40, -14, -3, -1])
 @pytest.mark.parametrize("bits", [3, 26, 40, 53])
-def test_a09_sums_of_narrow_floats_are_those_of_the_same_doubles(kind: type, exponent: int, bits: int) -> None:
+def test_a09_sums_of_narrow_floats_are_those_of_the_same_doubles(kind: Any, exponent: int, bits: int) -> None:
     """Also where the noise, or the value in steps, is beyond the largest of them: what is shown must not tell."""
     rng, grid, largest = np.random.default_rng([bits, -exponent]), Grid(exponent), float(np.finfo(kind).max)
-    values = np.concatenate([rng.normal(size=50), [largest, -largest, largest / 4, 8000, 9000, 1.8, 2.2]]).astype(kind)
+    plain = [*rng.normal(size=50), largest, -largest, largest / 4, 8000, 9000, 1.8, 2.2]
+    values = np.array(plain, dtype=np.float64).astype(kind)
     noise = [int(x) << (bits - 3) for x in rng.integers(-8, 9, len(values))]
     narrow, wide = (np.asarray(grid.add(each, _Given(noise))) for each in (values, values.astype(np.float64)))
     assert narrow.dtype == np.float64

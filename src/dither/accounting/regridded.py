@@ -46,15 +46,8 @@ def convolved_below(one: Sketch, step: float, tilt: float) -> LossLaw | None:
     atoms = one.pair.atoms
     assert atoms is not None, "only laws with atoms need a lattice of their own"
     own = atoms.spacing / max(math.ceil(atoms.spacing / step), _FEWEST_CELLS)
-    composed = compose_laws([(from_below(one.pair, own, one.low, one.high), one.count)], saddle_at([one], tilt))
-    masses = _masses_below(composed)
-    kept = np.flatnonzero(masses > 0)
-    if not len(kept):
-        return None
-    first, last = int(kept[0]), int(kept[-1])
-    return _carried_over(
-        composed.first + first * composed.step, composed.step, masses[first : last + 1], step, composed.infinity
-    )
+    law = from_below(one.pair, own, one.low, one.high)
+    return _recut(compose_laws([(law, one.count)], saddle_at([one], tilt)), step)
 
 
 def sampled_atoms(pair: Pair, low: float, high: float) -> FloatArray | None:
@@ -90,7 +83,11 @@ def sampled_below(one: Sketch, step: float, tilt: float, error: float) -> LossLa
         if one.count * lost <= error or reach / own > _MOST_POINTS / _FINER:
             break
         own /= _FINER
-    composed = compose_laws([(law, one.count)], saddle)
+    return _recut(compose_laws([(law, one.count)], saddle), step)
+
+
+def _recut(composed: ComposedLaw, step: float) -> LossLaw | None:
+    """What was composed, from below, on a lattice of `step`; None if nothing is left of it."""
     masses = _masses_below(composed)
     kept = np.flatnonzero(masses > 0)
     if not len(kept):
