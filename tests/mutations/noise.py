@@ -165,7 +165,7 @@ MUTATIONS = [
             ("- ball(Fraction(1, cell ** 2))", "- ball(Fraction(1, cell ** 3))"),
             ("ball(self._cells.rate) * (cell - 1) ** 2", "ball(self._cells.rate) * cell ** 2"),
             ("2 * Ball.pi() * ball(law.variance)", "Ball.pi() * ball(law.variance)"),
-            ("found[missing[kept]] = points[kept]", "found[missing] = points"),
+            ("missing = missing[~kept]", "missing = missing[:0]"),
             ("np.where(blocks < 0, ~blocks, blocks)", "abs(blocks)"),
             ("np.where(blocks < 0, wide - inside, inside)", "inside"),
             ("share * (2 * outwards.astype(np.float64) + share)", "share * share"),

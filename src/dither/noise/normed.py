@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -31,6 +31,7 @@ _CELLS = 16  # of widths, in a √k-th part of t
 _MOST_BLOCKS = 32  # of coordinates, in a σ
 _ROOM_BITS = 112  # 1 + 2^-112 is more than Gaussian weights of σ ≥ 2 exceed their integral by
 _WIDE_RATE = Fraction(1, 8)
+_TAIL_SHARE = Fraction(1, 1 << 18)  # so little that one word of a table is enough for it
 _WIDE = 1 << 8  # of k cells of widths, each at least 32 blocks long
 _ROOM = 1 << 60
 
@@ -128,7 +129,7 @@ class EuclideanNoise(NormedNoise):
             points, kept = self._points(source, blocks, lengths, rows[missing])
             if points.dtype == np.object_:
                 found = found.astype(np.object_)
-            found[missing[kept]] = points[kept]
+            found[missing] = points
             missing = missing[~kept]
         vectors: Integers = found.reshape(len(cells), self.dimension)
         return vectors
@@ -289,7 +290,7 @@ def _gaussian_places(number: int) -> BlockSampler:
     The table behind is laid out at once: later it would tell by its time that a coordinate may be large.
     """
     shape = DiscreteGaussian(Fraction(number**2))
-    places = BlockSampler.over([Arm(shape, 1, 0, 0), Arm(shape, -1, 0, -1)], FINE)
+    places = BlockSampler.over([Arm(shape, 1, 0, 0), Arm(shape, -1, 0, -1)], replace(FINE, tail_share=_TAIL_SHARE))
     _laid_out = places._deeper
     return places
 

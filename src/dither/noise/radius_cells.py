@@ -72,6 +72,8 @@ class _FromPeak:
 
 @lru_cache(maxsize=128)
 def _sampler(cells: RadiusCells) -> BlockSampler:
-    return BlockSampler.over(
-        [Arm(_FromPeak(cells, 1), 1, 0, cells.peak), Arm(_FromPeak(cells, -1), -1, 1, cells.peak)], FINE
-    )
+    """With the table behind, laid out at once: later it would tell by its time that the radius may be large."""
+    arms = [Arm(_FromPeak(cells, 1), 1, 0, cells.peak), Arm(_FromPeak(cells, -1), -1, 1, cells.peak)]
+    sampler = BlockSampler.over(arms, FINE)
+    _laid_out = sampler._deeper
+    return sampler
