@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from numpy.typing import NDArray
 
 from dither.exact import Ball, ball, once, precision, uniform_is_below
 from dither.noise import entropy
-from dither.noise.blocks import exp_minus_any
+from dither.noise.blocks import FINE, Arm, exp_minus_any
 from dither.noise.discrete_gaussian import DiscreteGaussian
 from dither.noise.entropy import BitSource
 from dither.noise.law import WORKING_BITS, Integers, integer_array
 from dither.noise.radius_cells import RadiusCells
+from dither.noise.rejection import BlockSampler
 from dither.noise.uniform import UniformBelow
 
 __all__ = ["NORMED", "EuclideanNoise", "LargestCoordinateNoise", "NormedNoise"]
@@ -26,9 +28,11 @@ __all__ = ["NORMED", "EuclideanNoise", "LargestCoordinateNoise", "NormedNoise"]
 _DRAWN_BITS = 62
 _MARGIN = 2.0**-48
 _CELLS = 16  # of widths, in a √k-th part of t
-_SMALLEST_STEP = Fraction(2)
+_MOST_BLOCKS = 32  # of coordinates, in a σ
 _ROOM_BITS = 112  # 1 + 2^-112 is more than Gaussian weights of σ ≥ 2 exceed their integral by
 _WIDE_RATE = Fraction(1, 8)
+_TAIL_SHARE = Fraction(1, 1 << 18)  # so little that one word of a table is enough for it
+_WIDE = 1 << 8  # of k cells of widths, each at least 32 blocks long
 _ROOM = 1 << 60
 
 
@@ -80,13 +84,28 @@ class EuclideanNoise(NormedNoise):
         return Ball(self.dimension).sqrt() / 2
 
     @once
-    def _step(self) -> Fraction:
+    def _blocks(self) -> tuple[int, int]:
+        """A cell of widths is so many blocks of so many points long: η is their product."""
+        parts = _CELLS * (math.isqrt(self.dimension) + 1)
+        number = min(max(math.ceil(self.scale / parts), 2), _MOST_BLOCKS)
+        return number, math.ceil(self.scale / (parts * number))
+
+    @once
+    def _step(self) -> int:
         """η, the length of a cell of widths."""
-        return max(self.scale / (_CELLS * (math.isqrt(self.dimension) + 1)), _SMALLEST_STEP)
+        return math.prod(self._blocks)
+
+    @once
+    def _rate(self) -> Fraction:
+        """η²/(2t²)."""
+        return self._step**2 / (2 * self.scale**2)
 
     @once
     def _cells(self) -> RadiusCells:
-        return RadiusCells(self.dimension, self._step**2 / (2 * self.scale**2), 2)
+        """The law of cells: λ = η²/(2t²), or a little less for wide noise, so that one table is enough for each k."""
+        parts = _CELLS * (math.isqrt(self.dimension) + 1)
+        wide = self.scale >= _WIDE * self.dimension * parts * _MOST_BLOCKS
+        return RadiusCells(self.dimension, Fraction(1, 2 * parts**2) if wide else self._rate, 2)
 
     def _drawn(self, source: BitSource, count: int) -> Integers:
         kept: list[Any] = []
@@ -99,28 +118,52 @@ class EuclideanNoise(NormedNoise):
         return np.concatenate(kept) if kept else np.empty((0, self.dimension), dtype=np.int64)
 
     def _gaussians(self, source: BitSource, cells: Integers) -> Integers:
-        """A vector of independent Gaussian noise of σ = nη for each n."""
-        widths, places = np.unique(cells, return_inverse=True)
-        order = np.argsort(places, kind="stable")
-        drawn = []
-        for width, many in zip(widths.tolist(), np.bincount(places).tolist(), strict=True):
-            law = DiscreteGaussian((width * self._step) ** 2)
-            drawn.append(law._draw_many(source, many * self.dimension).reshape(many, self.dimension))
-        found = np.concatenate(drawn)
-        out = np.empty_like(found)
-        out[order] = found
-        return out
+        """A vector of independent Gaussian noise of σ = nη for each n, by the same steps whatever n is (normed.md)."""
+        number, length = self._blocks
+        places, lengths = _gaussian_places(number), [n * length for n in cells.tolist()]
+        rows = np.repeat(np.arange(len(cells)), self.dimension)
+        found: Any = np.zeros(len(rows), dtype=np.int64)
+        missing = np.arange(len(rows))
+        while len(missing):
+            blocks = places.draw_many(source, len(missing))
+            points, kept = self._points(source, blocks, lengths, rows[missing])
+            if points.dtype == np.object_:
+                found = found.astype(np.object_)
+            found[missing] = points
+            missing = missing[~kept]
+        vectors: Integers = found.reshape(len(cells), self.dimension)
+        return vectors
+
+    def _points(
+        self, source: BitSource, blocks: Integers, lengths: list[int], rows: NDArray[np.intp]
+    ) -> tuple[Integers, NDArray[np.bool_]]:
+        """A uniform point of each block, `lengths` of its row long, and whether it is kept as Gaussian noise."""
+        number, _ = self._blocks
+        outwards: Any = np.where(blocks < 0, ~blocks, blocks)
+        inside: Any = _below(source, lengths, rows)
+        room = (int(outwards.max()) + 1) * max(lengths) < _ROOM
+        wide: Any = np.array(lengths, dtype=np.int64 if room else np.object_)[rows]
+        points: Any = (blocks if room else blocks.astype(np.object_)) * wide + inside
+        share = np.where(blocks < 0, wide - inside, inside).astype(np.float64) / wide.astype(np.float64)
+        exponent = share * (2 * outwards.astype(np.float64) + share) / (2 * number**2)
+
+        def exactly(i: int) -> Ball:
+            from_start = int(points[i]) ** 2 - (int(outwards[i]) * int(wide[i])) ** 2
+            return ball(Fraction(-from_start, 2 * (number * int(wide[i])) ** 2)).exp()
+
+        return points, _are_kept(source, exp_minus_any(exponent), 8 * _MARGIN, exactly)
 
     def _accepts(self, source: BitSource, cells: Integers, vectors: Integers) -> NDArray[np.bool_]:
         """Each vector with the chance of normed.md, in which a uniform number places the width within its cell."""
-        squares = np.square(vectors.astype(np.float64)).sum(axis=1) / (2 * float(self._step**2))
+        squares = np.square(vectors.astype(np.float64)).sum(axis=1) / (2 * float(self._step) ** 2)
         place, place_words, bits = _uniform(source, len(cells))
+        rest = (np.uint64(1 << bits) - place_words).astype(np.float64) / 2.0**bits  # 1 − place keeps its digits so
         uniform, words, _ = _uniform(source, len(cells))
         before = cells - 1.0
-        rate, width = float(self._cells.rate), before + place
+        rate, slope, width = float(self._rate), float(self._rate - self._cells.rate), before + place
         with np.errstate(divide="ignore", invalid="ignore"):
-            gone = (1 - place) * (cells + width) / (width * width) / (cells * cells)
-            exponent = rate * place * (before + width) + squares * gone
+            gone = rest * (cells + width) / (width * width) / (cells * cells)
+            exponent = rate * place * (before + width) + slope * before * before + squares * gone
             unknown = 1 + 2 * rate * cells + 2 / width * (1 + squares / (cells * cells))
         chance = exp_minus_any(np.where(width > 0, exponent, 0.0))  # at a width of 0 nothing is known
         margin = _MARGIN * (self.dimension + 8) + unknown * 2.0**-bits
@@ -144,9 +187,9 @@ class EuclideanNoise(NormedNoise):
     def _chance(self, cell: int, square: int, place: Ball) -> Ball:
         """The chance of a vector with this ‖x‖² in this cell, for a width at this place of it (normed.md)."""
         law, width = DiscreteGaussian((cell * self._step) ** 2), cell - 1 + place
-        exponent = ball(self._cells.rate) * place * (cell - 1 + width)
+        exponent = ball(self._rate) * width**2 - ball(self._cells.rate) * (cell - 1) ** 2
         if square:
-            exponent += ball(square / (2 * self._step**2)) * (1 / width**2 - ball(Fraction(1, cell**2)))
+            exponent += ball(Fraction(square, 2 * self._step**2)) * (1 / width**2 - ball(Fraction(1, cell**2)))
         room = (2 * Ball.pi() * ball(law.variance)).sqrt() * (1 + ball(2) ** -_ROOM_BITS)
         return (-exponent).exp() * (law._whole() / room) ** self.dimension
 
@@ -172,11 +215,9 @@ class LargestCoordinateNoise(NormedNoise):
         if not count:
             return np.empty((0, self.dimension), dtype=np.int64)
         radii = self._radii(source, count)
-        sides = [2 * r + 1 for r in radii.tolist()]
-        if max(sides) >= min(1 << source.word_bits, _ROOM):
-            flat = [UniformBelow(side)._draw(source) - side // 2 for side in sides for _ in range(self.dimension)]
-            return integer_array(flat).reshape(count, self.dimension)
-        return _below(source, sides, self.dimension) - radii[:, None]
+        rows = np.repeat(np.arange(count), self.dimension)
+        inside = _below(source, [2 * r + 1 for r in radii.tolist()], rows)
+        return inside.reshape(count, self.dimension) - radii[:, None]
 
     def _radii(self, source: BitSource, count: int) -> Integers:
         """r with P[r] ∝ (2r + 1)ᵏ e^{−r/t}: a cell, a uniform radius in it, and the chance that makes it exact."""
@@ -199,13 +240,8 @@ class LargestCoordinateNoise(NormedNoise):
         inside = (radii - (cells - 1) * length).astype(np.float64) / float(self.scale)
         slope = float(length / self.scale - law.rate)
         chance = np.exp(self.dimension * np.log1p(-lacking) - inside - slope * (cells - 1).astype(np.float64))
-        uniform, words, bits = _uniform(source, len(radii))
-        accepted: NDArray[np.bool_] = uniform < chance
-        margin = _MARGIN * (self.dimension + 8) + 2.0**-bits
-        for i in np.flatnonzero(~(np.abs(uniform - chance) > margin)).tolist():
-            exact = partial(self._chance, int(cells[i]), int(radii[i]))
-            accepted[i] = uniform_is_below(exact, int(words[i]), bits, lambda: source.bits(1))
-        return accepted
+        margin = _MARGIN * (self.dimension + 8)
+        return _are_kept(source, chance, margin, lambda i: self._chance(int(cells[i]), int(radii[i])))
 
     def _chance(self, cell: int, radius: int) -> Ball:
         """((2r + 1)/(2nB))ᵏ e^{−(r/t − λ(n − 1))}."""
@@ -221,19 +257,42 @@ def _uniform(source: BitSource, count: int) -> tuple[NDArray[np.float64], NDArra
     return words.astype(np.float64) / 2.0**bits, words, bits
 
 
-def _below(source: BitSource, bounds: list[int], length: int) -> NDArray[np.int64]:
-    """A row of uniform numbers below each bound: words below q · bound, for the largest q, are divided by q."""
+def _are_kept(
+    source: BitSource, chance: NDArray[np.float64], margin: float, exactly: Callable[[int], Ball]
+) -> NDArray[np.bool_]:
+    """True with the probability `exactly(i)` at each place i, which `chance` knows to `margin`; balls decide at NaN."""
+    uniform, words, bits = _uniform(source, len(chance))
+    kept: NDArray[np.bool_] = uniform < chance
+    for i in np.flatnonzero(~(np.abs(uniform - chance) > margin + 2.0**-bits)).tolist():
+        kept[i] = uniform_is_below(partial(exactly, i), int(words[i]), bits, lambda: source.bits(1))
+    return kept
+
+
+def _below(source: BitSource, bounds: list[int], rows: NDArray[np.intp]) -> Integers:
+    """A uniform number below the bound of each row: words below q · bound, for the largest q, are divided by q."""
+    if max(bounds) >= min(1 << source.word_bits, _ROOM):
+        return integer_array([UniformBelow(bounds[row])._draw(source) for row in rows.tolist()])
     parts = [((1 << source.word_bits) - 1) // bound for bound in bounds]
-    divisors = np.array(parts, dtype=np.uint64)
-    largest = np.array([part * bound - 1 for part, bound in zip(parts, bounds, strict=True)], dtype=np.uint64)
-    words = source.words(len(bounds) * length).reshape(len(bounds), length)
-    rows, columns = np.nonzero(words > largest[:, None])
-    while len(rows):
-        again = source.words(len(rows))
-        words[rows, columns] = again
-        missing = again > largest[rows]
-        rows, columns = rows[missing], columns[missing]
-    return (words // divisors[:, None]).view(np.int64)
+    divisors = np.array(parts, dtype=np.uint64)[rows]
+    largest = np.array([part * bound - 1 for part, bound in zip(parts, bounds, strict=True)], dtype=np.uint64)[rows]
+    words = source.words(len(rows))
+    missing = np.flatnonzero(words > largest)
+    while len(missing):
+        words[missing] = source.words(len(missing))
+        missing = missing[words[missing] > largest[missing]]
+    return (words // divisors).view(np.int64)
+
+
+@lru_cache(maxsize=_MOST_BLOCKS)
+def _gaussian_places(number: int) -> BlockSampler:
+    """Blocks m of ℤ with P[m] ∝ e^{−j²/(2s²)}, s = `number`: j = m or −1 − m of them lie between it and 0.
+
+    The table behind is laid out at once: later it would tell by its time that a coordinate may be large.
+    """
+    shape = DiscreteGaussian(Fraction(number**2))
+    places = BlockSampler.over([Arm(shape, 1, 0, 0), Arm(shape, -1, 0, -1)], replace(FINE, tail_share=_TAIL_SHARE))
+    _laid_out = places._deeper
+    return places
 
 
 NORMED: dict[str, type[NormedNoise]] = {"l2": EuclideanNoise, "linf": LargestCoordinateNoise}

@@ -8,17 +8,13 @@ from functools import lru_cache
 from math import ceil, isqrt
 from typing import Literal
 
-import numpy as np
-
 from dither.exact import Ball, ball
-from dither.noise.blocks import COARSE, FINE, Arm, Floats, Layout
+from dither.noise.blocks import FINE, Arm, Floats
 from dither.noise.entropy import BitSource
 from dither.noise.law import Integers
 from dither.noise.rejection import BlockSampler
 
 __all__ = ["RadiusCells"]
-
-_MANY = 256  # below, laying out the fine table costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -31,10 +27,7 @@ class RadiusCells:
 
     def draw_many(self, source: BitSource, count: int) -> Integers:
         """`count` independent exact samples."""
-        if count >= _MANY:
-            return _sampler(self, FINE).draw_many(source, count)
-        draw = _sampler(self, COARSE).draw
-        return np.array([draw(source) for _ in range(count)], dtype=np.int64)
+        return _sampler(self).draw_many(source, count)
 
     @property
     def peak(self) -> int:
@@ -43,7 +36,7 @@ class RadiusCells:
             return max(ceil(self.dimension / self.rate), 1)
         product = ceil(self.dimension / (2 * self.rate))
         root = isqrt(product)
-        return root if root * (root - 1) >= product else root + 1
+        return root + 1 if root * (root + 1) >= product else root + 2
 
     def log_weight(self, n: int) -> Ball:
         """k ln n − λ(n − 1)^p."""
@@ -78,7 +71,9 @@ class _FromPeak:
 
 
 @lru_cache(maxsize=128)
-def _sampler(cells: RadiusCells, layout: Layout) -> BlockSampler:
-    return BlockSampler.over(
-        [Arm(_FromPeak(cells, 1), 1, 0, cells.peak), Arm(_FromPeak(cells, -1), -1, 1, cells.peak)], layout
-    )
+def _sampler(cells: RadiusCells) -> BlockSampler:
+    """With the table behind, laid out at once: later it would tell by its time that the radius may be large."""
+    arms = [Arm(_FromPeak(cells, 1), 1, 0, cells.peak), Arm(_FromPeak(cells, -1), -1, 1, cells.peak)]
+    sampler = BlockSampler.over(arms, FINE)
+    _laid_out = sampler._deeper
+    return sampler
