@@ -4,6 +4,7 @@ import math
 import sys
 from dataclasses import make_dataclass
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -199,12 +200,12 @@ CARRIED = [
 
 @pytest.mark.parametrize("event", CARRIED, ids=lambda event: type(event).__name__)
 def test_what_is_carried_over_comes_back(event: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "dp_accounting", Google())
+    monkeypatch.setitem(sys.modules, "dp_accounting", SimpleNamespace(dp_event=Google()))
     assert from_dp_accounting(to_dp_accounting(event)) == event
 
 
 def test_what_is_about_replacement_comes_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "dp_accounting", Google())
+    monkeypatch.setitem(sys.modules, "dp_accounting", SimpleNamespace(dp_event=Google()))
     for event in (
         RandomizedAnswer(Fraction("0.75"), 4, adjacency=REPLACE_ONE),
         FixedSizeSampled(GaussianNoise.of(2, adjacency=REPLACE_ONE), 10, 100),
@@ -214,7 +215,7 @@ def test_what_is_about_replacement_comes_back_too(monkeypatch: pytest.MonkeyPatc
 
 
 def test_matrices_and_trees_become_noise_on_what_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "dp_accounting", Google())
+    monkeypatch.setitem(sys.modules, "dp_accounting", SimpleNamespace(dp_event=Google()))
     tree = to_dp_accounting(TreeNoise(variance=4, steps=8))
     assert (tree.noise_multiplier, tree.step_counts) == (2.0, 8)
     assert from_dp_accounting(tree, None) == GaussianNoise(variance=4, sensitivity_squared=4)
@@ -225,7 +226,7 @@ def test_matrices_and_trees_become_noise_on_what_moves(monkeypatch: pytest.Monke
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=1000), st.fractions(min_value=Fraction(1, 9), max_value=9))
 def test_noise_is_never_overstated(variance: Fraction, square: Fraction) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "dp_accounting", Google())
+        patch.setitem(sys.modules, "dp_accounting", SimpleNamespace(dp_event=Google()))
         multiplier = Fraction(
             to_dp_accounting(GaussianNoise(variance=variance, sensitivity_squared=square)).noise_multiplier
         )
@@ -234,7 +235,7 @@ def test_noise_is_never_overstated(variance: Fraction, square: Fraction) -> None
 
 
 def test_what_they_do_not_have_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "dp_accounting", Google())
+    monkeypatch.setitem(sys.modules, "dp_accounting", SimpleNamespace(dp_event=Google()))
     for event in (
         GaussianNoise(variance=4, step=1),
         Stated("GaussianDP", (1,)),

@@ -24,7 +24,7 @@ MUTATIONS = [
         ("tests/accounting/test_choices.py", "tests/accounting/test_mixes.py"),
         ("if bound > self._delta:", "if bound > 1.5 * self._delta:"),
         ("(middle + 1, high)", "(middle + 2, high)"),
-        ("counts[pair.first] += first", "counts[pair.first] += count"),
+        ("counts[_plain(pair.first)] += first", "counts[_plain(pair.first)] += count"),
     ),
     *several(
         "accounting/mixes.py",

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from dither.accounting.bracket_search import Groups, LossWindow
+from dither.accounting.bracket_search import MOST_POINTS, Groups, LossWindow
 from dither.accounting.loss_law import LossLaw, from_above
 from dither.accounting.mixes import Box, Mixes
 from dither.accounting.saddle import Saddle, Sketch, saddle_at, saddle_for_delta, saddle_for_epsilon, sketch
@@ -55,8 +55,12 @@ def are_mixed(groups: Groups) -> bool:
     return sum(times for _, times in groups) > 1 and any(isinstance(pair, ChoicePair) for pair, _ in groups)
 
 
+class _TooLong(Underflow):
+    """On a lattice that suits one use, another has too many points."""
+
+
 def product(groups: Groups, firsts: tuple[int, ...]) -> Counter[Pair]:
-    """The pairs of one mix."""
+    """The pairs of one mix; a choice within a choice is all its second, so that it is a use that is allowed."""
     counts: Counter[Pair] = Counter()
     ranges = iter(firsts)
     for pair, count in groups:
@@ -64,9 +68,15 @@ def product(groups: Groups, firsts: tuple[int, ...]) -> Counter[Pair]:
             counts[pair] += count
             continue
         first = next(ranges)
-        counts[pair.first] += first
-        counts[pair.second] += count - first
+        counts[_plain(pair.first)] += first
+        counts[_plain(pair.second)] += count - first
     return +counts
+
+
+def _plain(pair: Pair) -> Pair:
+    while isinstance(pair, ChoicePair):
+        pair = pair.second
+    return pair
 
 
 class _Way:
@@ -100,6 +110,9 @@ class _Way:
     def mixes(self, error: float, saddle: Saddle) -> Mixes:
         """All mixes on a lattice that makes their ε too large by about `error`."""
         step = self._step(error)
+        longest = max(max(one.high for one in each) - min(one.low for one in each) for each in self._sketches)
+        if not max(longest, saddle.right - saddle.left) <= MOST_POINTS * step:
+            raise _TooLong
         fixed: list[tuple[LossLaw, int]] = []
         choices: list[tuple[LossLaw, LossLaw, int]] = []
         for sketches in self._sketches:
@@ -168,6 +181,8 @@ def largest_epsilon(ways: list[Groups], delta: float, relative: float) -> Above:
             if above.bound < math.inf:
                 break
         best = max(best, above, key=lambda one: one.bound)
+        if best.bound == math.inf:
+            break
     return best
 
 

@@ -216,15 +216,17 @@ def _epsilon_of_mixes(groups: Groups, delta: Fraction, relative: float, known: B
                 least = max(least, _least_in_one_way(mix, delta, relative, most))
         if Bracket(least, most).is_within(relative):
             break
-    if least:
+    if most < math.inf and Bracket(least, most).is_within(_POOR * relative):
         return Bracket(least, most)
-    # The two are so different that no window holds them: what both are dominated by, and what one of them costs.
+    # The two are so different that no window holds them well: what both are dominated by, and what one of them costs.
+    least = max([least, *(composed_epsilon(use, delta, relative).lower for use in _plain_uses(groups))])
+    return Bracket(least, max(least, min(most, _upper_of_all(groups, delta, relative))))
+
+
+def _plain_uses(groups: Groups) -> list[Groups]:
+    """Of each choice, all the second of the two; and all the first."""
     counts = [times for pair, times in groups if isinstance(pair, ChoicePair)]
-    uses = [tuple(merged(product(groups, tuple(share * n for n in counts)))) for share in (0, 1)]
-    return Bracket(
-        max(composed_epsilon(use, delta, relative).lower for use in uses),
-        min(most, _upper_of_all(groups, delta, relative)),
-    )
+    return [tuple(merged(product(groups, tuple(share * n for n in counts)))) for share in (0, 1)]
 
 
 def _delta_of_mixes(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
@@ -235,12 +237,14 @@ def _delta_of_mixes(groups: Groups, epsilon: Fraction, relative: float) -> Brack
     with precision(64):
         low = lower(ball(epsilon))
     above = largest_delta(ways, low, relative)
-    mixes = dict.fromkeys((above.dearest, (0,) * len(above.dearest)))
-    least = max(
-        (composed_delta(tuple(merged(product(above.way, each))), epsilon, relative).lower for each in mixes),
-        default=0.0,
-    )
-    return Bracket(min(least, above.bound), above.bound)
+    second, first = _plain_uses(above.way)
+    uses = {second, tuple(merged(product(above.way, above.dearest)))} if above.dearest else {second, first}
+    least = max(composed_delta(use, epsilon, relative).lower for use in uses)
+    most = above.bound
+    if not Bracket(least, most).is_within(_POOR * relative):  # what both are dominated by, and what one of them costs
+        most = min(most, delta_in_one_pass(groups, epsilon, relative))
+        least = max(least, composed_delta(first, epsilon, relative).lower)
+    return Bracket(min(least, most), most)
 
 
 def _upper_of_all(groups: Groups, delta: Fraction, relative: float) -> float:
@@ -429,6 +433,9 @@ def _lower_deltas(groups: Groups, epsilons: np.ndarray, relative: float) -> np.n
         return np.zeros(len(epsilons))
     if is_single(groups):
         return np.array([_delta_of_one(groups[0].pair, Fraction(x)).lower for x in epsilons.tolist()])
+    if are_mixed(groups):  # what one allowed use costs: no use need cost what both are dominated by
+        uses: np.ndarray = np.max([_lower_deltas(use, epsilons, relative) for use in _plain_uses(groups)], axis=0)
+        return uses
     plans = [plan_for_epsilon(groups, 0.0), *(plan_for_delta(groups, size) for size in _SIZES_OF_DELTA[:3])]
     reads = [plan.read(plan.step_for(relative * plan.saddle.deviation), above=False) for plan in plans]
     found: np.ndarray = np.max([read.deltas(epsilons) for read in reads], axis=0)

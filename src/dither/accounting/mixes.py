@@ -264,7 +264,8 @@ class Mixes:
             return math.inf
         scale = math.exp(max(log + slack, -_LARGEST_LOG))
         total = (max(sum_, 0.0) * (1 + self._relative) + self._spread * noise) * scale
-        return (total + self._missing + self._infinity(box)) * (1 + 2.0**-40)
+        found = (total + self._missing + self._infinity(box)) * (1 + 2.0**-40)
+        return math.inf if math.isnan(found) else found  # as where a law is all infinite, and counted 0 times
 
     def _infinity(self, box: Box) -> float:
         """The largest P[X = ∞] in the box: ln P[X < ∞] is linear in each count."""

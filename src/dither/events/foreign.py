@@ -233,7 +233,7 @@ def to_dp_accounting(event: Event) -> Any:
     SelfComposedDpEvent(event=PoissonSampledDpEvent(sampling_probability=0.01, event=GaussianDpEvent(...)), count=1000)
     """
     try:
-        import dp_accounting as theirs  # type: ignore[import-not-found]
+        from dp_accounting import dp_event as theirs  # type: ignore[import-not-found]  # some events are there alone
     except ImportError as missing:
         raise ImportError("to_dp_accounting needs Google's library: pip install dp-accounting") from missing
     return _written(event, theirs)
