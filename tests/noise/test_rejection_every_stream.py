@@ -148,7 +148,7 @@ def test_offsets_come_from_bits_of_their_own(law: RejectionLaw, wide: bool) -> N
     sampler = BlockSampler.over(law._arms(), _layout(2.0**-40))
     sampler.__dict__["_deeper"] = _NoTail()
     assert _WORD_BITS - _INDEX_BITS < sampler._columns.widest <= 7 - _INDEX_BITS
-    outcomes = every_stream(_vector(sampler), 19, _WORD_BITS if wide else 7)
+    outcomes = every_stream(_vector(sampler), 23, _WORD_BITS if wide else 7)
     assert outcomes.undecided < Fraction(1, 500)
     for x in outcomes.mass:
         if x is not None:
