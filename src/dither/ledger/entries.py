@@ -195,7 +195,8 @@ class Appending(VisibleEntries):
     def write(self) -> None:
         """Put into the table what was appended."""
         if self._appended:
-            self.connection.execute(_APPEND, list(self._appended.values()))
+            # One statement: many, in a pipeline of the driver, wait for ever where the server is gone.
+            self.connection.execute(_APPEND.values(list(self._appended.values())))
             self._appended, self._keyed = {}, {}
 
     def last(self) -> Entry | None:
