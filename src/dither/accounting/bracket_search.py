@@ -296,7 +296,7 @@ def delta_bracket(groups: Groups, low: float, high: float, relative: float) -> B
     best = Bracket(0.0, 1.0)
     for _ in range(_MOST_ROUNDS):
         upper = plan.read(step, above=True).delta(low)
-        below = plan.step_below(step, relative / (1 + plan.saddle.tilt * plan.saddle.epsilon))
+        below = plan.step_below(step, relative / (1 + max(plan.saddle.tilt * plan.saddle.epsilon, 0.0)))
         lower = plan.read(below, above=False).delta(high)
         best = Bracket(max(best.lower, lower), min(best.upper, upper))
         if best.is_within(relative) or plan.is_finest(step) or not plan.is_exact:
