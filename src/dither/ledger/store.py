@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -98,7 +99,7 @@ class Store:
         self._engine = self._place.engine()
         self._writing: set[tuple[int, int]] = set()
         """Processes and threads of them that are in a transaction, or about to begin one."""
-        self._group, self._group_process = Writers(self._commit), self._process
+        self._group, self._group_process = self._writers(), self._process
         try:
             self._prepare(create)
         except BaseException:
@@ -140,8 +141,19 @@ class Store:
         many bytes long the answer is that it stores.
         """
         if self._group_process != os.getpid():  # its threads are the parent's
-            self._group, self._group_process = Writers(self._commit), os.getpid()
+            self._group, self._group_process = self._writers(), os.getpid()
         return self._group.run(decide, synced, size)
+
+    def _writers(self) -> Writers:
+        """Its threads. They do not keep the store: its files are closed when nobody holds it any more."""
+        own = weakref.ref(self)
+
+        def commit(decisions: Sequence[Decision]) -> None:
+            store = own()
+            assert store is not None, "whoever writes holds it"
+            store._commit(decisions)
+
+        return Writers(commit)
 
     def _commit(self, decisions: Sequence[Decision]) -> None:
         """Let each decide, in one transaction. What the database reports is about all of them, unless it is a value."""
