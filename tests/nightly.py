@@ -39,6 +39,8 @@ _PATIENCE = 30
 """Seconds that an interrupted run has to put its things away."""
 _NO_WATCH = ("-o", "faulthandler_timeout=0")
 """Long tests take longer than a test that hangs; and to show where threads are while they run may end the process."""
+_SEARCHED = "hypothesis and not nightly"
+"""Tests with random examples, which Hypothesis marks; the others of their files would only be repeated."""
 _COUNTED = re.compile(r"^(\d+) (.*; .*)$", re.M)
 """Lines in which tests say how often they acted a fault out (tests/conftest.py)."""
 
@@ -98,7 +100,7 @@ def _searches() -> Iterator[Shard]:
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         if "from hypothesis" in path.read_text():
             name = str(path.relative_to(ROOT))
-            yield Shard(f"{name}, wider search", ("-m", "not nightly", "--hypothesis-profile", "nightly", name))
+            yield Shard(f"{name}, wider search", ("-m", _SEARCHED, "--hypothesis-profile", "nightly", name))
 
 
 class Night:
