@@ -16,14 +16,18 @@ from dither.events import (
     Either,
     Event,
     GaussianNoise,
+    GroupOf,
     LaplaceNoise,
     PoissonSampled,
     RandomizedAnswer,
     Repeated,
+    ShuffledReports,
     SmoothNoise,
     StaircaseNoise,
     Stated,
     TestAndRelease,
+    TreeNoise,
+    WithReplacementSampled,
     from_json,
     to_json,
 )
@@ -88,6 +92,15 @@ HOSTILE: dict[str, Event] = {
     ),
     "10^17 answers": Composed(tuple(Repeated(RandomizedAnswer(Fraction(1, 2), 10**17 + at), 9) for at in range(99))),
     "99 staircases": Composed(tuple(Repeated(StaircaseNoise(ONE, Fraction(1, 3 + at)), 99) for at in range(99))),
+    "10^12 shuffled reports": ShuffledReports(RandomizedAnswer(Fraction(1, 2)), 10**12),
+    "10^9 shuffled reports, a million times": Repeated(ShuffledReports(LaplaceNoise(ONE), 10**9), 10**6),
+    "a group of 1000 of bounded loss, a million times": Repeated(
+        GroupOf(StaircaseNoise(ONE, Fraction(1, 3)), 1000), 10**6
+    ),
+    "a thousand draws with replacement, a million times": Repeated(
+        WithReplacementSampled(StaircaseNoise(ONE, Fraction(1, 3)), 1000, 100), 10**6
+    ),
+    "a tree over 10^9 epochs": TreeNoise(variance=ONE, steps=10**9, participations=10**9),
     "40 smooth noises": Composed(tuple(SmoothNoise("laplace", Fraction(1, 10 + at), Fraction(30)) for at in range(40))),
 }
 

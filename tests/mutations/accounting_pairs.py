@@ -174,7 +174,7 @@ MUTATIONS = [
     *several(
         "pairs/groups.py",
         _derived("groups_of_anything_are_between_one_step_and_the_sum_of_largest_losses"),
-        ("(self.base.dots(each) + infinity)", "self.base.dots(each)"),
+        ("_of_any(self.base.dots, each) + infinity", "_of_any(self.base.dots, each)"),
     ),
     *several(
         "pairs/groups.py",
@@ -182,17 +182,52 @@ MUTATIONS = [
         ("np.exp(np.minimum(before, _LARGEST)) *", "0.5 *"),
     ),
     *several(
+        "pairs/shuffled.py",
+        _derived("the_lower_end_of_shuffled_reports_is_an_example") + _derived("shuffled_answers"),
+        ("p * before + (1 - p) * here", "before"),
+        ("q * before + (1 - q) * here + _LEAST", "here"),
+        ("law(self.reports - 1, float(q / (1 - q)), _BEYOND)", "law(self.reports, float(q / (1 - q)), _BEYOND)"),
+    ),
+    *several(
+        "pairs/truncated.py",
+        _derived("the_lower_end_of_cut_samples_is_an_example"),
+        ("1 - at_least(population - 1, rate, batch)", "1"),
+        ("return _down(fits + cut)", "return rate"),
+    ),
+    *several(
+        "pairs/with_replacement.py",
+        _derived("the_lower_end_of_draws_with_replacement_is_an_example"),
+        ("PoissonRemovePair(base, max(share - Fraction(2, _GRID), share / 2))", "above"),
+    ),
+    *several(
+        "pairs/bounded.py",
+        (
+            "tests/pairs/test_bounds.py",
+            *_derived("the_lower_end_of_several_things_on_a_sample_is_one_of_them"),
+        ),
+        ("return self.below.tails(losses)", "return self.above.tails(losses)"),
+        ("self.below.delta_bracket(epsilon)[0]", "self.above.delta_bracket(epsilon)[0]"),
+        ("- _SHARE_ERROR", ""),
+        ("float(self.above.infinity) * (1 + _ROUNDING)", "0.0"),
+    ),
+    *several(
+        "events/matrix_noise.py",
+        _derived("trees_move_at_most_as_far_as_is_said") + _derived("matrices_move_at_most_as_far_as_is_said"),
+        ("most = max(float(rounded @ rounded), float(sizes.sum()))", "most = 2 * float(sizes.sum())"),
+        ("int(often @ often)", "2 * int(often @ often)"),
+    ),
+    *several(
         "pairs/truncated.py",
         _derived("poisson_samples_that_are_cut"),
         ("GaussianPair(4 * squared_mu)", "GaussianPair(squared_mu)"),
-        ("at_least(population, rate, batch + 1)", "at_least(population, rate, batch + 2)"),
-        ("at_least(population - 1, rate, batch)", "at_least(population - 1, rate, batch + 1)"),
+        ("at_least(population, rate, batch + 1)", "at_least(population, rate, batch + 2)", "truncated"),
+        ("at_least(population - 1, rate, batch)", "at_least(population - 1, rate, batch + 1)", "truncated"),
     ),
     *several(
         "pairs/with_replacement.py",
         _derived("draws_with_replacement"),
         ("_copies(each, copies)) for copies", "each) for copies"),
-        ("return FixedSizePair(mixed, share)", "return FixedSizePair(mixed, share / 2)"),
+        ("above = FixedSizePair(mixed, share)", "above = FixedSizePair(mixed, share / 2)"),
     ),
     *several(
         "pairs/moments.py",

@@ -95,6 +95,9 @@ MAKERS: dict[str, Maker] = {
     "replaced Gaussian": lambda points: ReplacedGaussianPair(points.size(-3, 1.5), points.probability(-5)),
     "replaced Laplace": lambda points: poisson_replaced(LaplacePair(points.size(-3, 1)), points.probability(-5)),
     "shuffled": lambda points: ShuffledPair(points.size(-1, 0.7), int(points.size(0, 3))),
+    "shuffled, with an example": lambda points: ShuffledPair(
+        Fraction(2), int(points.size(0, 3)), test=(Fraction(3, 4), Fraction(1, 4) + points.probability(-2) / 4)
+    ),
     "group": lambda points: GroupPair(StaircasePair(points.size(-3, 0.5), 2 * points.probability(-6)), 3),
     "selected": lambda points: selected(
         LaplacePair(points.size(-2, 0.5)), points.size(-1, 0.5), points.probability(-2), None

@@ -13,6 +13,7 @@ from dither.accounting.regridded import convolved_below, sampled_atoms, sampled_
 from dither.accounting.saddle import Saddle, Sketch, saddle_for_delta, saddle_for_epsilon, sketch
 from dither.accounting.tilted import Underflow, compose_laws
 from dither.pairs.between import BetweenPair
+from dither.pairs.bounded import AtMostPair
 from dither.pairs.pair import Pair
 
 __all__ = [
@@ -98,12 +99,12 @@ class LossWindow:
     @property
     def is_exact(self) -> bool:
         """Whether a finer lattice closes the gap between the two sides."""
-        return all(one.pair.is_exact for one in self.sketches)
+        return all(one.pair.is_exact or _lies_between(one.pair) for one in self.sketches)
 
     @property
     def has_gap(self) -> bool:
         """Whether of some pair it is only known between which two it lies."""
-        return any(isinstance(one.pair, BetweenPair) for one in self.sketches)
+        return any(isinstance(one.pair, BetweenPair | AtMostPair) for one in self.sketches)
 
     def has_free_atoms(self, step: float) -> bool:
         """Whether a pair has atoms that lie on no lattice of this step: from below they are lowered by up to a step."""
@@ -215,6 +216,11 @@ class LossWindow:
         return replace(self, saddle=replace(self.saddle, left=self.saddle.left - half, right=self.saddle.right + half))
 
 
+def _lies_between(pair: Pair) -> bool:
+    """Whether both of what a pair lies between are exact, so that a finer lattice closes all but that gap."""
+    return isinstance(pair, AtMostPair) and pair.above.is_exact and pair.below.is_exact
+
+
 def plan_for_delta(groups: Groups, delta: float) -> LossWindow:
     """The plan for ε(δ)."""
     sketches = _sketches(groups, delta)
@@ -298,8 +304,11 @@ def delta_bracket(groups: Groups, low: float, high: float, relative: float) -> B
         upper = plan.read(step, above=True).delta(low)
         below = plan.step_below(step, relative / (1 + max(plan.saddle.tilt * plan.saddle.epsilon, 0.0)))
         lower = plan.read(below, above=False).delta(high)
+        before = best
         best = Bracket(max(best.lower, lower), min(best.upper, upper))
         if best.is_within(relative) or plan.is_finest(step) or not plan.is_exact:
+            break
+        if plan.has_gap and best.lower and best.width > _STUCK * before.width:
             break
         gain = 0.8 * math.sqrt(relative * best.upper / (best.upper - best.lower))
         step = plan.fitted(step * min(max(gain, 0.1), 0.5))

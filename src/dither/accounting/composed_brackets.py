@@ -34,6 +34,7 @@ from dither.errors import ParameterError
 from dither.exact import ball, lower, precision, upper
 from dither.exact.certified import exactly_above, exactly_below, named
 from dither.pairs.between import BetweenPair
+from dither.pairs.bounded import AtMostPair
 from dither.pairs.choice import ChoicePair
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
@@ -74,6 +75,7 @@ def merged(counts: Counter[Pair]) -> Iterator[Group]:
     """Groups of equal pairs; those whose parameters add up become one, those that cost nothing none."""
     squares, rho, xi = Fraction(0), Fraction(0), Fraction(0)
     between: tuple[Fraction, Fraction] | None = None
+    bounded: tuple[Fraction, Fraction] | None = None
     one_sided: dict[bool, Fraction] = {}
     curves: list[dict[Fraction, Fraction]] = []
     for pair, count in counts.items():
@@ -82,6 +84,9 @@ def merged(counts: Counter[Pair]) -> Iterator[Group]:
         elif isinstance(pair, BetweenPair) and (ends := _squares(pair)):
             above, below = between or (Fraction(0), Fraction(0))
             between = above + count * ends[0], below + count * ends[1]
+        elif isinstance(pair, AtMostPair) and (ends := _squares(pair)):
+            above, below = bounded or (Fraction(0), Fraction(0))
+            bounded = above + count * ends[0], below + count * ends[1]
         elif isinstance(pair, ConcentratedPair):
             rho, xi = rho + count * pair.rho, xi + count * pair.xi
         elif isinstance(pair, RenyiPair):
@@ -92,6 +97,9 @@ def merged(counts: Counter[Pair]) -> Iterator[Group]:
             yield Group(pair, count)
     if between:
         yield Group(BetweenPair(GaussianPair(between[0] + squares), GaussianPair(between[1] + squares)), 1)
+        squares = Fraction(0)
+    if bounded:
+        yield Group(AtMostPair(GaussianPair(bounded[0] + squares), GaussianPair(bounded[1] + squares)), 1)
     elif squares:
         yield Group(GaussianPair(squares), 1)
     if rho:
@@ -107,7 +115,7 @@ def merged(counts: Counter[Pair]) -> Iterator[Group]:
         )
 
 
-def _squares(pair: BetweenPair) -> tuple[Fraction, Fraction] | None:
+def _squares(pair: BetweenPair | AtMostPair) -> tuple[Fraction, Fraction] | None:
     """The μ² of both ends, if they are Gaussian."""
     above, below = pair.above, pair.below
     if isinstance(above, GaussianPair) and isinstance(below, GaussianPair):

@@ -356,8 +356,8 @@ class Composition(Guarantee):
         if not self._is_exact:
             return (
                 "Part of it is known by bounds only: a zCDP or Rényi promise, an integer vector with Gaussian noise, a "
-                "tested release, or noise scaled to smooth sensitivity. Give events in place of promises, or use the "
-                "upper end."
+                "tested release, noise scaled to smooth sensitivity, shuffled reports, random bins, or a sample that "
+                "is cut or drawn with replacement. Give events in place of promises, or use the upper end."
             )
         if are_mixed(self.groups):
             return "Say what each value will be, event_for(value) of its mechanism, or give a larger relative_width."

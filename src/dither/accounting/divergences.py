@@ -27,6 +27,7 @@ from dither.accounting.loss_law import LossLaw, from_above, span
 from dither.exact.certified import exactly_above, fraction_above
 from dither.guarantees import PureDP, RenyiDP, to_gaussian
 from dither.guarantees.renyi import concentrated
+from dither.pairs.bounded import AtMostPair
 from dither.pairs.choice import ChoicePair
 from dither.pairs.discrete_noise import DiscreteGaussianPair
 from dither.pairs.gaussian import GaussianPair
@@ -66,6 +67,8 @@ def _kept(
     pair: Pair, kept_by: Callable[[Pair], Fraction | None], if_pure: Callable[[Fraction], Fraction]
 ) -> Fraction | None:
     """What a pair keeps: on a sample that of the base, of one of two the worse, otherwise by its largest loss."""
+    if isinstance(pair, AtMostPair):
+        return kept_by(pair.above)
     if isinstance(pair, _SAMPLED):
         return kept_by(pair.base)
     if isinstance(pair, ChoicePair):
@@ -87,6 +90,8 @@ def renyi_of(pair: Pair, order: Fraction) -> float:
     """D_α(P‖Q) from above; ∞ if it may be infinite, or is not known."""
     if isinstance(pair, ChoicePair):
         return max(renyi_of(pair.first, order), renyi_of(pair.second, order))
+    if isinstance(pair, AtMostPair):
+        return renyi_of(pair.above, order)
     if isinstance(pair, RenyiPair):
         return RenyiDP(dict(pair.points)).renyi(order)
     rho, top = rho_of(pair), _largest_loss(pair)

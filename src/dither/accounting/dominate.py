@@ -23,6 +23,7 @@ from dither.exact import Ball, ball, precision, upper
 from dither.exact.certified import fraction_above
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
 from dither.pairs import ProfileOf
+from dither.pairs.bounded import AtMostPair
 from dither.pairs.bounded_range import BoundedRangePair
 from dither.pairs.choice import ChoicePair
 from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
@@ -36,7 +37,7 @@ from dither.pairs.pair import Pair
 from dither.pairs.poisson_replaced import poisson_replaced
 from dither.pairs.rescaled import RescaledPair, largest_loss
 from dither.pairs.selected import selected
-from dither.pairs.shuffled import ShuffledPair
+from dither.pairs.shuffled import ShuffledPair, best_half
 from dither.pairs.staircase import StaircasePair
 from dither.pairs.subsampled import WorstPair, either, fixed_size, poisson
 from dither.pairs.tested import TestedPair
@@ -229,13 +230,13 @@ def _(event: events.Either) -> Parts:
 
 @parts.register
 def _(event: events.PoissonSampled) -> Parts:
-    return _FREE if not event.rate else ((_sampled(poisson, _one_pair(parts(event.event)), event.rate), 1),)
+    return _FREE if not event.rate else ((_on_sample(poisson, event.event, event.rate), 1),)
 
 
 @parts.register
 def _(event: events.FixedSizeSampled) -> Parts:
     rate = Fraction(event.sample, event.population)
-    return _FREE if not rate else ((_sampled(fixed_size, _one_pair(parts(event.event)), rate), 1),)
+    return _FREE if not rate else ((_on_sample(fixed_size, event.event, rate), 1),)
 
 
 @parts.register
@@ -243,7 +244,7 @@ def _(event: events.WithReplacementSampled) -> Parts:
     def drawn(pair: Pair, _: Fraction) -> Pair:
         return with_replacement(pair, event.sample, event.population)
 
-    return ((_sampled(drawn, _one_pair(parts(event.event)), Fraction(1, event.population)), 1),)
+    return ((_on_sample(drawn, event.event, Fraction(1, event.population)), 1),)
 
 
 @parts.register
@@ -255,8 +256,12 @@ def _(event: events.TruncatedPoissonSampled) -> Parts:
 
 @parts.register
 def _(event: events.BallsInBinsSampled) -> Parts:
-    """As if the place were known: wherever a record is thrown it moves one batch, and a mix of such costs no more."""
-    return ((GaussianPair(_squared_mu(event.event)), 1),)
+    """As if the place were known: wherever a record is thrown it moves one batch, and a mix of such costs no more.
+
+    From below, one batch alone: to whoever sees only that, it is a Poisson sample.
+    """
+    known = GaussianPair(_squared_mu(event.event))
+    return ((known if event.batches == 1 else AtMostPair(known, poisson(known, Fraction(1, event.batches))), 1),)
 
 
 def _squared_mu(event: events.Event) -> Fraction:
@@ -264,14 +269,11 @@ def _squared_mu(event: events.Event) -> Fraction:
     return event.sensitivity_squared / event.variance
 
 
-@parts.register
-def _(event: events.MatrixNoise) -> Parts:
-    return ((GaussianPair(event.distance_squared / event.variance), 1),)
-
-
-@parts.register
-def _(event: events.TreeNoise) -> Parts:
-    return ((GaussianPair(event.distance_squared / event.variance), 1),)
+@parts.register(events.MatrixNoise)
+@parts.register(events.TreeNoise)
+def _(event: events.MatrixNoise | events.TreeNoise) -> Parts:
+    above, below = (GaussianPair(square / event.variance) for square in (event.distance_squared, event.reached_squared))
+    return ((above if above == below else AtMostPair(above, below), 1),)
 
 
 @parts.register
@@ -290,7 +292,7 @@ def _(event: events.ShuffledReports) -> Parts:
     if not top:
         return _FREE
     blanket = _blanket(event.event) if isinstance(event.event, events.RandomizedAnswer) else None
-    return ((ShuffledPair(top, event.reports, blanket), 1),)
+    return ((ShuffledPair(top, event.reports, blanket, best_half(_example(parts(event.event)))), 1),)
 
 
 def _blanket(event: events.RandomizedAnswer) -> Fraction:
@@ -315,8 +317,7 @@ def _(event: events.ReplaceOne) -> Parts:
     if isinstance(inside, events.Repeated):
         return tuple((pair, count * inside.times) for pair, count in parts(events.ReplaceOne(inside.event)))
     if isinstance(inside, events.PoissonSampled):
-        base = _one_pair(parts(inside.event))
-        return _FREE if not inside.rate else ((_sampled(poisson_replaced, base, inside.rate), 1),)
+        return _FREE if not inside.rate else ((_on_sample(poisson_replaced, inside.event, inside.rate), 1),)
     return tuple((_sampled(_in_steps, pair, Fraction(2)), count) for pair, count in parts(inside))
 
 
@@ -354,6 +355,21 @@ def _sampled(sample: Callable[[Pair, Fraction], Pair], pair: Pair, rate: Fractio
     if isinstance(pair, ChoicePair):
         return ChoicePair(sample(pair.first, rate), sample(pair.second, rate))
     return sample(pair, rate)
+
+
+def _on_sample(sample: Callable[[Pair, Fraction], Pair], inside: events.Event, rate: Fraction) -> Pair:
+    """What is done to a sample, as one pair; what costs more than several things do is bounded by one of them below."""
+    found = parts(inside)
+    whole = _sampled(sample, _one_pair(found), rate)
+    if len(found) == 1 == found[0][1] or all(isinstance(pair, GaussianPair) for pair, _ in found):
+        return whole
+    return AtMostPair(whole, sample(_example(found), rate))
+
+
+def _example(found: Parts) -> Pair:
+    """One of several things, or of the two that a choice is between: whoever sees only that sees no more."""
+    pair = max(found, key=lambda part: part[0].support[1])[0]
+    return pair.second if isinstance(pair, ChoicePair) else pair
 
 
 def _one_pair(found: Parts) -> Pair:

@@ -154,7 +154,8 @@ def sketch(pair: Pair, count: int, right: float, among: int = 1) -> Sketch:
 def _tails_of_bound(pair: Pair, losses: FloatArray) -> Tails:
     """Roughly the tails of the law whose profile is the upper bound: δ′(ε) = −e^ε Q[L > ε]."""
     dots = convex_below(np.minimum.accumulate(pair.dots(losses)), losses)
-    scaled_q = np.maximum(-np.gradient(dots, losses), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where two losses are the same float
+        scaled_q = np.maximum(-np.nan_to_num(np.gradient(dots, losses)), 0.0)
     return Tails(np.minimum(dots + scaled_q, 1.0), scaled_q, 0.0)
 
 

@@ -235,7 +235,7 @@ class GroupOf(Composite):
     Raises
     ------
     ParameterError
-        If `size` is out of range.
+        If `size` is out of range, or the event holds a group already.
 
     Notes
     -----
@@ -257,6 +257,10 @@ class GroupOf(Composite):
         if not self.size <= _MOST_STEPS:
             raise ParameterError(f"size must be at most {_MOST_STEPS}, got size={self.size}.")
         self._check_parts()
+        if any(isinstance(inside, GroupOf) for _, inside in walk(self.event)):
+            raise ParameterError(
+                "a group cannot be made of groups. Give one GroupOf whose size is the product of the sizes."
+            )
 
     @property
     def parts(self) -> tuple[Event, ...]:

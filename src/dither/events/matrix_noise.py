@@ -20,6 +20,7 @@ _MOST_COEFFICIENTS = 20_000
 _MOST_STEPS = 10**9
 _MOST_WORK = 2 * 10**7
 _ROUNDING = Fraction(1, 2**50)
+_MOST_LOOKED_AT = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +124,29 @@ class MatrixNoise(EventBase):
         """
         return self._moved() * self.sensitivity_squared
 
+    @property
+    def reached_squared(self) -> Fraction:
+        """How far some record moves C x at least, squared: `distance_squared` where that is exact.
+
+        The record adds Δu at the steps 0, b, 2b, … in one direction, where C x moves by Δ‖Σ C_i‖; or with the signs of
+        which the mean over all is Σ ‖C_i‖².
+        """
+        if self._is_apart:
+            return self.distance_squared
+        largest = max(map(abs, self.coefficients))
+        signed = np.array([float(value / largest) for value in self.coefficients])
+        moved = _added(signed, self._times, self.separation, self.steps)
+        sizes = _added(signed**2, self._times, self.separation, self.steps)
+        off = (4 * len(signed) + 4 * self._times + 16) * float(_ROUNDING)  # of each place, by the size of what is added
+        rounded = np.maximum(np.abs(moved) - off * _added(np.abs(signed), self._times, self.separation, self.steps), 0)
+        most = max(float(rounded @ rounded), float(sizes.sum()))
+        return (
+            Fraction(most)
+            * largest**2
+            * (1 - (len(moved) + 4 * self._times + 16) * _ROUNDING)
+            * (self.sensitivity_squared)
+        )
+
     def _moved(self) -> Fraction:
         steps, apart, times = self.steps, self.separation, self._times
         if self._is_apart:
@@ -137,11 +161,8 @@ class MatrixNoise(EventBase):
         largest = max(map(abs, self.coefficients))
         sizes = np.array([float(abs(value) / largest) for value in self.coefficients])
         falling = np.maximum.accumulate(sizes[::-1])[::-1]
-        length = min(len(falling) + (times - 1) * apart, steps)
-        moved = np.zeros(length)
-        for start in range(0, times * apart, apart):
-            part = falling[: max(length - start, 0)]
-            moved[start : start + len(part)] += part
+        moved = _added(falling, times, apart, steps)
+        length = len(moved)
         # Sums of what is not negative: each is off by a few times their number of units in the last place.
         return Fraction(float(moved @ moved)) * largest**2 * (1 + (length + 4 * times + 16) * _ROUNDING)
 
@@ -152,6 +173,15 @@ class MatrixNoise(EventBase):
             f"of {self.steps} steps{often if self.participations > 1 else ''}"
             f"{_of_sensitivity(self.sensitivity_squared)}{under(self.adjacency)}"
         )
+
+
+def _added(column: np.ndarray, times: int, apart: int, steps: int) -> np.ndarray:
+    """The column, moved down by 0, `apart`, 2·`apart`, … and added up, as far as the stream goes."""
+    moved = np.zeros(min(len(column) + (times - 1) * apart, steps))
+    for start in range(0, times * apart, apart):
+        part = column[: max(len(moved) - start, 0)]
+        moved[start : start + len(part)] += part
+    return moved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +255,20 @@ class TreeNoise(EventBase):
         for level in range(self.steps.bit_length()):
             most = min(k, -(-(1 << level) // self.separation))
             total += k // most * most**2 + (k % most) ** 2
+        return total * self.sensitivity_squared
+
+    @property
+    def reached_squared(self) -> Fraction:
+        """How far some record moves all nodes together at least, squared: one that is in the steps 0, b, 2b, …
+
+        Of very many participations only the first 100,000 are looked at.
+        """
+        k = min(self.participations, -(-self.steps // self.separation), _MOST_LOOKED_AT)
+        places, total = np.arange(k, dtype=np.int64) * self.separation, 0
+        for level in range(self.steps.bit_length()):
+            nodes = places >> level
+            _, often = np.unique(nodes[nodes < self.steps >> level], return_counts=True)
+            total += int(often @ often)
         return total * self.sensitivity_squared
 
     def __str__(self) -> str:

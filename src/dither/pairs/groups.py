@@ -15,6 +15,7 @@ curve of a step takes P(x > t) to P(x > t − Δ), and k of them take it to P(x 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -22,7 +23,7 @@ import numpy as np
 
 from dither.errors import ParameterError
 from dither.exact import check, once
-from dither.pairs.bounded import BoundedPair
+from dither.pairs.bounded import BoundedPair, on_fewer
 from dither.pairs.choice import ChoicePair
 from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 from dither.pairs.gaussian import GaussianPair
@@ -39,6 +40,8 @@ MOST_STEPS = 1000
 _SLOPES = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0)
 _ONE_DEVIATION = 0.16
 _LARGEST = 700.0
+_MOST_WORK = 1 << 16  # losses times steps, for each slope
+_FEWEST = 1 << 11
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,9 @@ class GroupPair(BoundedPair):
         return high * high
 
     def dots(self, losses: FloatArray) -> FloatArray:
+        return on_fewer(losses, max(_MOST_WORK // self.steps, _FEWEST), self._dots)
+
+    def _dots(self, losses: FloatArray) -> FloatArray:
         best = np.ones(len(losses))
         for slope in _SLOPES:
             best = np.minimum(best, self._by_steps(losses, slope * self._variance))
@@ -73,13 +79,11 @@ class GroupPair(BoundedPair):
         """Σ_j e^{ε₁+…+ε_{j−1}} δ(ε_j) with ε_{j+1} − ε_j = `rise`, rounded up; 1 where floats do not hold it."""
         k, infinity = self.steps, float(self.base.infinity)
         slack = POSITION_ERROR * (4 * (np.abs(losses) + k * rise) + 1) * k
-        total, is_held = np.zeros(len(losses)), np.ones(len(losses), dtype=bool)
-        for step in range(1, k + 1):
-            before = (step - 1) * (losses / k) + rise * ((step - 1) * (step - 1 - k) / 2) + slack
-            each = losses / k + rise * (step - (k + 1) / 2) - slack
-            is_held &= before < _LARGEST
-            total += np.exp(np.minimum(before, _LARGEST)) * (self.base.dots(each) + infinity)
-        return np.where(is_held, total * (1 + k * 2.0**-48), 1.0)
+        step = np.arange(1, k + 1)[:, None]
+        before = (step - 1) * (losses / k) + rise * ((step - 1) * (step - 1 - k) / 2) + slack
+        each = losses / k + rise * (step - (k + 1) / 2) - slack
+        costs = np.exp(np.minimum(before, _LARGEST)) * (_of_any(self.base.dots, each) + infinity)
+        return np.where((before < _LARGEST).all(axis=0), costs.sum(axis=0) * (1 + k * 2.0**-48), 1.0)
 
     def tails(self, losses: FloatArray) -> Tails:
         """From below: the other steps may change nothing."""
@@ -101,6 +105,14 @@ class GroupPair(BoundedPair):
     def largest_loss(self) -> Fraction | None:
         largest = self.base.largest_loss
         return None if largest is None or self.base.infinity else largest * self.steps
+
+
+def _of_any(dots: Callable[[FloatArray], FloatArray], losses: FloatArray) -> FloatArray:
+    """The bounds at losses in any order and shape."""
+    order = np.argsort(losses, axis=None, kind="stable")
+    found = np.empty(losses.size)
+    found[order] = dots(losses.ravel()[order])
+    return found.reshape(losses.shape)
 
 
 def grouped(pair: Pair, steps: int) -> Pair:

@@ -16,6 +16,11 @@ it.
 **Given C = c**, with B the law Bin(c, ½), P(a) = (e·B(a−1) + B(a))/(e + 1) and Q(a) = (B(a−1) + e·B(a))/(e + 1). As
 B(a−1)/B(a) = a/(c + 1 − a) = t, the loss ln (et + 1)/(t + e) grows with a. The tests {a ≥ k} are the best ones.
 
+**From below** an example: all others have the input x′, and each report is only seen through a test A, with p = R(x)(A)
+and q = R(x′)(A), p > q. How many pass is Bin(n − 1, q) and one more coin, of p or of q; with B the law Bin(n − 1, q)
+and t = B(a−1)/B(a) = a(1 − q)/((n − a)q), which grows with a, the loss ln (pt + 1 − p)/(qt + 1 − q) grows as well. A
+smaller p or a larger q only loses.
+
 **Many at once.** One more coin is a function of the counts, so (P_c, Q_c) dominates (P_{c+1}, Q_{c+1}). A run of
 values of c is replaced by its first one from above, and by its last one from below; what is left out on the left by c
 = 0 from above.
@@ -32,12 +37,15 @@ import numpy as np
 from dither.errors import ParameterError
 from dither.exact import ball, check, once, precision, upper
 from dither.exact.binomial import LAW_ERROR, law
-from dither.pairs.bounded import BoundedPair
-from dither.pairs.pair import POSITION_ERROR, PROFILE_BITS, FloatArray, Tails
+from dither.pairs.bounded import BoundedPair, nothing_known, on_fewer
+from dither.pairs.pair import POSITION_ERROR, PROFILE_BITS, FloatArray, Pair, Tails
 
-__all__ = ["ShuffledPair"]
+__all__ = ["ShuffledPair", "best_half"]
 
 _RUNS = 512
+_MOST_ENTRIES = 1 << 24  # of all tables: what they may take of memory, and long ones need few runs
+_MOST_LOSSES = 1 << 14
+_DEVIATIONS = 28.0  # how many a table holds, both sides together: e^{−14²/2} < 1e-42
 _LEAST = 1e-40
 _BEYOND = 1e-43  # of each table
 _AT_ONCE = 1 << 18
@@ -56,6 +64,8 @@ class ShuffledPair(BoundedPair):
     loss: Fraction
     reports: int
     blanket: Fraction | None = None
+    test: tuple[Fraction, Fraction] | None = None
+    """p and q of a test on one report of two inputs that differ, for the example from below."""
 
     def __post_init__(self) -> None:
         check.positive(loss=self.loss)
@@ -66,6 +76,8 @@ class ShuffledPair(BoundedPair):
             raise ParameterError(f"reports must be at most {_MOST_REPORTS}, got {self.reports}.")
         if self.blanket is not None and not 0 < self.blanket <= 1:
             raise ParameterError(f"blanket must be in (0, 1], got {self.blanket}.")
+        if self.test is not None and not 0 < self.test[1] < self.test[0] < 1:
+            raise ParameterError(f"a test must have 0 < q < p < 1, got p, q = {self.test}.")
 
     @once
     def _odds(self) -> float:
@@ -73,8 +85,8 @@ class ShuffledPair(BoundedPair):
         return math.exp(self.loss)
 
     @once
-    def _mixed(self) -> tuple[_Runs, _Runs]:
-        """The laws from above and from below."""
+    def _mixed(self) -> _Runs:
+        """The laws from above."""
         share = math.exp(-self.loss) if self.blanket is None else float(self.blanket)
         if share == 1:
             first, weights = self.reports - 1, np.ones(1)
@@ -82,13 +94,13 @@ class ShuffledPair(BoundedPair):
             # 1/(e − 1) keeps its digits where e is near 1; an ulp of the share is one of its odds, times 1/(1 − share).
             odds = 1 / math.expm1(self.loss) if self.blanket is None else float(self.blanket / (1 - self.blanket))
             first, weights = law(self.reports - 1, odds, _LEAST)
-        edges = np.unique(np.linspace(0, len(weights), min(_RUNS, len(weights)) + 1).astype(np.int64))
+        longest = _DEVIATIONS * math.sqrt(first + len(weights)) / 2 + 2 * _DEVIATIONS**2
+        runs = max(min(_RUNS, int(_MOST_ENTRIES / longest), len(weights)), 1)
+        edges = np.unique(np.linspace(0, len(weights), runs + 1).astype(np.int64))
         shares = np.add.reduceat(weights, edges[:-1])
         # An ulp of a loss above 8 is more than one of its odds.
         error = LAW_ERROR * (len(weights) + 64) * max(1.0, float(self.loss) / 8)
-        starts, ends = first + edges[:-1], first + edges[1:] - 1
-        above = (np.append(starts, 0), np.append(shares * (1 + error), 2 * _LEAST))
-        return self._runs(*above, error), self._runs(ends, shares * (1 - error), error)
+        return self._runs(np.append(first + edges[:-1], 0), np.append(shares * (1 + error), 2 * _LEAST), error)
 
     def _runs(self, counts: NDArrayInt, shares: FloatArray, error: float) -> _Runs:
         """Tables of P[B ≥ k] for each count: from where they begin, so many, padded with zeros."""
@@ -121,22 +133,45 @@ class ShuffledPair(BoundedPair):
             q += runs.shares[part] @ ((before + e * here) / (e + 1))
         return p, q
 
-    def _tails(self, runs: _Runs, losses: FloatArray) -> Tails:
-        p, q = self._masses(runs, losses)
-        below = losses < -float(self.loss)
-        scaled = np.where(below, np.exp(np.minimum(losses, 0.0)), np.exp(np.minimum(losses, self.support[1])) * q)
-        above = losses >= self.support[1]
-        p, scaled = np.where(above, 0.0, np.where(below, 1.0, p)), np.where(above, 0.0, scaled)
-        return Tails(p, scaled, runs.error + POSITION_ERROR * (32 + 8 * self._odds / min(1.0, float(self.loss))))
-
     def tails(self, losses: FloatArray) -> Tails:
-        """From below: what lies beyond the tables counts for Q, not for P."""
-        p, scaled, error = self._tails(self._mixed[1], losses)
-        return Tails(p, np.minimum(scaled + _LEAST, p), error)
+        """Of the example: what lies beyond its table counts for Q, not for P."""
+        if self.test is None:
+            return nothing_known(losses)
+        p, q = map(float, self.test)
+        first, table = self._passed
+        u = np.exp(np.clip(losses, -float(self.loss) - 1, float(self.loss) + 1))
+        # pt + 1 − p = u(qt + 1 − q) at t, and a = tnq/(1 − q + tq): whichever way it is rounded, it is a test.
+        above, below = u * (1 - q) - (1 - p), p - u * q
+        with np.errstate(divide="ignore", invalid="ignore"):
+            place = self.reports * q * above / ((1 - q) * below + q * above)
+        place = np.where(below <= 0, math.inf, np.where(above <= 0, -1.0, place))
+        k = np.floor(np.clip(place, -1.0, self.reports)).astype(np.int64) + 1 - first
+        here, before = (np.where(at < 0, 1.0, table[np.clip(at, 0, len(table) - 1)]) for at in (k, k - 1))
+        found = p * before + (1 - p) * here
+        scaled = np.exp(np.minimum(losses, self.support[1])) * (q * before + (1 - q) * here + _LEAST)
+        is_none = (below <= 0) | (losses >= self.support[1])
+        found, scaled = np.where(is_none, 0.0, found), np.where(is_none, 0.0, scaled)
+        error = LAW_ERROR * (2 * len(table) + 64) + POSITION_ERROR * (16 + np.abs(losses))
+        return Tails(found, np.minimum(scaled, found), error)
+
+    @once
+    def _passed(self) -> tuple[int, FloatArray]:
+        """P[Bin(n − 1, q) ≥ k] from where it begins on, with a 0 at the end."""
+        assert self.test is not None
+        q = self.test[1]
+        first, weights = law(self.reports - 1, float(q / (1 - q)), _BEYOND)
+        return first, np.append(np.cumsum(weights[::-1])[::-1], 0.0)
 
     def dots(self, losses: FloatArray) -> FloatArray:
-        """From above: it counts for P, and is less than what is added here."""
-        p, scaled, error = self._tails(self._mixed[0], losses)
+        """From above: what lies beyond the tables counts for P, and is less than what is added here."""
+        return on_fewer(losses, _MOST_LOSSES, self._dots)
+
+    def _dots(self, losses: FloatArray) -> FloatArray:
+        p, q = self._masses(self._mixed, losses)
+        below = losses < -float(self.loss)
+        scaled = np.where(below, np.exp(np.minimum(losses, 0.0)), np.exp(np.minimum(losses, self.support[1])) * q)
+        p = np.where(below, 1.0, p)
+        error = self._mixed.error + POSITION_ERROR * (32 + 8 * self._odds / min(1.0, float(self.loss)))
         slack = error + POSITION_ERROR * (1 + np.abs(losses))
         dots: FloatArray = np.maximum((p - scaled) + slack * (p + scaled), 0.0)
         return np.where(losses >= self.support[1], 0.0, np.minimum(dots + _LEAST, 1.0))
@@ -157,6 +192,14 @@ class ShuffledPair(BoundedPair):
 
     def swapped(self) -> ShuffledPair:
         return self
+
+
+def best_half(report: Pair) -> tuple[Fraction, Fraction] | None:
+    """p, rounded down, and q, rounded up, of the test {L > 0} on one report; None if it tells nothing."""
+    tails = report.tails(np.zeros(1))
+    error = float(np.broadcast_to(tails.error, 1)[0])
+    p, q = Fraction(float(tails.p[0]) * (1 - error)), Fraction(float(tails.scaled_q[0]) * (1 + error))
+    return (p, q) if 0 < q < p < 1 else None
 
 
 NDArrayInt = np.ndarray[tuple[int], np.dtype[np.int64]]

@@ -8,6 +8,9 @@ Of the n − 1 records that both datasets have, J ~ Bin(n − 1, q) are drawn. T
   by 2Δ at most. Given J ≥ B that has the probability r = P[Bin(n, q) > B]·B/(n·P[J ≥ B]), for it is q·E[B/(J + 1); J ≥
   B]/P[J ≥ B].
 
+**From below** the other records move nothing: then it only counts whether the one that differs is kept, which has the
+probability s = q·P[Bin(n − 1, q) < B] + P[Bin(n, q) > B]·B/n, rounded down.
+
 What J is depends on nothing that differs, so the pair is a mixture of both (joint convexity). The probabilities are
 rounded: r upwards, the weights downwards; what is left over goes to a pair that dominates both, rate q and 2Δ.
 """
@@ -18,6 +21,7 @@ from fractions import Fraction
 
 from dither.exact import Ball, ball, precision
 from dither.exact.binomial import at_least
+from dither.pairs.bounded import AtMostPair
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.pair import Pair
 from dither.pairs.subsampled import MixturePair, poisson
@@ -40,7 +44,16 @@ def truncated(squared_mu: Fraction, rate: Fraction, batch: int, population: int)
     weighted = [(rest, poisson(alone, rate)), (share, poisson(instead, min(moved, rate)))]
     weighted.append((1 - share - rest, poisson(instead, rate)))
     kept = [(weight, pair) for weight, pair in weighted if weight]
-    return MixturePair(tuple(weight for weight, _ in kept), tuple(pair for _, pair in kept))
+    above = MixturePair(tuple(weight for weight, _ in kept), tuple(pair for _, pair in kept))
+    return AtMostPair(above, poisson(alone, _kept(rate, batch, population)))
+
+
+def _kept(rate: Fraction, batch: int, population: int) -> Fraction:
+    """s, rounded down."""
+    with precision(_BITS):
+        fits = ball(rate) * (1 - at_least(population - 1, rate, batch))
+        cut = at_least(population, rate, batch + 1) * ball(Fraction(batch, population))
+        return _down(fits + cut)
 
 
 def _down(number: Ball) -> Fraction:

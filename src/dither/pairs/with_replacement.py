@@ -5,6 +5,9 @@ P[K ≥ 1]. Given K = k, filling these places with other records instead gives R
 steps apart. So H_{1+γ(u−1)}(P‖Q) ≤ γ Σ_k P[K = k | K ≥ 1]·δ_k(ln u) by advanced joint convexity, as for a sample of
 fixed size (Balle, Barthe and Gaboardi 2018, Theorems 2 and 10), δ_k what k steps cost. γ is rounded up and the
 probabilities down; what is left over goes to k = m, which dominates all others.
+
+**From below** the mechanism only looks whether the record is drawn at all: then P = (1−γ)Q + γP′ against Q, and P′ and
+Q are one step apart; γ is rounded down.
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ from fractions import Fraction
 
 from dither.exact import Ball, ball, precision
 from dither.exact.binomial import at_least
+from dither.pairs.bounded import AtMostPair
 from dither.pairs.groups import MOST_STEPS, GroupPair, grouped
 from dither.pairs.pair import Pair
-from dither.pairs.subsampled import FixedSizePair, MixturePair, either
+from dither.pairs.subsampled import FixedSizePair, MixturePair, PoissonRemovePair, either
 from dither.pairs.truncated import whole
 from dither.pairs.two_point import approximate
 
@@ -44,7 +48,10 @@ def with_replacement(base: Pair, sample: int, population: int) -> Pair:
     if left:
         pairs.append((left, _copies(each, sample)))
     mixed = pairs[0][1] if len(pairs) == 1 else MixturePair(tuple(w for w, _ in pairs), tuple(p for _, p in pairs))
-    return FixedSizePair(mixed, share)
+    above = FixedSizePair(mixed, share)
+    if sample == 1:
+        return above
+    return AtMostPair(above, PoissonRemovePair(base, max(share - Fraction(2, _GRID), share / 2)))
 
 
 def _copies(each: Pair, copies: int) -> Pair:
