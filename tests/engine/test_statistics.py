@@ -143,12 +143,12 @@ def test_groups_in_many_batches_keep_their_noise() -> None:
 def test_turned_noise_has_its_law(place: float) -> None:
     """Of both ends where a row is replaced in place: the difference has one noise, and what tests a mean its own."""
     noise = replace(Added.laplace(2_000, Fraction(1), dp.Rows("replace").adjacency, 2), is_turned=True)
-    above, below = noise.draw(np.tile([5_000, 3_000], (20_000, 1))).flatten().to_numpy().reshape(-1, 2).T
+    above, below = noise.draw(np.tile([5_000, 3_000], (60_000, 1))).flatten().to_numpy().reshape(-1, 2).T
     assert p_value(above - below - 2_000, DiscreteLaplace(2_000)) > ALARM
     assert p_value(above - below - 2_000, DiscreteLaplace(2_200)) < ALARM
     off: Any = np.abs((above - 5_000) * (1 - place) - (below - 3_000) * place)
-    misses = int((off > noise.law.reach([1 - place, place], 0.1)).sum())  # 2,000 expected; scales are apart by 1 %
+    misses = int((off > noise.law.reach([1 - place, place], 0.1)).sum())  # 6,000 expected; scales are apart by 1 %
     assert binom.sf(misses - 1, len(off), 0.101) > ALARM
     assert binom.cdf(misses, len(off), 0.096) > ALARM
     rms = math.sqrt(float(np.square(off).mean()))
-    assert rms == pytest.approx(2_000 * math.sqrt((1 + (1 - 2 * place) ** 2) / 2), rel=0.1)  # 12 deviations
+    assert rms == pytest.approx(2_000 * math.sqrt((1 + (1 - 2 * place) ** 2) / 2), rel=0.1)  # 20 deviations
