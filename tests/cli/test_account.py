@@ -62,6 +62,10 @@ def test_an_event_in_a_file_and_a_picture(tmp_path: Path) -> None:
         ("account --steps 0 --noise 1", "times"),
         ("account --steps 10 --tpr 0.1", "fpr is missing"),
         ("account --steps 10 --noise nan", "finite number"),
+        ("account --steps 10 --noise 1 --plot no/such/folder/x.svg", "--plot cannot be written to"),
+        ("account --steps 10 --noise 1 --plot x.jpeg", "--plot must end in"),
+        ("account missing.json", "there is no event in 'missing.json'"),
+        ("account --steps 10 --posterior 0.2", "prior is missing"),
     ],
 )
 def test_bad_input_has_its_sentence(words: str, message: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dither.cli.app import COMMANDS
+from dither.events import GaussianNoise, to_json
 from tests.cli.world import STREAM, run
 
 LONG = {"audit", "demo"}
@@ -33,6 +34,7 @@ def prepared(folder: Path) -> Path:
     done = run("release", "dither.toml", "middle", "--certificate", "certificate.json", "--out", "answer.csv")
     assert done.code == 0, done.err
     (folder / "mymodule.py").write_text(MODULE, encoding="utf-8")
+    (folder / "event.json").write_text(to_json(GaussianNoise.of(2)), encoding="utf-8")
     (folder / "data").mkdir()
     (folder / "data" / "visits.csv").write_bytes((folder / "visits.csv").read_bytes())
     return folder

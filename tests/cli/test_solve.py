@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+import dither as dp
 from dither.cli import app
 
 
@@ -97,3 +98,53 @@ epsilon = 1
         refused = solve(flags)
         assert refused.exit_code == 2
         assert said in " ".join(refused.stderr.split())
+
+
+RUN = "--steps 200 --rate 0.02"
+RISKS = {
+    "--advantage 0.1": {"advantage": "0.1"},
+    "--tpr 0.05 --fpr 0.01": {"tpr": "0.05", "fpr": "0.01"},
+    "--posterior 0.1 --prior 0.01 --chance 1e-6": {"posterior": "0.1", "prior": "0.01", "chance": "1e-6"},
+    "--guess 0.55 --prior 0.5": {"guess": "0.55", "prior": "0.5"},
+    "--reconstruction 0.05 --baseline 0.001": {"reconstruction": "0.05", "baseline": "0.001"},
+}
+
+
+@pytest.mark.parametrize("flags", RISKS)
+def test_noise_is_found_for_a_risk_as_calibrate_finds_it(flags: str, tmp_path: Path) -> None:
+    """For an event in a file and for a training run: the same noise, and a risk between its two ends."""
+    step = dp.events.PoissonSampled(dp.events.GaussianNoise.of(1), "0.02")
+    event = dp.events.Repeated(step, 200)
+    file = tmp_path / "event.json"
+    file.write_text(dp.events.to_json(event), encoding="utf-8")
+    found = [json.loads(solve(f"{what} {flags} --json").stdout) for what in (file, RUN)]
+    expected = dp.calibrate(event, **RISKS[flags])
+    limit = float(flags.split()[1])
+    for answer in found:
+        assert answer["scale"] == pytest.approx(expected.scale, rel=1e-5)
+        assert answer["risk"]["lower"] <= answer["risk"]["upper"] <= limit
+    assert dp.events.from_json(json.dumps(found[0]["event"])) == expected.event
+    shown = solve(f"{file} {flags}").stdout
+    assert f"{expected.scale:.6g}" in shown
+    assert "not below" in shown
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ("missing.json --advantage 0.1", "there is no event in 'missing.json'"),
+        ("--advantage 0.1", "say what the noise is for"),
+        (f"missing.json {RUN} --advantage 0.1", "say what the noise is for"),
+        (RUN, "give exactly one risk"),
+        (f"{RUN} --advantage 0.1 --tpr 0.5 --fpr 0.1", "give exactly one risk"),
+        (f"{RUN} --tpr 0.5", "fpr is missing"),
+        (f"{RUN} --advantage 2", "advantage must lie strictly between 0 and 1"),
+        (f"{RUN} --advantage 0.1 --n 10", "leave out what belongs to other questions"),
+        ("--steps 0 --advantage 0.1", "times"),
+        ("--steps 5 --rate 2 --advantage 0.1", "rate"),
+    ],
+)
+def test_a_risk_that_is_not_one_has_its_sentence(flags: str, says: str) -> None:
+    done = solve(flags)
+    assert done.exit_code == 2
+    assert says in done.stderr

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dither.cli import options
+from dither.cli.noise_for_risk import read_event, said, training_run
 from dither.cli.screen import print_json
 from dither.cli.table import print_table
 
@@ -35,20 +36,23 @@ def command(
     epochs: Annotated[str | None, typer.Option(metavar="NUMBER", help="Or how many epochs: steps times rate.")] = None,
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="The δ at which ε is shown.")] = "1e-6",
     epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="Find the noise for this ε at δ.")] = None,
-    advantage: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Find the noise for this advantage of an attacker.")
-    ] = None,
-    tpr: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Find the noise for this true positive rate.")
-    ] = None,
-    fpr: Annotated[str | None, typer.Option(metavar="NUMBER", help="At this false positive rate.")] = None,
+    advantage: options.ADVANTAGE = None,
+    tpr: options.TPR = None,
+    fpr: options.FPR = None,
+    posterior: options.POSTERIOR = None,
+    guess: options.GUESS = None,
+    prior: options.PRIOR = None,
+    chance: options.CHANCE = None,
+    reconstruction: options.RECONSTRUCTION = None,
+    baseline: options.BASELINE = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the trade-off of an attacker.")] = None,
     json: options.JSON = False,
 ) -> None:
     """Account for a training run, or find its noise.
 
     Poisson-sampled Gaussian noise, as Opacus and JAX-Privacy name its numbers; a record comes or goes.
-    Leave out --noise and say --epsilon, --advantage, or --tpr and --fpr: the smallest noise is found. It reads no data.
+    Leave out --noise and say --epsilon or a risk, such as --advantage, or --tpr and --fpr: the smallest noise is found.
+    It reads no data.
 
     \b
     Example:
@@ -56,9 +60,25 @@ def command(
       dither account --rate 0.01 --steps 1000 --advantage 0.1
       dither account --noise 1.1 --rate 0.01 --steps 1000 --plot curve.svg
     """
-    done, multiplier = _done(
-        source, noise, rate, _steps(steps, epochs, rate), _risk(epsilon, delta, advantage, tpr, fpr)
+    risk = said(
+        epsilon=epsilon,
+        advantage=advantage,
+        tpr=tpr,
+        fpr=fpr,
+        posterior=posterior,
+        guess=guess,
+        prior=prior,
+        chance=chance,
+        reconstruction=reconstruction,
+        baseline=baseline,
     )
+    if epsilon is not None:
+        risk["delta"] = delta
+    if plot is not None:
+        from dither.cli.files import check_place
+
+        check_place("plot", plot)
+    done, multiplier = _done(source, noise, rate, _steps(steps, epochs, rate), risk)
     from dither.accounting import compose
 
     whole = compose([done], relative_width=1e-5)
@@ -83,42 +103,27 @@ def _steps(steps: int | None, epochs: str | None, rate: str) -> int | None:
     return ceil(passes / share)
 
 
-def _risk(epsilon: str | None, delta: str, advantage: str | None, tpr: str | None, fpr: str | None) -> dict[str, str]:
-    """What the noise is to be found for, as `calibrate` takes it."""
-    asked = {"epsilon": epsilon, "advantage": advantage, "tpr": tpr, "fpr": fpr}
-    known = {name: value for name, value in asked.items() if value is not None}
-    return {**known, "delta": delta} if epsilon is not None else known
-
-
 def _done(
     source: Path | None, noise: str | None, rate: str, steps: int | None, risk: dict[str, str]
 ) -> tuple[Event, float | None]:
     """The event, and the noise multiplier of a training run."""
     from dither.accounting.risk import calibrate
     from dither.errors import ParameterError
-    from dither.events import GaussianNoise, PoissonSampled, Repeated, from_json
     from dither.exact import rational
 
     if source is not None:
         if noise is not None or steps is not None or risk:
             raise ParameterError("an event says all of it: leave out the numbers of a training run.")
-        return from_json(source.read_text(encoding="utf-8")), None
+        return read_event(source), None
     if steps is None or (noise is None) == (not risk):
         raise ParameterError(
-            "give --steps or --epochs, and --noise or what it is to be found for: --epsilon, --advantage, or --tpr and "
-            "--fpr."
+            "give --steps or --epochs, and --noise or what it is to be found for: --epsilon, --advantage, --tpr and "
+            "--fpr, or another risk."
         )
 
-    def run(multiplier: Any) -> Any:
-        from dither.adjacency import ADD_REMOVE
-
-        each: Any = GaussianNoise.of(multiplier, adjacency=ADD_REMOVE)
-        share = rational(rate, "rate")
-        return Repeated(each if share == 1 else PoissonSampled(each, share), steps)
-
     if noise is not None:
-        return run(noise), float(rational(noise, "noise"))
-    found = calibrate(run, **risk)
+        return training_run(noise, rate, steps), float(rational(noise, "noise"))
+    found = calibrate(lambda scale: training_run(scale, rate, steps), **risk)
     return found.event, found.scale
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _RATES = ("0.001", "0.01", "0.1")
+_BASELINE = "0.001"
+"""With which probability a record is reconstructed without the answer (Hayes, Mahloujifar and Balle 2023)."""
 _COUNTS = (10, 100, 1_000, 10_000, 100_000)
 _ASIDE = 10
 """With δ, outputs of ten times that probability are left aside unless stated otherwise."""
@@ -75,6 +77,7 @@ def _explained(
         "right_guesses_at_most": best_guess(promise, before),
         "advantage_at_most": promise.tv(),
         "true_positive_rate_at_most": {rate: promise.true_positive_rate(rate) for rate in _RATES},
+        "reconstruction_at_most": {_BASELINE: promise.true_positive_rate(_BASELINE)},
         "noise": noise,
         "count_error_95": error,
         "relative_error_of_a_count": {count: error / count for count in _COUNTS},
@@ -135,6 +138,10 @@ def _print(found: dict[str, Any]) -> None:
     ]
     for rate, most in found["true_positive_rate_at_most"].items():
         rows.append([f"At {in_percent(float(rate))} false alarms they find", in_percent(most), "of the members"])
+    for chance, most in found["reconstruction_at_most"].items():
+        rows.append(
+            [f"A record guessed at {in_percent(float(chance))} is guessed", in_percent(most), "with the answer"]
+        )
     print_table(("the risk to a person", "at most", ""), rows, right=("at most",), prose=("the risk to a person", ""))
     typer.echo(f"\nA count of people gets noise of ±{found['count_error_95']:,.4g} (95 %), {found['noise']}:")
     sizes = [[f"{count:,}", in_percent(part)] for count, part in found["relative_error_of_a_count"].items()]

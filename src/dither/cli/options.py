@@ -10,15 +10,20 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import typer
 
 __all__ = [
+    "ADVANTAGE",
+    "BASELINE",
     "BOUNDS",
     "BUDGET_DELTA",
     "BUDGET_EPSILON",
     "BUDGET_RHO",
     "CERTIFICATE",
+    "CHANCE",
     "DELTA",
     "EPSILON",
     "FAILURES_ALLOWED",
     "FORM",
+    "FPR",
+    "GUESS",
     "JSON",
     "KEY",
     "LEDGER",
@@ -27,11 +32,15 @@ __all__ = [
     "OUT",
     "PERSON",
     "PLOT",
+    "POSTERIOR",
+    "PRIOR",
+    "RECONSTRUCTION",
     "REPORT",
     "RHO",
     "ROWS",
     "SOURCE",
     "TABLE",
+    "TPR",
     "asks",
     "asks_in_sql",
 ]
@@ -89,6 +98,31 @@ DELTA: TypeAlias = Annotated[
 ]
 RHO: TypeAlias = Annotated[
     _Text, typer.Option(metavar="NUMBER", help="The budget as zero-concentrated DP, instead of epsilon.")
+]
+
+# The risk to keep.
+ADVANTAGE: TypeAlias = Annotated[
+    _Text, typer.Option(metavar="NUMBER", help="Find the noise for this advantage of an attacker: TPR - FPR.")
+]
+TPR: TypeAlias = Annotated[_Text, typer.Option(metavar="NUMBER", help="Find the noise for this true positive rate.")]
+FPR: TypeAlias = Annotated[_Text, typer.Option(metavar="NUMBER", help="At this false positive rate.")]
+POSTERIOR: TypeAlias = Annotated[
+    _Text, typer.Option(metavar="NUMBER", help="Find the noise with which an attacker becomes at most this sure.")
+]
+GUESS: TypeAlias = Annotated[
+    _Text, typer.Option(metavar="NUMBER", help="Find the noise with which guesses are right at most this often.")
+]
+PRIOR: TypeAlias = Annotated[
+    _Text, typer.Option(metavar="NUMBER", help="With --posterior or --guess: how sure the attacker is beforehand.")
+]
+CHANCE: TypeAlias = Annotated[
+    _Text, typer.Option(metavar="NUMBER", help="With --posterior: the probability of outputs that are left aside.")
+]
+RECONSTRUCTION: TypeAlias = Annotated[
+    _Text, typer.Option(metavar="NUMBER", help="Find the noise for this probability of reconstructing a record.")
+]
+BASELINE: TypeAlias = Annotated[
+    _Text, typer.Option(metavar="NUMBER", help="With --reconstruction: the probability without the output.")
 ]
 
 # The budget.

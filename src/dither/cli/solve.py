@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dither.cli import options
+from dither.cli.noise_for_risk import print_noise, said
 from dither.cli.screen import print_json
 from dither.cli.table import print_table
 from dither.errors import ParameterError
@@ -22,7 +23,11 @@ _USUAL_CONFIDENCE = "0.95"
 
 def command(
     source: Annotated[
-        str | None, typer.Argument(metavar="[dither.toml]", help="A description: then for one of its questions.")
+        str | None,
+        typer.Argument(
+            metavar="[dither.toml]",
+            help="A description: then for one of its questions; or an event, event.json: then for a risk.",
+        ),
     ] = None,
     question: Annotated[
         str | None, typer.Argument(metavar="[QUESTION]", help="The question; may be left out if there is one.")
@@ -49,6 +54,21 @@ def command(
     delta: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Allows Gaussian noise: far below 1/n, such as 1e-9.")
     ] = None,
+    advantage: options.ADVANTAGE = None,
+    tpr: options.TPR = None,
+    fpr: options.FPR = None,
+    posterior: options.POSTERIOR = None,
+    guess: options.GUESS = None,
+    prior: options.PRIOR = None,
+    chance: options.CHANCE = None,
+    reconstruction: options.RECONSTRUCTION = None,
+    baseline: options.BASELINE = None,
+    steps: Annotated[
+        int | None, typer.Option(metavar="N", help="For a risk: the number of batches of a training run.")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="With --steps: the probability that a record is in a batch.")
+    ] = None,
     json: options.JSON = False,
 ) -> None:
     """Find n, epsilon, accuracy or confidence from the others.
@@ -56,13 +76,35 @@ def command(
     Solve for the one number that is left out: queries, n, epsilon, accuracy or confidence.
     The answer is exact for the noise that is drawn, and stands beside what the textbook says. It reads no data.
     With a description, find the smallest epsilon for a wanted error of a question, with its own unit, groups and keys.
+    With a risk, find the smallest noise of an event, or of a training run, with which no attacker does better.
 
     \b
     Example:
       dither solve --queries 100 --accuracy 0.01 --n 100000 --delta 1e-7
       dither solve dither.toml by_city --error visits=100
       dither solve dither.toml by_city --relative visits=0.05 --rows 2000
+      dither solve event.json --tpr 0.05 --fpr 0.01
+      dither solve --steps 1000 --rate 0.01 --posterior 0.1 --prior 0.01 --chance 1e-6
     """
+    risk = said(
+        advantage=advantage,
+        tpr=tpr,
+        fpr=fpr,
+        posterior=posterior,
+        guess=guess,
+        prior=prior,
+        chance=chance,
+        reconstruction=reconstruction,
+        baseline=baseline,
+    )
+    if risk or steps is not None or rate is not None or (source is not None and source.endswith(".json")):
+        foreign = (question, queries, n, epsilon, accuracy, confidence, rows)
+        if error or relative or any(value is not None for value in foreign):
+            raise ParameterError(
+                "noise for a risk is found for an event or a training run: leave out what belongs to other questions."
+            )
+        print_noise(source, steps, rate, risk, delta, json=json)
+        return
     if source is not None:
         from dither.cli.wanted_error import print_price
 
