@@ -309,6 +309,58 @@ def test_groups_of_a_table_by_a_chain_of_laws() -> None:
             assert group.delta(epsilon) >= true - 1e-12
 
 
+@pytest.mark.parametrize(("size", "rate"), [(3, "0.01"), (3, "1e-100"), (100, "0.02"), (1000, "0.001")])
+def test_groups_of_a_composition_lose_what_the_events_say(size: int, rate: str) -> None:
+    """More than 64 that are drawn together are counted in steps: no less than all of them, and at most 5 % more."""
+    run = events.Repeated(events.PoissonSampled(events.GaussianNoise.of(4), rate), 3)
+    found = compose([run]).group(size)
+    assert found == compose([events.GroupOf(run, size)])
+    share = Fraction(rate)
+    chances = [math.comb(size, k) * share**k * (1 - share) ** (size - k) for k in range(size + 1)]
+    if rate != "1e-100":
+        kept = [(k, chance) for k, chance in enumerate(chances) if chance > Fraction(1, 10**30)]
+        rest = 1 - sum(chance for _, chance in kept)
+        kept = [(k, chance + (rest if k == 0 else 0)) for k, chance in kept]
+        exact = events.MixtureOfGaussians(
+            variance=16, sensitivities=[k for k, _ in kept], probabilities=[chance for _, chance in kept]
+        )
+        lower, upper = compose([events.Repeated(exact, 3)]).bracket("1e-6")
+        assert lower <= found.epsilon("1e-6") <= upper * 1.05
+    assert found.epsilon("1e-6") <= compose(
+        [events.GroupOf(events.Repeated(events.GaussianNoise.of(4), 3), size)]
+    ).epsilon("1e-6") * (1 + 1e-9)
+
+
+def test_groups_of_what_has_no_rule_by_itself_lose_what_all_keep() -> None:
+    mixed = dp.compose([events.GaussianNoise.of(2), dp.RenyiDP({2: "0.1"})])
+    with pytest.raises(ParameterError, match="no rule for groups"):
+        mixed.group(2)
+    assert dp.compose([events.GroupOf(events.GaussianNoise.of(2), 2)]).group(3).epsilon("1e-6") == pytest.approx(
+        dp.GaussianDP(3).epsilon("1e-6"), rel=1e-9
+    )
+
+
+def _renyi_of_replacement(mu: float, rate: float, order: float) -> float:
+    """By a sum over a fine grid."""
+    x = np.linspace(-40 - 2 * mu * order, 40 + 2 * mu * order, 400_001)
+    logs = [np.logaddexp(math.log1p(-rate) - x**2 / 2, math.log(rate) - (x - sign * mu) ** 2 / 2) for sign in (1, -1)]
+    terms = order * logs[0] + (1 - order) * logs[1] - 0.5 * math.log(2 * math.pi)
+    most = float(terms.max())
+    return (most + math.log(np.exp(terms - most).sum() * (x[1] - x[0]))) / (order - 1)
+
+
+@pytest.mark.parametrize(("sigma", "rate"), [("1", "0.01"), ("0.5", "0.3"), ("20", "0.3"), ("2", "0.001")])
+def test_renyi_curves_where_a_record_is_replaced(sigma: str, rate: str) -> None:
+    """Never below the truth, and within three hundredths of it."""
+    step = events.ReplaceOne(events.PoissonSampled(events.GaussianNoise.of(Fraction(sigma)), rate))
+    whole = compose([step])
+    for order in (1.25, 2, 3, 8, 16):
+        true = _renyi_of_replacement(1 / float(sigma), float(rate), order)
+        assert true * (1 - 1e-6) <= whole.renyi(order) <= true * 1.03
+    assert whole.renyi(64) < math.inf
+    assert dp.guarantees.to_zcdp(whole).rho <= 2 / Fraction(sigma) ** 2
+
+
 @pytest.mark.parametrize("adjacency", [None, REPLACE_ONE])
 def test_groups_of_replaced_records_have_no_direction(adjacency: Adjacency | None) -> None:
     """Two laws on either side of a third, each as far from it as the event says, in one order or in the other."""
@@ -597,6 +649,11 @@ def test_xi_only_moves_what_zcdp_says() -> None:
 
 NOISY, ANSWER = events.GaussianNoise.of(1), events.RandomizedAnswer(HALF)
 REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (
+        lambda: compose([events.RepeatAndSelect(events.Composed((NOISY, events.LaplaceNoise(1))), mean=3)]),
+        ParameterError,
+        "several events in one run are accounted for only if",
+    ),
     (
         lambda: events.GroupOf(events.Repeated(events.GroupOf(NOISY, 2), 3), 3),
         ParameterError,

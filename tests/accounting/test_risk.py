@@ -132,3 +132,22 @@ def test_bad_risks_are_refused(asked: dict[str, Any], message: str) -> None:
 def test_what_cannot_be_scaled_is_refused(thing: Any) -> None:
     with pytest.raises(ParameterError, match=r"noise scale|must be an event"):
         dp.calibrate(thing, advantage=0.1)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dp.events.MixtureOfGaussians(variance=1, sensitivities=(0, 1, 2), probabilities=("0.2", "0.6", "0.2")),
+        dp.events.MatrixNoise(variance=1, coefficients=(1, "0.5"), steps=10),
+        dp.events.TreeNoise(variance=1, steps=100, participations=3, separation=30),
+        dp.events.SmoothNoise("polynomial", smoothness="0.01", scale=10, exponent=4),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_every_free_scale_is_calibrated(event: dp.events.Event) -> None:
+    """At the scale that is found the risk is kept, and at one a thousandth smaller it is not."""
+    found = dp.calibrate(event, advantage="0.1")
+    assert found.risk.lower <= found.risk.upper <= 0.1
+    assert dp.compose([found.event]).tv() <= 0.1 * (1 + 1e-9)
+    again = dp.calibrate(found.event, advantage="0.1")
+    assert again.scale == pytest.approx(1, rel=1e-3)

@@ -15,7 +15,8 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Self
 
@@ -40,9 +41,10 @@ from dither.accounting.composed_brackets import (
     merged,
 )
 from dither.accounting.divergences import mu_squared_of, renyi_of, rho_of
-from dither.accounting.dominate import HasEvent, Parts, Spending, parts, parts_of_all
+from dither.accounting.dominate import HasEvent, Parts, Spending, events_of, parts, parts_of_all
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
+from dither.events import Event, GroupOf
 from dither.exact import Ball, Number, check, rational
 from dither.exact.certified import exactly_below
 from dither.guarantees import ZCDP, GaussianDP, Guarantee, PureDP
@@ -89,11 +91,16 @@ class Composition(Guarantee):
         Which datasets are neighbours; all releases share it.
     relative_width : float, default 1e-4
         How wide a bracket may be, relative to its upper end.
+    things : tuple, optional
+        The events and guarantees that were composed, if there are no bare pairs among them: what groups lose is known
+        of these more tightly than of their pairs. `group` is about records of which all come, or all go, or all are
+        replaced, as in `dither.events.GroupOf`.
     """
 
     groups: Groups
     adjacency: Adjacency | None = None
     relative_width: float = RELATIVE_WIDTH
+    things: tuple[Event | Guarantee, ...] = field(default=(), compare=False)
 
     def bracket(self, delta: Number) -> Bracket:
         """Bracket the smallest ε ≥ 0 for which everything together is (ε, δ)-DP.
@@ -307,7 +314,13 @@ class Composition(Guarantee):
         return max(sum(values, Fraction(0)) for values in sums)
 
     def _group(self, size: int) -> Guarantee:
-        """By the largest losses, or by μ or ρ, where each release has one."""
+        """Each thing for itself as `GroupOf` has it, where that is known; else by what all releases keep together."""
+        with suppress(ParameterError):  # Rényi curves and groups have no rule
+            if self.things:
+                return compose(
+                    [GroupOf(each, size) if isinstance(each, Event) else each.group(size) for each in self.things],
+                    relative_width=self.relative_width,
+                )
         largest = self.epsilon(0)
         if largest < math.inf:
             return PureDP(largest).group(size)
@@ -410,8 +423,10 @@ def compose(things: Iterable[Spending | HasEvent], *, relative_width: float = RE
     >>> upper - lower < 1e-4 * upper
     True
     """
-    pairs, adjacency = parts_of_all(things)
-    return of_pairs(pairs, adjacency=adjacency, relative_width=relative_width)
+    known = tuple(events_of(things))
+    pairs, adjacency = parts_of_all(known)
+    whole = of_pairs(pairs, adjacency=adjacency, relative_width=relative_width)
+    return replace(whole, things=known if all(isinstance(each, Event | Guarantee) for each in known) else ())
 
 
 def of_pairs(

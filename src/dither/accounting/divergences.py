@@ -11,6 +11,13 @@ it is at most that of the base at the same h, times (γ + (1 − γ)e^{−h})^α
 
     e^{−th}·E_P[e^{(m+t)L}] ≤ e^{−th + (m+t)(m+t+1)ρ} = e^{m(m+1)ρ − (h − ρ − 2mρ)²/4ρ}   for t = (h − ρ − 2mρ)/2ρ.
 
+**Replacement on a Poisson sample of Gaussian noise.** With a = γ/(1 − γ) the loss at an outcome x is at most
+ln(1 + a·e^{μx − μ²/2}), and for x ≥ z at most ln a + μx − μ²/2 + ln(1 + r), r = e^{−μz + μ²/2}/a. Under N(c, 1)
+
+    E[e^{mμx}; x > z] = e^{mμc + m²μ²/2} Φ̄(z − c − mμ) ≤ e^{mμc + m²μ²/2 − (z − c − mμ)²/2},
+
+and P has c = 0 with probability 1 − γ, c = μ with γ.
+
 **ρ and μ** add up, μ in squares (Bun and Steinke 2016, Lemma 1.7; Dong, Roth and Su 2022, Corollary 3.3). A mechanism
 on a sample keeps what it keeps on all data: divergences are quasi-convex in the pair, hockey sticks convex.
 """
@@ -31,8 +38,10 @@ from dither.pairs.bounded import AtMostPair
 from dither.pairs.choice import ChoicePair
 from dither.pairs.discrete_noise import DiscreteGaussianPair
 from dither.pairs.gaussian import GaussianPair
+from dither.pairs.gaussian_mixture import GaussianMixturePair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
 from dither.pairs.pair import Pair
+from dither.pairs.poisson_replaced import ReplacedGaussianPair
 from dither.pairs.subsampled import FixedSizePair, PoissonAddPair, PoissonRemovePair
 
 __all__ = ["mu_squared_of", "renyi_of", "rho_of"]
@@ -66,11 +75,15 @@ def mu_squared_of(pair: Pair) -> Fraction | None:
 def _kept(
     pair: Pair, kept_by: Callable[[Pair], Fraction | None], if_pure: Callable[[Fraction], Fraction]
 ) -> Fraction | None:
-    """What a pair keeps: on a sample that of the base, of one of two the worse, otherwise by its largest loss."""
+    """What a pair keeps: on a sample that of all data, of several things the worst, otherwise by its largest loss."""
     if isinstance(pair, AtMostPair):
         return kept_by(pair.above)
     if isinstance(pair, _SAMPLED):
         return kept_by(pair.base)
+    if isinstance(pair, ReplacedGaussianPair):
+        return kept_by(GaussianPair(4 * pair.squared_mu))
+    if isinstance(pair, GaussianMixturePair):
+        return kept_by(GaussianPair(max(pair.squared_means)))
     if isinstance(pair, ChoicePair):
         first, second = kept_by(pair.first), kept_by(pair.second)
         return None if first is None or second is None else max(first, second)
@@ -107,7 +120,17 @@ def _on_lattice(pair: Pair, order: Fraction) -> float:
     """By the sum above; ∞ where floats do not hold it, or nothing is known of the tail."""
     m = exactly_above(order - 1)
     low, high = span(pair, _IGNORED, _IGNORED)
-    log_tail, high = (-math.inf, pair.support[1]) if pair.support[1] < math.inf else _sampled_tail(pair, m, high)
+    if pair.support[1] < math.inf:
+        return _up_to(pair, m, low, pair.support[1], -math.inf)
+    if isinstance(pair, ReplacedGaussianPair):  # a nearer end is better where floats do not hold what lies at the other
+        ends = [_replaced_tail(pair, m, deviations) for deviations in (_DEVIATIONS, _DEVIATIONS / 3)]
+        return min(_up_to(pair, m, -end, end, log_tail) for log_tail, end in ends)
+    log_tail, high = _sampled_tail(pair, m, high)
+    return _up_to(pair, m, low, high, log_tail)
+
+
+def _up_to(pair: Pair, m: float, low: float, high: float, log_tail: float) -> float:
+    """By a law on a lattice that ends at `high`, and ln of what lies beyond."""
     if pair.infinity or not (high - low < _LARGEST and log_tail < math.inf):
         return math.inf
     law = from_above(pair, (high - low) / _CELLS, low, high)
@@ -128,6 +151,19 @@ def _sampled_tail(pair: Pair, m: float, high: float) -> tuple[float, float]:
     log_tail = m * (m + 1) * size - 0.98 * beyond**2 / (4 * size)
     smaller = (m + 1) * (math.log(gamma) + math.log1p((1 / gamma - 1) * math.exp(-0.99 * inner)))
     return log_tail + min(smaller, 0.0) + _SLACK, math.log1p(gamma * math.expm1(inner)) * (1 + _SLACK)
+
+
+def _replaced_tail(pair: ReplacedGaussianPair, m: float, deviations: float) -> tuple[float, float]:
+    """ln of the tail beyond an end of the lattice, and this end: the loss at z, `deviations` beyond the tilted laws."""
+    mu, gamma = math.sqrt(pair.squared_mu), float(pair.rate)
+    odds = math.log(gamma) - math.log1p(-gamma)
+    z = (m + 1) * mu + deviations
+    tops = [m * mu * c + (m * mu) ** 2 / 2 - (0.99 * (z - c - m * mu)) ** 2 / 2 for c in (0.0, mu)]
+    whole = float(np.logaddexp(math.log1p(-gamma) + tops[0], math.log(gamma) + tops[1]))
+    most = odds - mu**2 / 2
+    log_tail = m * (most + math.log1p(math.exp(min(-mu * 0.99 * z - most, _LARGEST)))) + whole
+    high = np.logaddexp(0.0, most + mu * z) - np.logaddexp(0.0, most - mu * z)
+    return log_tail + _SLACK * (1 + m * (abs(most) + mu * z)), float(high) * (1 + _SLACK)
 
 
 def _log_moment(law: LossLaw, m: float) -> float:

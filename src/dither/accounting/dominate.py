@@ -45,7 +45,7 @@ from dither.pairs.truncated import truncated
 from dither.pairs.two_point import TwoPointPair, approximate, pure
 from dither.pairs.with_replacement import with_replacement
 
-__all__ = ["HasEvent", "Parts", "Spending", "adjacency_of", "parts", "parts_of_all"]
+__all__ = ["HasEvent", "Parts", "Spending", "adjacency_of", "events_of", "parts", "parts_of_all"]
 
 Parts: TypeAlias = tuple[tuple[Pair, int], ...]
 """Pairs, each with how often it occurs."""
@@ -66,16 +66,22 @@ class HasEvent(Protocol):
 _FREE: Parts = ((pure(Fraction(0)), 1),)
 _LARGEST_LATTICE_VARIANCE = 10**24
 _MOST_TOGETHER = 64
+_LEAST_SHARE = Fraction(1, 10**30)
 _LARGEST_THRESHOLD = 10**9  # beyond, test and answer are taken part by part: the search over distances is too long
 
 
 def parts_of_all(things: Iterable[Spending | HasEvent]) -> tuple[Parts, Adjacency | None]:
     """The pairs of all things, and the adjacency that they share."""
-    known: list[Any] = [getattr(thing, "event", thing) if not _is_known(thing) else thing for thing in things]
+    known = events_of(things)
     if not known:
         raise ParameterError("there must be at least one thing to compose, got an empty list.")
     found = tuple(pair for thing in known for pair in parts(thing))
     return found, common(adjacency_of(thing) for thing in known)
+
+
+def events_of(things: Iterable[Spending | HasEvent]) -> list[Any]:
+    """The things, with the event in place of what only has one, such as a mechanism or a release."""
+    return [getattr(thing, "event", thing) if not _is_known(thing) else thing for thing in things]
 
 
 def _is_known(thing: object) -> bool:
@@ -224,7 +230,7 @@ def _(event: events.Repeated) -> Parts:
 
 @parts.register
 def _(event: events.Either) -> Parts:
-    first, second = (_one_pair(parts(part)) for part in event.parts)
+    first, second = (_one_pair(parts(part), "that may be done instead of others") for part in event.parts)
     return ((first if first == second else ChoicePair(first, second), 1),)
 
 
@@ -304,7 +310,7 @@ def _blanket(event: events.RandomizedAnswer) -> Fraction:
 @parts.register
 def _(event: events.RepeatAndSelect) -> Parts:
     run = parts(event.event)
-    base = either(run[0][0] if len(run) == 1 and run[0][1] == 1 else _one_pair(run))
+    base = either(run[0][0] if len(run) == 1 and run[0][1] == 1 else _one_pair(run, "in one run"))
     return ((selected(base, event.shape, event.stop, event.mean), 1),)
 
 
@@ -333,16 +339,26 @@ def _(event: events.GroupOf) -> Parts:
         return tuple(pair for part in inside.events for pair in parts(events.GroupOf(part, size)))
     if isinstance(inside, events.Repeated):
         return tuple((pair, count * inside.times) for pair, count in parts(events.GroupOf(inside.event, size)))
-    if isinstance(inside, events.PoissonSampled) and size <= _MOST_TOGETHER and 0 < inside.rate < 1:
+    if isinstance(inside, events.PoissonSampled) and 0 < inside.rate < 1:
         base = _one_pair(parts(inside.event))
         if isinstance(base, GaussianPair):
-            together = range(size + 1)
-            weights = [comb(size, j) * inside.rate**j * (1 - inside.rate) ** (size - j) for j in together]
-            return ((GaussianMixturePair(tuple(base.squared_mu * j**2 for j in together), tuple(weights)), 1),)
+            drawn = _drawn_together(size, inside.rate)
+            squares = tuple(base.squared_mu * count**2 for count, _ in drawn)
+            return ((GaussianMixturePair(squares, tuple(share for _, share in drawn)), 1),)
     # To come and to go are two directions, and a group goes in one of them; a replacement has none.
     one_way = inside.adjacency is not None and inside.adjacency.change != "replace"
     step = _alike if one_way else _in_steps
     return tuple((_sampled(step, pair, Fraction(size)), count) for pair, count in parts(inside))
+
+
+def _drawn_together(size: int, rate: Fraction) -> list[tuple[int, Fraction]]:
+    """How many of a group are drawn, with probabilities: a few numbers, some rounded up, which only costs more."""
+    shares = [comb(size, count) * rate**count * (1 - rate) ** (size - count) for count in range(size + 1)]
+    likely = [count for count, share in enumerate(shares) if share > _LEAST_SHARE]
+    stride = -(-len(likely) // _MOST_TOGETHER)
+    kept = sorted({likely[-1], *likely[::stride], *([size] if likely[-1] < size else [])})
+    starts = [0, *(count + 1 for count in kept)]
+    return [(count, sum(shares[start : count + 1], Fraction(0))) for start, count in zip(starts, kept, strict=False)]
 
 
 def _alike(pair: Pair, steps: Fraction) -> Pair:
@@ -372,7 +388,7 @@ def _example(found: Parts) -> Pair:
     return pair.second if isinstance(pair, ChoicePair) else pair
 
 
-def _one_pair(found: Parts) -> Pair:
+def _one_pair(found: Parts, where: str = "on one sample") -> Pair:
     """One pair that dominates the product of all: exact for one pair and for Gaussians, else of the summed losses."""
     if len(found) == 1 and found[0][1] == 1:
         return found[0][0]
@@ -384,8 +400,9 @@ def _one_pair(found: Parts) -> Pair:
         top = max(pair.support[1], pair.swapped().support[1])
         if top == float("inf"):
             raise ParameterError(
-                "several events on one sample are accounted for only if their losses are bounded, or if all of them "
-                "are Gaussian. Sample anew for each, or state the guarantee of the whole."
+                f"several events {where} are accounted for only if their losses are bounded, or if all of them are "
+                "Gaussian. State what they cost together, as Stated('ApproxDP', (epsilon, delta)) with the epsilon of "
+                "dp.compose."
             )
         largest += Fraction(top) * count
         leak += max(pair.infinity, pair.swapped().infinity) * count

@@ -34,7 +34,19 @@ from dither.accounting.composition import Composition, compose
 from dither.accounting.dominate import HasEvent, Spending
 from dither.accounting.scale_search import Budget, ProfilePoint, scale_for
 from dither.errors import ParameterError
-from dither.events import Composite, Event, GaussianNoise, LaplaceNoise, Selection, SparseVectorRun, TestAndRelease
+from dither.events import (
+    Composite,
+    Event,
+    GaussianNoise,
+    LaplaceNoise,
+    MatrixNoise,
+    MixtureOfGaussians,
+    Selection,
+    SmoothNoise,
+    SparseVectorRun,
+    TestAndRelease,
+    TreeNoise,
+)
 from dither.exact import Ball, Number, ball, check, rational
 from dither.exact.certified import above, below, exactly_above
 
@@ -175,9 +187,9 @@ def _at(thing: Any) -> Callable[[Fraction], Any]:
 
 def _scaled(event: Any, factor: Fraction) -> Any:
     """The same with `factor` times as much noise; what has no scale stays as it is."""
-    if isinstance(event, LaplaceNoise | Selection):
+    if isinstance(event, LaplaceNoise | Selection | SmoothNoise):
         return replace(event, scale=event.scale * factor)
-    if isinstance(event, GaussianNoise):
+    if isinstance(event, GaussianNoise | MixtureOfGaussians | MatrixNoise | TreeNoise):
         return replace(event, variance=event.variance * factor**2)
     if isinstance(event, SparseVectorRun):
         return replace(event, threshold_scale=event.threshold_scale * factor, query_scale=event.query_scale * factor)

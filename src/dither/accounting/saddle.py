@@ -147,7 +147,7 @@ def sketch(pair: Pair, count: int, right: float, among: int = 1) -> Sketch:
     good = (p > 0) & (q > 0)
     if not good.any():  # no finite loss at all
         return Sketch(pair, count, low, high, np.array([low]), np.array([-600.0]))
-    losses = np.clip(np.log(p[good] / q[good]), nodes[good], np.append(nodes[1:], nodes[-1])[good])
+    losses = np.clip(np.log(p[good]) - np.log(q[good]), nodes[good], np.append(nodes[1:], nodes[-1])[good])
     return Sketch(pair, count, low, high, losses, np.log(p[good]))
 
 
