@@ -16,11 +16,12 @@ import pytest
 
 import dither as dp
 from dither import events
-from dither.accounting import WideBracket, compose
+from dither.accounting import WideBracket, compose, of_pairs
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import AdjacencyMismatch, ParameterError
 from dither.exact.negative_binomial import mean_repetitions, stop_for
 from dither.pairs.finite import FinitePair, worst_of
+from dither.pairs.gaussian_mixture import GaussianMixturePair
 from dither.pairs.selected import SelectedPair
 from tests.oracle import samples as oracle
 from tests.oracle.points import stream
@@ -321,10 +322,8 @@ def test_groups_of_a_composition_lose_what_the_events_say(size: int, rate: str) 
         kept = [(k, chance) for k, chance in enumerate(chances) if chance > Fraction(1, 10**30)]
         rest = 1 - sum(chance for _, chance in kept)
         kept = [(k, chance + (rest if k == 0 else 0)) for k, chance in kept]
-        exact = events.MixtureOfGaussians(
-            variance=16, sensitivities=[k for k, _ in kept], probabilities=[chance for _, chance in kept]
-        )
-        lower, upper = compose([events.Repeated(exact, 3)]).bracket("1e-6")
+        exact = GaussianMixturePair(tuple(Fraction(k**2, 16) for k, _ in kept), tuple(chance for _, chance in kept))
+        lower, upper = of_pairs([(exact, 3)]).bracket("1e-6")
         assert lower <= found.epsilon("1e-6") <= upper * 1.05
     assert found.epsilon("1e-6") <= compose(
         [events.GroupOf(events.Repeated(events.GaussianNoise.of(4), 3), size)]
