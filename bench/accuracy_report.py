@@ -93,15 +93,15 @@ def answered_from(setting: Setting) -> float:
     """The n·ε from which nothing is refused, as docs/stats.md says.
 
     Without bounds 500 for a moment (of records that are not 0), 100 for a median, and as many records beyond any other
-    quantile. Inside bounds 40 for a median, 80 for another quantile. An interval leaves two fifths of ε for the answer,
-    and a record that is replaced costs up to twice as much.
+    quantile. Inside bounds 40 for a median, 80 for another quantile, and 2.5 records beyond it. An interval leaves two
+    fifths of ε for the answer, and a record that is replaced costs up to twice as much.
     """
     question, is_bounded = setting.question, setting.widening is not None
     if question.statistic != "quantile":
         return 0 if is_bounded else 500 * (2 if setting.change == "replace" else 1)
     dearer = (2.5 if question.interval else 1) * (2 if setting.change == "replace" else 1)
     if is_bounded:
-        return (40 if question.q == 0.5 else 80) * dearer
+        return (40 if question.q == 0.5 else max(80, 2.5 / min(question.q, 1 - question.q))) * dearer
     return 50 / min(question.q, 1 - question.q) * dearer
 
 

@@ -39,6 +39,10 @@ def _noisy(setting: Setting, statistic: Any) -> Estimator:
 
 
 def _calibrated(setting: Setting, chained: Any) -> Any:
+    return chained(_scale(setting, chained))
+
+
+def _scale(setting: Setting, chained: Any) -> float:
     """One record is added or removed, or one is removed and another added.
 
     The search is told where to end: by itself it gives up on very large and very small bounds.
@@ -46,21 +50,21 @@ def _calibrated(setting: Setting, chained: Any) -> Any:
     low, high = setting.bounds or (0.0, 1.0)
     most = 8 * max(1.0, abs(low), abs(high), (high - low) ** 2) / setting.epsilon
     d_in = 2 if setting.change == "replace" else 1
-    return dp.binary_search_chain(chained, d_in=d_in, d_out=setting.epsilon, bounds=(0.0, most))
+    return float(dp.binary_search(lambda scale: chained(scale).check(d_in, setting.epsilon), bounds=(0.0, most)))
 
 
 def _quantile(setting: Setting, bounds: Bounds) -> Estimator:
-    """Candidates at equal distances; they start at random, so that none lies on the truth by a choice of ours."""
+    """Candidates at equal distances from a start that each run draws: none lies on the truth in all of them."""
     low, high = bounds
-    start = np.random.default_rng([setting.seed, 4]).random()
-    candidates = low + (high - low) * (np.arange(CANDIDATES) + start) / CANDIDATES
+    starts = np.random.default_rng([setting.seed, 4])
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance(), dp.max_divergence()
 
     def chained(scale: float) -> Any:
+        candidates = low + (high - low) * (np.arange(CANDIDATES) + starts.random()) / CANDIDATES
         return dp.m.make_private_quantile(*space, candidates.tolist(), alpha=setting.question.q, scale=scale)
 
-    measurement = _calibrated(setting, chained)
-    return lambda data: float(measurement(data))
+    scale = _scale(setting, chained)
+    return lambda data: float(chained(scale)(data))
 
 
 def _top(setting: Setting) -> Estimator:

@@ -120,7 +120,7 @@ def largest_loss(law: Law, adjacency: Adjacency, most: int = 5) -> float:
 
 @pytest.mark.parametrize("adjacency", [ADD_REMOVE, REPLACE_ONE], ids=str)
 @pytest.mark.parametrize("base", BASES.values(), ids=BASES)
-@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10)], ids=str)
+@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10), Fraction(99, 100)], ids=str)
 def test_no_answer_of_a_quantile_loses_more_than_epsilon(q: Fraction, base: Base, adjacency: Adjacency) -> None:
     assert largest_loss(quantile_law(q, base, adjacency, Fraction(1)), adjacency) <= 1 + LOGS
 

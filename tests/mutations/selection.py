@@ -15,6 +15,8 @@ _TIGHT = ("tests/mechanisms/test_every_mechanism.py::test_pure_privacy_is_tight"
 _BOUND = ("tests/mechanisms/test_every_mechanism.py::test_the_error_bound_holds_and_is_not_wider_than_needed",)
 _REFUSED = ("tests/mechanisms/test_every_mechanism.py::test_bad_parameters_are_refused_and_nothing_is_drawn",)
 _FIT = ("tests/mechanisms/test_selection_fit.py",)
+_RANK_LAWS = ("tests/estimators/test_rank_laws.py::test_no_answer_of_a_quantile_loses_more_than_epsilon",)
+_RANKS = ("tests/estimators/test_ranks.py::test_the_score_is_that_of_the_definition",)
 
 _RACE_FILE = "noise/race.py"
 _SELECTION_FILE = "mechanisms/selection.py"
@@ -22,6 +24,7 @@ _TOP_FILE = "mechanisms/top_k.py"
 _ERROR_FILE = "mechanisms/selection_error.py"
 _RESPONSE_FILE = "mechanisms/randomized_response.py"
 _SPARSE_FILE = "mechanisms/sparse_vector.py"
+_PLACES_FILE = "estimators/order_statistic.py"
 
 MUTATIONS = [
     # The race
@@ -95,6 +98,15 @@ MUTATIONS = [
     Mutation("mechanisms/metric.py", "beyond += chance", "beyond = chance", _BOUND),
     Mutation("mechanisms/piecewise_scores.py", "Scores.of(raced, np.maximum(sizes, 1))", "Scores.of(raced)", _FIT),
     Mutation("mechanisms/piecewise_scores.py", "np.where(sizes > 0, values, -math.inf)", "values", _INTERVAL),
+    # Places of quantiles
+    Mutation(_PLACES_FILE, "min(slope * count // 2, _TAIL", "max(slope * count // 2, _TAIL", _RANK_LAWS),
+    Mutation(_PLACES_FILE, "self.slope * tail - self.loss)", "2 * self.slope * tail - self.loss)", _RANKS),
+    Mutation(
+        "estimators/ranks.py",
+        "return d if is_replace(adjacency) else max(p, d - p)",
+        "return max(p, d - p)",
+        _RANK_LAWS,
+    ),
     # Randomized response
     Mutation(_RESPONSE_FILE, "Bernoulli((count - 1) * self._false)", "Bernoulli(count * self._false)", _RESPONSE),
     Mutation(_RESPONSE_FILE, "by = 1 if count == 2 else 1 + others", "by = 1 if count == 2 else others", _RESPONSE),

@@ -3,8 +3,9 @@
 A mixture on the bounds, so that none of these needs to be known beforehand, and each costs no more than the logarithm
 of its share:
 
-* 45 % are spread over the octaves of the distance from 0 (or from the bound next to it), the same for each: bounds
-  2^j times too wide cost a factor of (octaves + j)/octaves in probability, where the uniform measure costs 2^j;
+* 45 % are spread over the octaves of the distance from 0, the same for each: bounds 2^j times too wide cost a factor
+  of (octaves + j)/octaves in probability, where the uniform measure costs 2^j. (Bounds without 0 have fewer octaves, as
+  few numbers are that near to a bound: in those of a column of years this part is as good as uniform.);
 * 45 % are uniform: where bounds are tight, little is better;
 * 5 % lie on round numbers, those of one to three significant digits: where many records are equal, they mostly are;
 * 4 % lie on 0, and 0.5 % on each bound, where clamped records are.
@@ -51,7 +52,7 @@ _REFUSAL = 1 << 13
 """The mass of no answer, in masses of everything else."""
 
 
-LEAST_TAIL_SCALES = 6.0
+LEAST_TAIL_SCALES = 3.0
 """The loss of a quantile beyond all rows, in scales: up to twice as far there is little more space than among them."""
 _MOST_TAIL_SCALES = 13.0
 """And beyond twice as far: the space of wide bounds, a fifth of the measure, competes with a tenth of an octave."""
@@ -197,7 +198,6 @@ def _human(axis: Axis) -> BaseMeasure:
 def _measure(axis: Axis, first: int, end: int, shares: dict[str, float], origin: float) -> BaseMeasure:
     """The shares that have a place in the bounds, each with whole masses."""
     low, high = axis.value(first), axis.value(end - 1)
-    origin = min(max(origin, low), high)
     marks, octaves = _marks(axis, first, end, origin), axis.least
     atoms: list[tuple[Wholes, Floats]] = []
     if "round" in shares:
@@ -231,7 +231,7 @@ def _measure(axis: Axis, first: int, end: int, shares: dict[str, float], origin:
 def _marks(axis: Axis, first: int, end: int, origin: float) -> Floats:
     """Values at which the density or the distance of places changes."""
     low, high = axis.value(first), axis.value(end - 1)
-    farthest = max(high - origin, origin - low)
+    farthest = max(high - origin, origin - low)  # also of an origin outside of the bounds
     distances = np.ldexp(1.0, np.arange(axis.least, max(math.frexp(farthest)[1], axis.least + 1)))
     marks = np.concatenate([origin - distances, [origin], origin + distances, axis.even(first, end)])
     return marks[(marks > low) & (marks < high)]

@@ -15,7 +15,7 @@ at all: Δ = d. Cutting off at 0 and at T and the larger of two functions move n
 *Few rows in the tail* (inside bounds, on the side that reaches farther from 0). Beyond all rows the p/d-quantile has
 the loss (d − p)n only, and where that is a few scales, the space beyond outweighs the rows. So for p > d − p at least t
 rows are to lie above the answer: with F = p·t the loss is max(0, min(d·A − α, p·A − F), d·B − β, p·B − (p·n − F)).
-Beyond all rows that is F or more, and where α ≥ d·t nothing changes. F is six scales, and at most ⌊p·n/2⌋: never past
+Beyond all rows that is F or more, and where α ≥ d·t nothing changes. F is three scales, and at most ⌊p·n/2⌋: never past
 the middle. A row that is added moves F by at most ⌈p/2⌉, hence p·A − F by −⌈p/2⌉ to p and p·B − (p·n − F) by
 −p to ⌈p/2⌉; a row that is replaced moves both by at most p. So Δ stays, as the smaller or larger of functions moves by
 no more than they do. For p < d − p the same holds with above and below exchanged.
@@ -23,8 +23,11 @@ no more than they do. For p < d − p the same holds with above and below exchan
 *Half as far.* The space that outweighs rows lies far beyond them, as most of wide bounds does. So F asks for few rows,
 and for more above the half of the answer: with C(y) the rows that are not wholly below y/2 (the way from 0, or from the
 bound next to it) the loss is at least G − p·C, G like F with more scales. Beyond twice the rows that is G; in tight
-bounds it asks for nothing. Twice the end of a row is a public place, so that a row that is added moves C by 0 or 1 and
-G − p·C by −p to ⌈p/2⌉, and one that is replaced by p at most: Δ stays again.
+bounds it asks for nothing. G is also nine scales more than the loss (d − p)n of the space just beyond the rows, up to
+36 scales of that: where many records are equal, and their number is not round, their place has a weight of e^{−33}, and
+the space that is taken in its stead must not be the far one. Twice the end of a row is a public place, so that a row
+that is added moves C by 0 or 1, G by 0 to max(⌈p/2⌉, d − p), hence G − p·C by −p to p at most, and one that is replaced
+by p at most: Δ stays again.
 
 *Extremes.* With d = 2 and t rows to lie beyond the largest, α = min(2t, n) and β = 2n − α: at most half of the rows
 lie beyond. Only one of the two terms is positive, as A ≤ n − B. A row that is added moves 2A − α by 2 − s above y and
@@ -38,7 +41,9 @@ p)/d. A row more moves that by at most min(p, d − p) ≤ Δ, rounding included
 by κn ranks or more have together less than 2^-13 of its weight (2^-12 where a released place is the origin of half of
 the measure): a wild answer comes with a probability below 1/4000, and where the records are few, no answer does.
 Inside bounds its loss is that of the space beyond all rows where these are few: n for a median, ⌊max(p, d − p)·n/2⌋ for
-another quantile, which a row more moves by Δ at most. So a place beyond twice all rows on the side of the space is
+another quantile, and 18 min(p, d − p)·n where that is less, which a row more moves by Δ at most. (That is 18 scales
+where as many rows lie in the tail as noise moves a rank by: nine for the mass of no answer, nine to make it the rule.
+What the fence would answer there is another quantile.) So a place beyond twice all rows on the side of the space is
 chosen at most once in 4000 times where G is not below that, and as seldom as G says where it is.
 For an extreme its loss is that of the space beyond all rows and 6 scales more, or that of the space before them,
 whichever is less, and moves as the losses there do. Beyond all rows a place is chosen 20 times less often than no
@@ -93,6 +98,12 @@ _SCALES_BEYOND = Fraction(27, 2)
 """The loss beyond all rows, in scales: equal records with a room of 2^-11 weigh e^{−11.5} of all places or more."""
 _SCALES_BEYOND_ALL = Fraction(21)
 """Without bounds there is more space, and it must not outweigh no answer either."""
+_SCALES_OF_TIES = 36
+"""So much less than its octave the place of equal records may weigh."""
+_SCALES_FARTHER = 9
+"""How much more loss the space beyond twice all rows has than that next to them: e^{−9} is one in ten thousand."""
+_TAIL_REFUSED = 18
+"""The loss of no answer in a far tail, in losses of the space beyond all rows."""
 _SCALES_REFUSED = 6
 """How much more loss no answer has than the space: with 2^13 times the mass it has 20 times the weight."""
 
@@ -216,15 +227,19 @@ def quantile_aim(probability: Fraction, count: int, base: Base, mechanism: Expon
     if not base.is_bounded:
         return Target(d, (d - p) * count, p * count, refusal=4 * min(p, d - p) * count // 5)
     slope, is_above = max(p, d - p), 2 * p > d
-    refusal = (slope * count // (1 if 2 * p == d else 2)) if base.refuses else None
+    few = count if 2 * p == d else min(slope * count // 2, _TAIL_REFUSED * min(p, d - p) * count)
+    refusal = few if base.refuses else None
     plain = Target(d, (d - p) * count, p * count, refusal=refusal)
     if 2 * p == d or is_above != base.is_farther_above:
         return plain
-    loss, half_loss = (
-        min(math.ceil(Fraction(scales) * mechanism.scale), slope * count // 2)
-        for scales in (LEAST_TAIL_SCALES, base.tail_scales)
+    least, most, ties, farther = (
+        math.ceil(Fraction(scales) * mechanism.scale)
+        for scales in (LEAST_TAIL_SCALES, base.tail_scales, _SCALES_OF_TIES, _SCALES_FARTHER)
     )
-    return replace(plain, fence=Fence(slope, loss, half_loss, is_above))
+    if base.tail_scales > LEAST_TAIL_SCALES:  # there is space far beyond
+        most = max(most, min(min(p, d - p) * count, ties) + farther)
+    middle = slope * count // 2
+    return replace(plain, fence=Fence(slope, min(least, middle), min(most, middle), is_above))
 
 
 def extreme_target(

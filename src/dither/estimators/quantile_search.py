@@ -14,7 +14,7 @@ A level spends ε/levels, whatever the number of its nodes:
 In each case the privacy losses of a level lie in an interval of width ε/levels, which is what its event says. (Losses
 of two independent selections lie in an interval of the sum of the widths.)
 
-**Far out.** A single quantile beyond 5 % or 95 % first finds the median with a twentieth of ε. Half of its base measure
+**Far out.** A single quantile beyond 5 % or 95 % first finds the median with a fiftieth of ε. Half of its base measure
 is then spread over the octaves of the distance from there.
 """
 
@@ -33,7 +33,7 @@ from dither.mechanisms.selection import Exponential
 
 __all__ = ["QuantileSearch", "as_answer"]
 
-_ANCHOR_SHARE = Fraction(1, 20)
+_ANCHOR_SHARE = Fraction(1, 50)
 _FAR_OUT = Fraction(1, 20)
 _HALF = Fraction(1, 2)
 

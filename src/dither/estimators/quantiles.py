@@ -113,7 +113,8 @@ def quantile(
     bounds : tuple of (Number, Number), optional
         Public (low, high) within which the answers lie; they may be far too wide at little cost, as much of the base
         measure is the same for each octave. A value is a `NoAnswer` if there are too few records: fewer than about 40/ε
-        for a median and 80/ε for another, without bounds 120/ε and 60/(ε·min(q, 1 − q)).
+        for a median and 80/ε for another, or 2.5/(ε·min(q, 1 − q)) if that is more; without bounds 120/ε and
+        60/(ε·min(q, 1 − q)).
     adjacency : Adjacency, default ADD_REMOVE
         Which datasets are neighbours: `ADD_REMOVE` or `REPLACE_ONE` of `dp.adjacency`.
     interval_level : Number, optional
