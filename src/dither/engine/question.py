@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Question"]
 
 _MANY_GROUPS = 100
+"""Groups that are found in the data are taken for at least as many."""
 _FORMS = 1024
 """Forms of questions that are remembered as checked."""
 _EACH_ROW = Rows()
@@ -367,13 +368,16 @@ class Question:
     ) -> BoundedTable:
         query, public = self.query, self.query.public_keys
         engine = query.origin._source.engine
+        has_few_groups = (
+            public is not None and set(query.keys) <= set(public.column_names) and public.num_rows < _MANY_GROUPS
+        )
         return kind(
             engine,
             query._table,
             unit,
             query.keys,
             None if public is None else kind.keys_of(engine, public),
-            has_many_groups=public is not None and public.num_rows >= _MANY_GROUPS,
+            has_many_groups=not has_few_groups,
             levels=levels,
             has_types=query.origin._source.has_types,
         )

@@ -7,7 +7,8 @@ only: no sum depends on the order of the rows, and none can overflow (lattice.py
 
 Which of the first two steps comes first changes no number, as a hash is that of a person and a group. Few groups hold
 most rows many times, so that reducing leaves little to sort; of many public groups a person has few rows in each, and
-sorting them first leaves little to reduce. The number of public groups decides, never the data.
+sorting them first leaves little to reduce. The number of public groups decides, never the data; where groups are found,
+they are taken for many.
 
 **One person moves at most `max_groups` groups, each by at most `most`.** Taking a person away leaves the rows of all
 others, and with them their reduced rows and the groups they keep, as they were: hash, rank and reduction look at one
