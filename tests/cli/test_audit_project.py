@@ -232,10 +232,12 @@ def groups_not_bounded(patch: pytest.MonkeyPatch) -> None:
 
 
 def rows_not_bounded(patch: pytest.MonkeyPatch) -> None:
-    first = BoundedTable._first
-    patch.setattr(BoundedTable, "_first", lambda self, table, within, among, limit, *how: first(
-        self, table, within, among, limit if within == ["dither person"] else 10**6, *how
-    ))  # fmt: skip
+    groups = BoundedTable._few_groups
+
+    def all_rows(self: BoundedTable, table: Any, salt: int, *how: Any) -> Any:
+        return groups(self, table, salt, *how[:1], *(10**6 for _ in how[1:]))  # after the rank
+
+    patch.setattr(BoundedTable, "_few_groups", all_rows)
 
 
 def scores_too_steep(patch: pytest.MonkeyPatch) -> None:

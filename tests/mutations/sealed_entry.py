@@ -165,7 +165,12 @@ MUTATIONS = [
         ("ibis.least(person.rows, max_rows)", "person.rows", "RowCount.contribution"),
         ("between(total, max_rows * low, max_rows * high)", "total"),
     ),
-    Mutation("tables/bounded_table.py", "ranked['dither_rank'] < limit", "ranked['dither_rank'] <= limit", _REALS),
+    *several(
+        "tables/bounded_table.py",
+        _REALS,
+        ("ranked['dither_rank'] < limit", "ranked['dither_rank'] <= limit"),
+        ("kept['dither_row'] < rows_each", "kept['dither_row'] <= rows_each"),
+    ),
     # What is seen of a failure
     Mutation("release.py", "np.errstate(divide='raise', over='raise', invalid='raise'), ", "", _LOUD, "_drawn"),
 ]

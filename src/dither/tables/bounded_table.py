@@ -292,22 +292,28 @@ class BoundedTable:
         each = each.select(PERSON, *self.keys, **contributions)
         return each if self.has_many_groups else self._few_groups(each, salt)
 
-    def _few_groups(self, table: ir.Table, salt: int, rank: Callable[[], Any] = ibis.row_number) -> ir.Table:
-        """What belongs to at most `max_groups` groups of each person, by the smallest hashes."""
+    def _few_groups(
+        self, table: ir.Table, salt: int, rank: Callable[[], Any] = ibis.row_number, rows_each: int | None = None
+    ) -> ir.Table:
+        """What belongs to at most `max_groups` groups of each person, by the smallest hashes.
+
+        With `rows_each` at most so many rows of a group, by the smallest hashes with the value.
+        """
         if not isinstance(self.unit, Person) or not self.keys:
             return table
         limit = self.unit.stated("max_groups")
         if self.levels is None:
-            return self._first(table, [PERSON], list(self.keys), limit, salt, rank)
+            return self._first(table, [PERSON], list(self.keys), limit, salt, rank, rows_each)
         assert sum(self.levels.max_groups) <= limit  # so that all sets together hold the limit
         others = [key for key in self.keys if key != self.levels.column]
-        return self._first(table, [PERSON, self.levels.column], others, self.levels.limit, salt, rank)
+        return self._first(table, [PERSON, self.levels.column], others, self.levels.limit, salt, rank, rows_each)
 
     def _few_rows(self, of: Expression, salt: int, *reads: Callable[[Any], Any]) -> ir.Table:
         """Single rows with a value, as it is read: of each person few groups, and few rows in each of them.
 
         Each reading is a step of its own: in one, a bin would write out the value for every comparison that finds it.
-        Of each group some row stays, and of each row its whole group, so that either limit may be kept first.
+        Of each group some row stays, and of each row its whole group, so that both limits may be kept at once: by one
+        sort for both.
         """
         rows = self._attributed({"dither_value": of})
         for read in reads:
@@ -315,10 +321,10 @@ class BoundedTable:
         rows = rows.filter(rows["dither_value"].notnull())
         if not isinstance(self.unit, Person):
             return rows
-        limit, each = self.unit.stated("max_rows_per_group"), [PERSON, *self.keys]
-        if self.has_many_groups:
-            return self._first(self._few_groups(rows, salt, ibis.dense_rank), each, ["dither_value"], limit, salt)
-        return self._few_groups(self._first(rows, each, ["dither_value"], limit, salt), salt, ibis.dense_rank)
+        limit = self.unit.stated("max_rows_per_group")
+        if not self.keys:
+            return self._first(rows, [PERSON], ["dither_value"], limit, salt)
+        return self._few_groups(rows, salt, ibis.dense_rank, limit)
 
     def _first(
         self,
@@ -328,16 +334,33 @@ class BoundedTable:
         limit: int | Callable[[ir.Table], Any],
         salt: int,
         rank: Callable[[], Any] = ibis.row_number,
+        rows_each: int | None = None,
     ) -> ir.Table:
         """The first `limit` by their hash within each combination; equal hashes by the values themselves.
 
         By the hash alone, DuckDB would find them by an aggregate with heaps, at twice the time and memory or more.
+        With `rows_each`, of each of them the first so many rows by the hash with the value: the place of a row less
+        that of the first row of its kind. The order of the one begins with that of the other, so that an engine sorts
+        once.
         """
-        order = [self.engine.hash([table[name] for name in (*within, *among)], salt), *(table[name] for name in among)]
-        window = ibis.window(group_by=[table[name] for name in within], order_by=order)
-        ranked = table.mutate(dither_rank=rank().over(window))
+
+        def ordered(names: list[str]) -> list[Any]:
+            return [self.engine.hash([table[name] for name in (*within, *names)], salt), *(table[n] for n in names)]
+
+        def placed(of: Any, order: list[Any]) -> Any:
+            return of.over(ibis.window(group_by=[table[name] for name in within], order_by=order))
+
+        order = ordered(among)
+        places = {"dither_rank": placed(rank(), order)}
+        if rows_each is not None:
+            finer = [*order, *ordered([*among, "dither_value"])]
+            places["dither_row"] = placed(ibis.row_number(), finer) - placed(ibis.rank(), order)
+        ranked = table.mutate(**places)
         limit = limit(ranked) if callable(limit) else limit
-        return ranked.filter(ranked["dither_rank"] < limit).drop("dither_rank")
+        kept = ranked.filter(ranked["dither_rank"] < limit)
+        if rows_each is not None:
+            kept = kept.filter(kept["dither_row"] < rows_each)
+        return kept.drop(*places)
 
 
 class ColumnTypes(BoundedTable):
