@@ -312,13 +312,16 @@ class BoundedTable:
         """Single rows with a value, as it is read: of each person few groups, and few rows in each of them.
 
         Each reading is a step of its own: in one, a bin would write out the value for every comparison that finds it.
-        Of each group some row stays, and of each row its whole group, so that both limits may be kept at once: by one
-        sort for both.
+        The first may give NULL, and such rows are left out; later ones have a value for each. (Asked of a bin, engines
+        would find out the bin twice.) Of each group some row stays, and of each row its whole group, so that both
+        limits may be kept at once: by one sort for both.
         """
         rows = self._attributed({"dither_value": of})
-        for read in reads:
-            rows = of_each_row(rows, columns_of_table(rows) | {"dither_value": read(rows["dither_value"])})
+        for read in reads[:1]:
+            rows = _with_value(rows, read)
         rows = rows.filter(rows["dither_value"].notnull())
+        for read in reads[1:]:
+            rows = _with_value(rows, read)
         if not isinstance(self.unit, Person):
             return rows
         limit = self.unit.stated("max_rows_per_group")
@@ -420,6 +423,11 @@ def _brought(
         name: summed.get(columns[name], place) for name, place in same.items() if isinstance(measures[name], Values)
     }
     return same, {name: found[name] for name in dict.fromkeys(same.values())}
+
+
+def _with_value(rows: ir.Table, read: Callable[[Any], Any]) -> ir.Table:
+    """The rows with their value as it is read."""
+    return of_each_row(rows, columns_of_table(rows) | {"dither_value": read(rows["dither_value"])})
 
 
 def _prefixed(keys: Mapping[str, Expression]) -> dict[str, Expression]:
