@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from bench import fresh_process, ours_accounting
+from bench import accounting_risk, fresh_process, ours_accounting
 from bench.accounting_case import CALIBRATIONS, CASES, MANY, AccountingCase, Calibration
 from bench.accounting_mixtures import Outcome, judged, mixtures
 from bench.accounting_options import AccountingOptions
@@ -35,6 +35,8 @@ for case in (*CASES, MANY):
 
 def rows(arguments: Sequence[str] = ()) -> Iterator[Row]:
     options = AccountingOptions.parsed(arguments)
+    if options.risk:
+        return accounting_risk.rows()
     return _mixture_rows(options.seed, options.mixtures) if options.mixtures else _fixed()
 
 
@@ -67,8 +69,9 @@ def _outcome(case: AccountingCase) -> Outcome:
         warnings.simplefilter("ignore", WideBracket)  # the rows say how wide
         runs = [[cpu_seconds(partial(work, case)) for work in works] for _ in range(MIXTURE_REPETITIONS)]
         bracket, answer = ours_accounting.bracket(case), google_accounting.epsilon(case)
+        before_release = ours_accounting.unreleased(case)
     ours, theirs, unreleased = map(min, zip(*runs, strict=True))
-    return Outcome(case, ours, theirs, unreleased, bracket, answer)
+    return Outcome(case, ours, theirs, unreleased, bracket, answer, before_release)
 
 
 def _case_rows(case: AccountingCase) -> Iterator[Row]:

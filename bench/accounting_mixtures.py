@@ -33,10 +33,15 @@ class Outcome:
     unreleased: float
     bracket: Bracket
     answer: float
+    before_release: Bracket
 
     @property
     def width(self) -> float:
-        return (self.bracket.upper - self.bracket.lower) / self.bracket.upper if self.bracket.upper else 0.0
+        return _width(self.bracket)
+
+
+def _width(bracket: Bracket) -> float:
+    return (bracket.upper - bracket.lower) / bracket.upper if bracket.upper else 0.0
 
 
 def mixtures(seed: int, count: int) -> list[AccountingCase]:
@@ -94,4 +99,22 @@ def judged(name: str, peer: str, outcomes: Sequence[Outcome]) -> Iterator[Row]:
         peer_value=ours,
         asked=UNRELEASED_TIMES,
         unit="s",
+    )
+    dearest = max(outcomes, key=lambda outcome: outcome.unreleased / outcome.ours)
+    yield less_is_better(
+        f"{dearest.case.name}: before release, time, the worst ratio",
+        ours=dearest.unreleased,
+        peer="released",
+        peer_value=dearest.ours,
+        asked=UNRELEASED_TIMES,
+        unit="s",
+    )
+    loosest = max(outcomes, key=lambda outcome: _width(outcome.before_release))
+    yield less_is_better(
+        f"{loosest.case.name}: before release, the widest bracket",
+        ours=_width(loosest.before_release),
+        peer="limit",
+        peer_value=ours_accounting.WIDTH,
+        asked=1.0,
+        unit="relative",
     )

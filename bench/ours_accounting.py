@@ -1,12 +1,15 @@
 """Our accountant on the cases of the topic `accounting`."""
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from bench.accounting_case import AccountingCase, Calibration, Release
+from bench.accounting_risk_case import RiskCase
 from dither import events
 from dither.accounting import Bracket, compose
 from dither.accounting.composed_brackets import forget
 from dither.accounting.noise_calibration import gaussian_scale
+from dither.accounting.risk import calibrate
 from dither.adjacency import ADD_REMOVE, Adjacency
 from dither.exact import rational
 from dither.mechanisms import Gaussian, Laplace
@@ -37,6 +40,60 @@ def is_just_enough(wanted: Calibration, found: float, relative: float) -> bool:
     """Whether σ keeps the budget, and `relative` less of it certainly would not."""
     enough = _bracket_at(wanted, found).upper <= wanted.epsilon
     return enough and _bracket_at(wanted, found * (1 - relative)).lower > wanted.epsilon
+
+
+def risk_scale(case: RiskCase) -> float:
+    forget()
+    risk = {"advantage": case.risk} if case.fpr is None else {"tpr": case.risk, "fpr": case.fpr}
+    return calibrate(lambda sigma: _run(sigma, case), **risk).scale
+
+
+def risk_at(case: RiskCase, sigma: float) -> Bracket:
+    """The risk of other noise; of a true positive rate only the upper end is certain, and known to a thousandth."""
+    whole = compose([_run(rational(sigma), case)], relative_width=1e-5)
+    if case.fpr is None:
+        return whole.delta_bracket(0)
+    highest = whole.true_positive_rate(case.fpr)
+    return Bracket(highest * (1 - WIDTH), highest)
+
+
+def many_events() -> float:
+    """3000 of them, half Laplace and half Gaussian."""
+    forget()
+    laplace = [events.LaplaceNoise(rational(50 + at / 8)) for at in range(1500)]
+    return compose([*laplace, *(events.GaussianNoise.of(rational(50 + at / 8)) for at in range(1500))]).epsilon(1e-6)
+
+
+def many_gaussians() -> float:
+    """200 of them, before release: on integers or on reals."""
+    forget()
+    return compose([Gaussian(sensitivity=1, sigma=20 + at / 8).event for at in range(200)]).epsilon(1e-6)
+
+
+def certified_gaussians() -> float:
+    """200 of them on the integers, as a certificate is checked."""
+    forget()
+    noise = [events.GaussianNoise(variance=rational(400 + at), step=rational(1)) for at in range(200)]
+    return compose(noise).upper_delta(1)
+
+
+def curve() -> object:
+    """δ(ε) and β(α) of 1000 steps, each at 200 places."""
+    forget()
+    run = events.Repeated(events.PoissonSampled(events.GaussianNoise.of(1), rational("0.01")), 1000)
+    whole = compose([run])
+    return whole.deltas([at / 50 for at in range(200)]), [whole.beta(at / 200) for at in range(200)]
+
+
+def shuffled_reports() -> float:
+    forget()
+    return compose([events.ShuffledReports(events.RandomizedAnswer("1/2"), 10**6)]).epsilon(1e-6)
+
+
+def _run(sigma: Fraction, case: RiskCase) -> events.Event:
+    noise = events.GaussianNoise.of(sigma, adjacency=ADD_REMOVE)
+    sampled = events.PoissonSampled(noise, rational(case.sampling_rate)) if case.sampling_rate < 1 else noise
+    return events.Repeated(sampled, case.times)
 
 
 def query() -> float:

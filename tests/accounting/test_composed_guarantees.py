@@ -127,3 +127,13 @@ def test_a_number_without_a_name_is_neither_a_variance_nor_a_deviation() -> None
     with pytest.raises(TypeError, match="positional"):
         GaussianNoise(1.1)  # type: ignore[call-arg]
     assert GaussianNoise.of(2) == GaussianNoise(variance=4)
+
+
+def test_what_a_mechanism_guarantees_costs_what_it_does() -> None:
+    """From (ε, δ), too: the promise is only the worst case of one release."""
+    mechanism = dp.Gaussian(sensitivity=1, epsilon=1, delta="1e-6")
+    assert mechanism.guarantee == dp.ApproxDP(1, "1e-6")
+    assert hash(mechanism.guarantee) == hash(dp.ApproxDP(1, "1e-6"))
+    promised, done = (dp.compose([each] * 10) for each in (mechanism.guarantee, mechanism))
+    assert promised.bracket("1e-5") == done.bracket("1e-5")
+    assert promised.epsilon("1e-5") < 4 < dp.compose([dp.ApproxDP(1, "1e-6")] * 10).epsilon("1e-5")

@@ -159,7 +159,7 @@ MUTATIONS = [
         _derived("shuffled_answers"),
         ("float(self.blanket / (1 - self.blanket))", "float(2 * self.blanket / (1 - self.blanket))"),
         ("(e * before + here) / (e + 1)", "here"),
-        ("shares * (1 + error)", "shares * 0.9"),
+        ("np.append(shares, 2 * _LEAST)", "np.append(shares * 0.9, 2 * _LEAST)"),
         ("(before + e * here) / (e + 1)", "before"),
     ),
     *several(
@@ -233,6 +233,38 @@ MUTATIONS = [
         "pairs/moments.py",
         _derived("xi_only_moves_what_zcdp_says"),
         ("high + exactly_above(self.xi)", "high"),
+    ),
+    # Rounding of bounds that are made of other bounds
+    *several(
+        "pairs/groups.py",
+        ("tests/pairs/test_rounding_of_bounds.py",),
+        ("/ 2) + slack", "/ 2)"),
+        ("(k + 1) / 2) - slack", "(k + 1) / 2)"),
+    ),
+    *several(
+        "pairs/selected.py",
+        ("tests/pairs/test_rounding_of_bounds.py",),
+        ("places -= POSITION_ERROR * (4 + 4 * np.abs(places) + float(self.shift))", "places -= 0.0"),
+        ("float(self.factor) * _UP * whole", "float(self.factor) * whole"),
+    ),
+    *several(
+        "pairs/poisson_replaced.py",
+        ("tests/pairs/test_rounding_of_bounds.py",),
+        ("inner -= POSITION_ERROR * (8 - 2 * math.log(gamma) + 4 * np.abs(inner))", "inner -= 0.0"),
+        ("np.maximum(two, one)) * _UP", "np.maximum(two, one))"),
+        ("slack = 4 * POSITION_ERROR * (1 + outer)", "slack = 0.0"),
+        ("np.exp(first + slack) * there) * _UP", "np.exp(first + slack) * there)"),
+    ),
+    *several(
+        "pairs/shuffled.py",
+        ("tests/pairs/test_rounding_of_bounds.py",),
+        ("slack = error + POSITION_ERROR * (1 + np.abs(losses))", "slack = 0.0"),
+    ),
+    *several(
+        "events/matrix_noise.py",
+        ("tests/pairs/test_rounding_of_bounds.py",),
+        ("largest ** 2 * (1 + (length + 4 * times + 16) * _ROUNDING)", "largest ** 2"),
+        ("(1 - (len(moved) + 4 * self._times + 16) * _ROUNDING)", "1"),
     ),
     # Samples and other mixtures
     *several(

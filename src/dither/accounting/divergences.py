@@ -107,11 +107,13 @@ def renyi_of(pair: Pair, order: Fraction) -> float:
         return renyi_of(pair.above, order)
     if isinstance(pair, RenyiPair):
         return RenyiDP(dict(pair.points)).renyi(order)
+    if isinstance(pair, ConcentratedPair):
+        return exactly_above(pair.xi + order * pair.rho)
     rho, top = rho_of(pair), _largest_loss(pair)
     bounds = [math.inf if rho is None else exactly_above(order * rho)]
     if top is not None:
         bounds.append(PureDP(top).renyi(order))
-    if not isinstance(pair, GaussianPair | DiscreteGaussianPair | ConcentratedPair):
+    if not isinstance(pair, GaussianPair | DiscreteGaussianPair):
         bounds.append(_on_lattice(pair, order))
     return min(bounds)
 

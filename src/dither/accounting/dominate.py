@@ -428,6 +428,8 @@ def _(guarantee: PureDP) -> Parts:
 
 @parts.register
 def _(guarantee: ApproxDP) -> Parts:
+    if guarantee.done is not None:
+        return parts(getattr(guarantee.done, "event", guarantee.done))
     return ((approximate(guarantee.stated_epsilon, guarantee.stated_delta), 1),)
 
 

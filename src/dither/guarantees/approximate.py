@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Self
 
@@ -169,6 +169,9 @@ class ApproxDP(_WorstIsKnown):
         δ between 0 and 1, far below 1/(number of people), such as 1e-6.
     adjacency : Adjacency, optional
         Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. Guarantees combine only under the same one.
+    done : event or mechanism, optional
+        What keeps it: `dp.compose` then takes what that costs, which is less than the worst case of many promises. It
+        decides nothing else: guarantees with the same parameters are equal.
 
     Attributes
     ----------
@@ -195,12 +198,15 @@ class ApproxDP(_WorstIsKnown):
     stated_epsilon: Fraction
     stated_delta: Fraction
     adjacency: Adjacency | None
+    done: object = field(default=None, compare=False)
 
-    def __init__(self, epsilon: Number, delta: Number, *, adjacency: Adjacency | None = None) -> None:
+    def __init__(
+        self, epsilon: Number, delta: Number, *, adjacency: Adjacency | None = None, done: object = None
+    ) -> None:
         loss, failure = rational(epsilon, "epsilon"), rational(delta, "delta")
         check.nonnegative(epsilon=loss)
         check.probability(delta=failure)
-        set_fields(self, stated_epsilon=loss, stated_delta=failure, adjacency=checked(adjacency))
+        set_fields(self, stated_epsilon=loss, stated_delta=failure, adjacency=checked(adjacency), done=done)
 
     @property
     def _loss(self) -> Fraction:

@@ -55,7 +55,7 @@ def stated(guarantee: Guarantee) -> dict[str, Any]:
     if isinstance(guarantee, ProfileOf):
         says["of"] = "event"
     else:
-        named = (field.name for field in fields(guarantee))  # type: ignore[arg-type]
+        named = (field.name for field in fields(guarantee) if field.compare)  # type: ignore[arg-type]
         public = (name for name in named if name != "adjacency" and not name.startswith("_"))
         says |= {name.removeprefix("stated_"): _exactly(getattr(guarantee, name)) for name in public}
     if guarantee.adjacency is not None:

@@ -214,7 +214,7 @@ class Gaussian(Additive):
         exact cost.
         """
         if self.epsilon is not None and self.delta is not None:
-            return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency)
+            return ApproxDP(self.epsilon, self.delta, adjacency=self.adjacency, done=self)
         if self.rho is not None:
             return ZCDP(self.rho, adjacency=self.adjacency)
         if self.for_integers is None:

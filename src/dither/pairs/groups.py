@@ -83,7 +83,9 @@ class GroupPair(BoundedPair):
         before = (step - 1) * (losses / k) + rise * ((step - 1) * (step - 1 - k) / 2) + slack
         each = losses / k + rise * (step - (k + 1) / 2) - slack
         costs = np.exp(np.minimum(before, _LARGEST)) * (_of_any(self.base.dots, each) + infinity)
-        return np.where((before < _LARGEST).all(axis=0), costs.sum(axis=0) * (1 + k * 2.0**-48), 1.0)
+        # The slack in the exponents is at least k times 2^-50: that is more than what exponentials, products and k sums
+        # are off by.
+        return np.where((before < _LARGEST).all(axis=0), costs.sum(axis=0), 1.0)
 
     def tails(self, losses: FloatArray) -> Tails:
         """From below: the other steps may change nothing."""

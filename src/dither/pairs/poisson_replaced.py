@@ -39,7 +39,7 @@ __all__ = ["ReplacedGaussianPair", "ReplacedPair", "poisson_replaced"]
 
 _ROOT_TWO = math.sqrt(2)
 _LARGEST, _LEAST = 1e6, 1e-6
-_UP = 1 + 2.0**-44
+_UP = 1 + 2.0**-49  # above what six roundings lose
 _FARTHEST = 600.0
 _PARTS = (0.0, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -136,13 +136,13 @@ class ReplacedPair(BoundedPair):
     def _at_once(self, outer: FloatArray) -> FloatArray:
         """γ((1−β)·H_u(P₁‖R) + β·H_u(P₁‖Q₁)), rounded up, where 1 + γ(u − 1) = e^`outer`."""
         gamma = float(self.rate)
-        # A smaller u bounds more.
+        # A smaller u bounds more; and it makes the share larger, by more than the rounding of it.
         inner = np.log1p(np.expm1(outer) / gamma)
         inner -= POSITION_ERROR * (8 - 2 * math.log(gamma) + 4 * np.abs(inner))
         one, two = (pair.dots(inner) + float(pair.infinity) for pair in (self.one, self.two))
-        share = np.minimum(np.exp(np.minimum(outer - inner, 0.0)) * _UP, 1.0)
+        share = np.minimum(np.exp(outer - inner), 1.0)
         # What two steps cost is the larger of both: a share that is too large errs upwards.
-        found: FloatArray = gamma * _UP * ((1 - share) * one + share * np.maximum(two, one)) * _UP
+        found: FloatArray = gamma * ((1 - share) * one + share * np.maximum(two, one)) * _UP
         return found
 
     def _in_two_steps(self, outer: FloatArray) -> FloatArray:

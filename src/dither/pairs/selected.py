@@ -40,7 +40,7 @@ from dither.pairs.pair import POSITION_ERROR, FloatArray, Pair, Tails
 
 __all__ = ["SelectedPair", "selected"]
 
-_UP = 1 + 2.0**-40
+_UP = 1 + 2.0**-49  # above what four roundings lose
 _PLACES = 4096
 _ZOOMS = 3
 

@@ -100,7 +100,7 @@ class ShuffledPair(BoundedPair):
         shares = np.add.reduceat(weights, edges[:-1])
         # An ulp of a loss above 8 is more than one of its odds.
         error = LAW_ERROR * (len(weights) + 64) * max(1.0, float(self.loss) / 8)
-        return self._runs(np.append(first + edges[:-1], 0), np.append(shares * (1 + error), 2 * _LEAST), error)
+        return self._runs(np.append(first + edges[:-1], 0), np.append(shares, 2 * _LEAST), error)
 
     def _runs(self, counts: NDArrayInt, shares: FloatArray, error: float) -> _Runs:
         """Tables of P[B ≥ k] for each count: from where they begin, so many, padded with zeros."""
