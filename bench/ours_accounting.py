@@ -61,7 +61,8 @@ def many_events() -> float:
     """3000 of them, half Laplace and half Gaussian."""
     forget()
     laplace = [events.LaplaceNoise(rational(50 + at / 8)) for at in range(1500)]
-    return compose([*laplace, *(events.GaussianNoise.of(rational(50 + at / 8)) for at in range(1500))]).epsilon(1e-6)
+    gaussian = [events.GaussianNoise.of(rational(50 + at / 8)) for at in range(1500)]
+    return compose([*laplace, *gaussian], relative_width=WIDTH).epsilon(1e-6)
 
 
 def many_gaussians() -> float:

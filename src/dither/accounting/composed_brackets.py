@@ -39,7 +39,7 @@ from dither.pairs.choice import ChoicePair
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.moments import ConcentratedPair, RenyiPair
 from dither.pairs.one_sided import GeometricPair
-from dither.pairs.pair import Pair
+from dither.pairs.pair import POSITION_ERROR, Pair
 from dither.pairs.subsampled import FixedSizePair, MixturePair, PoissonAddPair, PoissonRemovePair, WorstPair
 from dither.pairs.two_point import TwoPointPair
 
@@ -439,8 +439,12 @@ def lower_deltas(groups: Groups, epsilons: np.ndarray, relative: float) -> list[
 def _lower_deltas(groups: Groups, epsilons: np.ndarray, relative: float) -> np.ndarray:
     if not groups:
         return np.zeros(len(epsilons))
-    if is_single(groups):
-        return np.array([_delta_of_one(groups[0].pair, Fraction(x)).lower for x in epsilons.tolist()])
+    if is_single(groups):  # the line of the test {L > ε} at ε itself
+        pair = groups[0].pair
+        p, scaled_q, error = pair.tails(epsilons)
+        slack = (error + POSITION_ERROR * (1 + epsilons)) * (p + scaled_q)
+        least: np.ndarray = np.maximum(p - scaled_q - slack, 0.0) + exactly_below(pair.infinity)
+        return least
     if are_mixed(groups):  # what one allowed use costs: no use need cost what both are dominated by
         uses: np.ndarray = np.max([_lower_deltas(use, epsilons, relative) for use in _plain_uses(groups)], axis=0)
         return uses
@@ -454,11 +458,23 @@ def composed_deltas(groups: Groups, epsilons: np.ndarray, relative: float) -> np
     """Upper bounds on δ at many ε: from a few passes, each tilted to losses of another size."""
     if not groups or all(_is_beyond(each, Fraction(0)) for each in directions(groups)):
         return np.zeros(len(epsilons))
+    if is_single(groups):
+        worst: np.ndarray = np.max([_dots_of_one(each[0].pair, epsilons) for each in directions(groups)], axis=0)
+        return worst
     deltas = _upper_deltas([_readings(each, relative) for each in directions(groups)], epsilons)
     tops = [None if any(pair.infinity for pair, _ in each) else _largest(each) for each in directions(groups)]
     if None not in tops:
         deltas = np.where(epsilons >= max(exactly_above(top) for top in tops if top is not None), 0.0, deltas)
     return deltas
+
+
+def _dots_of_one(pair: Pair, epsilons: np.ndarray) -> np.ndarray:
+    """Upper bounds of one pair at losses in any order."""
+    order = np.argsort(epsilons, kind="stable")
+    found = np.empty(len(epsilons))
+    found[order] = pair.dots(epsilons[order])
+    whole: np.ndarray = np.minimum(np.nextafter(found + exactly_above(pair.infinity), 2.0), 1.0)
+    return whole
 
 
 @lru_cache(maxsize=64)

@@ -62,6 +62,7 @@ _OF_DELTA = 10.0
 _MOST_WORK = 1 << 24  # points of all lattices in one pass
 _FEWEST_POINTS = 1 << 12
 _DOWN = 1 - 2.0**-50
+_FEW_DELTAS = 32  # of a single release that are found to the last digit
 _LEAST_SEEN = 1e-300  # below, floats have no narrower bracket to offer
 
 
@@ -257,7 +258,7 @@ class Composition(Guarantee):
         exact = [rational(epsilon, "epsilon") for epsilon in epsilons]
         for epsilon in exact:
             check.nonnegative(epsilon=epsilon)
-        if is_single(self.groups):
+        if is_single(self.groups) and len(exact) <= _FEW_DELTAS:
             return [self.delta(epsilon) for epsilon in exact]
         below = np.array([exactly_below(epsilon) for epsilon in exact])
         return [float(delta) for delta in composed_deltas(self.groups, below, _OF_DELTA * self.relative_width)]

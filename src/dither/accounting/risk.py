@@ -47,7 +47,7 @@ from dither.events import (
     TestAndRelease,
     TreeNoise,
 )
-from dither.exact import Ball, Number, ball, check, rational
+from dither.exact import Ball, Number, ball, check, once, rational
 from dither.exact.certified import above, below, exactly_above
 
 __all__ = ["Calibrated", "calibrate"]
@@ -326,22 +326,30 @@ class _Rates(_Risk):
                 f"the rate of success must be above {float(self.fpr)}, which needs no output; got {float(self.tpr)}."
             )
 
-    def points(self) -> list[ProfilePoint]:
+    @once
+    def _points(self) -> list[ProfilePoint]:
         # Where one of the two limits on δ is positive: e^ε < t/α or e^ε < (1 − α)/(1 − t).
         most = math.log(max(self.tpr / self.fpr, (1 - self.fpr) / (1 - self.tpr)))
-        found = []
-        for epsilon in np.linspace(0, min(most, _LARGEST_EPSILON), _POINTS, endpoint=False).tolist():
-            exact = rational(f"{epsilon:.6f}")
-            limit = rational(f"{max(self._limits(exact)):.12g}")
-            if limit > 0 and exact >= 0:
-                found.append(ProfilePoint(exact, limit))
-        return found
+        millionths = np.unique(
+            np.linspace(0, 1e6 * min(most, _LARGEST_EPSILON), _POINTS, endpoint=False).astype(np.int64)
+        )
+        limits = self._limits(np.exp(millionths / 1e6))
+        return [
+            ProfilePoint(Fraction(place, 10**6), Fraction(limit))
+            for place, limit in zip(millionths.tolist(), limits.tolist(), strict=True)
+            if limit > 0
+        ]
 
-    def _limits(self, epsilon: Fraction) -> tuple[float, float]:
-        """What δ(ε) may be, rounded down by more than twelve digits are off."""
-        grown = below(lambda: ball(self.tpr) - ball(epsilon).exp() * ball(self.fpr))
-        flat = below(lambda: 1 - ball(self.fpr) - ball(epsilon).exp() * (1 - ball(self.tpr)))
-        return grown - 1e-11 * abs(grown), flat - 1e-11 * abs(flat)
+    def points(self) -> list[ProfilePoint]:
+        return self._points
+
+    def _limits(self, odds: np.ndarray) -> np.ndarray:
+        """What δ(ε) may be at e^ε = `odds`: in floats, less 1e-12 of all that is added, and these are off by 1e-13."""
+        tpr, fpr, rest = float(self.tpr), float(self.fpr), (float(1 - self.tpr), float(1 - self.fpr))
+        grown = tpr - odds * fpr - 1e-12 * (tpr + odds * fpr)
+        flat = rest[1] - odds * rest[0] - 1e-12 * (rest[1] + odds * rest[0])
+        limits: np.ndarray = np.maximum(grown, flat)
+        return limits
 
     def bracket(self, whole: Composition) -> Bracket:
         near = self._decisive(whole)

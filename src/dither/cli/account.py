@@ -21,6 +21,7 @@ __all__ = ["command"]
 _RATES = ("0.001", "0.01", "0.1")
 
 
+@options.asks_for_risk
 def command(
     source: Annotated[
         Path | None, typer.Argument(metavar="[EVENT.json]", help="An event of dither, in place of a training run.")
@@ -36,17 +37,9 @@ def command(
     epochs: Annotated[str | None, typer.Option(metavar="NUMBER", help="Or how many epochs: steps times rate.")] = None,
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="The δ at which ε is shown.")] = "1e-6",
     epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="Find the noise for this ε at δ.")] = None,
-    advantage: options.ADVANTAGE = None,
-    tpr: options.TPR = None,
-    fpr: options.FPR = None,
-    posterior: options.POSTERIOR = None,
-    guess: options.GUESS = None,
-    prior: options.PRIOR = None,
-    chance: options.CHANCE = None,
-    reconstruction: options.RECONSTRUCTION = None,
-    baseline: options.BASELINE = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the trade-off of an attacker.")] = None,
     json: options.JSON = False,
+    **_risk: str | None,
 ) -> None:
     """Account for a training run, or find its noise.
 
@@ -60,18 +53,7 @@ def command(
       dither account --rate 0.01 --steps 1000 --advantage 0.1
       dither account --noise 1.1 --rate 0.01 --steps 1000 --plot curve.svg
     """
-    risk = said(
-        epsilon=epsilon,
-        advantage=advantage,
-        tpr=tpr,
-        fpr=fpr,
-        posterior=posterior,
-        guess=guess,
-        prior=prior,
-        chance=chance,
-        reconstruction=reconstruction,
-        baseline=baseline,
-    )
+    risk = said(epsilon=epsilon, **_risk)
     if epsilon is not None:
         risk["delta"] = delta
     if plot is not None:

@@ -10,20 +10,15 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import typer
 
 __all__ = [
-    "ADVANTAGE",
-    "BASELINE",
     "BOUNDS",
     "BUDGET_DELTA",
     "BUDGET_EPSILON",
     "BUDGET_RHO",
     "CERTIFICATE",
-    "CHANCE",
     "DELTA",
     "EPSILON",
     "FAILURES_ALLOWED",
     "FORM",
-    "FPR",
-    "GUESS",
     "JSON",
     "KEY",
     "LEDGER",
@@ -32,16 +27,13 @@ __all__ = [
     "OUT",
     "PERSON",
     "PLOT",
-    "POSTERIOR",
-    "PRIOR",
-    "RECONSTRUCTION",
     "REPORT",
     "RHO",
     "ROWS",
     "SOURCE",
     "TABLE",
-    "TPR",
     "asks",
+    "asks_for_risk",
     "asks_in_sql",
 ]
 
@@ -98,31 +90,6 @@ DELTA: TypeAlias = Annotated[
 ]
 RHO: TypeAlias = Annotated[
     _Text, typer.Option(metavar="NUMBER", help="The budget as zero-concentrated DP, instead of epsilon.")
-]
-
-# The risk to keep.
-ADVANTAGE: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="Find the noise for this advantage of an attacker: TPR - FPR.")
-]
-TPR: TypeAlias = Annotated[_Text, typer.Option(metavar="NUMBER", help="Find the noise for this true positive rate.")]
-FPR: TypeAlias = Annotated[_Text, typer.Option(metavar="NUMBER", help="At this false positive rate.")]
-POSTERIOR: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="Find the noise with which an attacker becomes at most this sure.")
-]
-GUESS: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="Find the noise with which guesses are right at most this often.")
-]
-PRIOR: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="With --posterior or --guess: how sure the attacker is beforehand.")
-]
-CHANCE: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="With --posterior: the probability of outputs that are left aside.")
-]
-RECONSTRUCTION: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="Find the noise for this probability of reconstructing a record.")
-]
-BASELINE: TypeAlias = Annotated[
-    _Text, typer.Option(metavar="NUMBER", help="With --reconstruction: the probability without the output.")
 ]
 
 # The budget.
@@ -218,6 +185,33 @@ _QUESTION: Mapping[str, Any] = {
 }
 
 
+_RISK: Mapping[str, Any] = {
+    "advantage": Annotated[
+        _Text, typer.Option(metavar="NUMBER", help="Find the noise for this advantage of an attacker: TPR - FPR.")
+    ],
+    "tpr": Annotated[_Text, typer.Option(metavar="NUMBER", help="Find the noise for this true positive rate.")],
+    "fpr": Annotated[_Text, typer.Option(metavar="NUMBER", help="At this false positive rate.")],
+    "posterior": Annotated[
+        _Text, typer.Option(metavar="NUMBER", help="Find the noise with which an attacker becomes at most this sure.")
+    ],
+    "guess": Annotated[
+        _Text, typer.Option(metavar="NUMBER", help="Find the noise with which guesses are right at most this often.")
+    ],
+    "prior": Annotated[
+        _Text, typer.Option(metavar="NUMBER", help="With --posterior or --guess: how sure the attacker is beforehand.")
+    ],
+    "chance": Annotated[
+        _Text, typer.Option(metavar="NUMBER", help="With --posterior: the probability of outputs that are left aside.")
+    ],
+    "reconstruction": Annotated[
+        _Text, typer.Option(metavar="NUMBER", help="Find the noise for this probability of reconstructing a record.")
+    ],
+    "baseline": Annotated[
+        _Text, typer.Option(metavar="NUMBER", help="With --reconstruction: the probability without the output.")
+    ],
+}
+"""What an attacker may do at most, as `dp.calibrate` takes it."""
+
 _OF_SQL = (
     "person", "rows", "max_groups", "max_rows_per_group", "join", "keys", "bounds", "number", "epsilon", "delta", "rho",
     "noise", "weight", "level", "population", "left_out", "ledger", "table", "identity",
@@ -230,20 +224,24 @@ def asks(command: _Command) -> _Command:
 
     The command takes them as `**_question` and gives its context to `flags.described`, which knows what they mean.
     """
-    return _with_options(command, tuple(_QUESTION))
+    return _with_options(command, _QUESTION)
 
 
 def asks_in_sql(command: _Command) -> _Command:
     """The same for a command that takes its question as a text in SQL."""
-    return _with_options(command, _OF_SQL)
+    return _with_options(command, {name: option for name, option in _QUESTION.items() if name in _OF_SQL})
 
 
-def _with_options(command: _Command, names: tuple[str, ...]) -> _Command:
+def asks_for_risk(command: _Command) -> _Command:
+    """Give a command all numbers of a risk, before its own options; it takes them as keywords."""
+    return _with_options(command, _RISK)
+
+
+def _with_options(command: _Command, shared_options: Mapping[str, Any]) -> _Command:
     own = inspect.signature(command, eval_str=True).parameters.values()
     shared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
-        for name, option in _QUESTION.items()
-        if name in names
+        for name, option in shared_options.items()
     ]
     arguments = [each for each in own if each.kind is each.POSITIONAL_OR_KEYWORD]
     options = [each for each in own if each.kind is each.KEYWORD_ONLY]

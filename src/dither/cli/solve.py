@@ -21,6 +21,7 @@ __all__ = ["command"]
 _USUAL_CONFIDENCE = "0.95"
 
 
+@options.asks_for_risk
 def command(
     source: Annotated[
         str | None,
@@ -54,15 +55,6 @@ def command(
     delta: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Allows Gaussian noise: far below 1/n, such as 1e-9.")
     ] = None,
-    advantage: options.ADVANTAGE = None,
-    tpr: options.TPR = None,
-    fpr: options.FPR = None,
-    posterior: options.POSTERIOR = None,
-    guess: options.GUESS = None,
-    prior: options.PRIOR = None,
-    chance: options.CHANCE = None,
-    reconstruction: options.RECONSTRUCTION = None,
-    baseline: options.BASELINE = None,
     steps: Annotated[
         int | None, typer.Option(metavar="N", help="For a risk: the number of batches of a training run.")
     ] = None,
@@ -70,6 +62,7 @@ def command(
         str | None, typer.Option(metavar="NUMBER", help="With --steps: the probability that a record is in a batch.")
     ] = None,
     json: options.JSON = False,
+    **_risk: str | None,
 ) -> None:
     """Find n, epsilon, accuracy or confidence from the others.
 
@@ -86,17 +79,7 @@ def command(
       dither solve event.json --tpr 0.05 --fpr 0.01
       dither solve --steps 1000 --rate 0.01 --posterior 0.1 --prior 0.01 --chance 1e-6
     """
-    risk = said(
-        advantage=advantage,
-        tpr=tpr,
-        fpr=fpr,
-        posterior=posterior,
-        guess=guess,
-        prior=prior,
-        chance=chance,
-        reconstruction=reconstruction,
-        baseline=baseline,
-    )
+    risk = said(**_risk)
     if risk or steps is not None or rate is not None or (source is not None and source.endswith(".json")):
         foreign = (question, queries, n, epsilon, accuracy, confidence, rows)
         if error or relative or any(value is not None for value in foreign):

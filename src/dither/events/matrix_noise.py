@@ -259,7 +259,7 @@ class TreeNoise(EventBase):
 
     @property
     def reached_squared(self) -> Fraction:
-        """How far some record moves all nodes together at least, squared: one that is in the steps 0, b, 2b, …
+        """How far some record moves all nodes together at least, squared: one in the first step and each b after it.
 
         Of very many participations only the first 100,000 are looked at.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from fractions import Fraction
+from functools import lru_cache
 
 from dither.exact import Ball, Real, ball, precision, upper
 
@@ -61,6 +62,7 @@ def below(real: Real) -> float:
     return -above(lambda: -real())
 
 
+@lru_cache(maxsize=1 << 12)  # searches ask at the same few hundred losses again and again
 def exactly_above(value: Fraction) -> float:
     """The smallest float that is not below `value` and whose shortest decimal is not either."""
     try:
