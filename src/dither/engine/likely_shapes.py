@@ -30,6 +30,8 @@ _Floats: TypeAlias = NDArray[np.float64]
 _EVIDENCE = 100.0
 _PEOPLE = 2.0 ** (np.arange(-2, 41) / 2)
 """Numbers of people that are looked at, in scales of the noise."""
+_SHARES_OF_KNOWN = ((0.25, 0.05), (0.5, 0.05), (0.7, 0.1), (0.85, 0.2), (1.0, 0.4), (1.15, 0.2))
+"""Of people whose number an earlier look showed, the parts that may have a value; and how likely that is."""
 _SPREADS = (0.1, 0.5, 1.0, 1.5, 2.0, 2.5)
 """Standard deviations of the logarithm of a size, in octaves."""
 _SPREADS_OF_GROUPS = (0.2, 1.0)
@@ -70,9 +72,15 @@ def likely_counts(noisy: _Floats, edges: Sequence[Sequence[int]], scale: float, 
     return _drawn(noisy, np.array(joint), scale, rng)
 
 
-def likely_counts_of_values(noisy: _Floats, edges: _Floats, scale: float, rng: Draws) -> Likely | None:
-    """The same for values by their size: above 0, below 0, or on both sides of it."""
-    return _drawn(noisy, _laws_of_values(tuple(edges.tolist())), scale, rng)
+def likely_counts_of_values(
+    noisy: _Floats, edges: _Floats, scale: float, rng: Draws, people: float | None = None
+) -> Likely | None:
+    """The same for values by their size: above 0, below 0, or on both sides of it.
+
+    Where an earlier look showed how many `people` there are, they have their values somewhere: nobody at all is no
+    shape, and other numbers than theirs, of whom some may have no value, are unlikely.
+    """
+    return _drawn(noisy, _laws_of_values(tuple(edges.tolist())), scale, rng, people)
 
 
 @lru_cache(maxsize=4)
@@ -102,22 +110,35 @@ def _between(ends: _Floats, median: float, spread: float) -> _Floats:
     return np.asarray(np.diff(scipy.special.ndtr((ends - median) / spread)))
 
 
-def _drawn(looked: _Floats, laws: _Floats, scale: float, rng: Draws) -> Likely | None:
+def _drawn(looked: _Floats, laws: _Floats, scale: float, rng: Draws, known: float | None = None) -> Likely | None:
     """Draws from laws p and numbers N, as often as the likelihood of Laplace noise says, of people spread by N·p."""
     noisy = looked.ravel()
-    best = laws @ noisy / np.maximum(np.sum(laws**2, axis=1), 1e-300)
-    nearest = np.searchsorted(_PEOPLE, best / scale)
-    tried = np.clip(nearest[:, None] + np.arange(-2, 2), 0, len(_PEOPLE) - 1)
-    nobody, people = np.abs(noisy).sum(), scale * _PEOPLE[tried]
+    people, beforehand = _numbers(noisy, laws, scale) if known is None else _near_known(known, laws)
+    nobody = np.abs(noisy).sum()
     gains = np.stack(
         [(nobody - np.abs(noisy - number[:, None] * laws).sum(axis=1)) / scale for number in people.T], axis=1
     )
     highest = float(gains.max())
-    weights = np.exp(gains - highest)
-    weights[:, 1:][tried[:, 1:] == tried[:, :-1]] = 0.0  # at the ends of the list
-    evidence = highest + math.log(weights.sum() / (len(laws) * len(_PEOPLE)))
-    if evidence < math.log(_EVIDENCE):
+    weights = np.exp(gains - highest) * beforehand
+    evidence = highest + math.log(weights.sum())
+    if known is None and evidence < math.log(_EVIDENCE):
         return None
     law, number = np.unravel_index(drawn_from(weights.ravel(), rng), weights.shape)
     counts = rng.poisson(people[law, number, None] * laws[law]).astype(np.float64)
     return Likely(counts.reshape(len(law), *looked.shape), evidence)
+
+
+def _numbers(noisy: _Floats, laws: _Floats, scale: float) -> tuple[_Floats, _Floats]:
+    """Numbers of people that suit each law best, of a list for all, and how likely each is beforehand."""
+    best = laws @ noisy / np.maximum(np.sum(laws**2, axis=1), 1e-300)
+    nearest = np.searchsorted(_PEOPLE, best / scale)
+    tried = np.clip(nearest[:, None] + np.arange(-2, 2), 0, len(_PEOPLE) - 1)
+    beforehand = np.full(tried.shape, 1 / (len(laws) * len(_PEOPLE)))
+    beforehand[:, 1:][tried[:, 1:] == tried[:, :-1]] = 0.0  # at the ends of the list
+    return scale * _PEOPLE[tried], beforehand
+
+
+def _near_known(known: float, laws: _Floats) -> tuple[_Floats, _Floats]:
+    """Numbers near one that is known, and how likely each is beforehand."""
+    shares, beforehand = np.array(_SHARES_OF_KNOWN).T
+    return np.tile(known * shares, (len(laws), 1)), np.tile(beforehand / len(laws), (len(laws), 1))

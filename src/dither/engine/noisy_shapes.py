@@ -21,6 +21,9 @@ from dither.engine.supposed import Draws, draws
 from dither.engine.tails import DRAWS, with_tails
 
 __all__ = [
+    "CLOSELY",
+    "Binned",
+    "Closer",
     "Floats",
     "Shapes",
     "ValueSpread",
@@ -30,7 +33,9 @@ __all__ = [
     "spread_of",
     "total_edges",
     "totals_of",
+    "totals_seen",
     "value_edges",
+    "values_seen",
 ]
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -40,6 +45,16 @@ NO_END = 10**15
 _OCTAVES = 18
 _FINE = 8
 """Bins of an octave, of what is drawn."""
+_PARTS = 8
+"""Into which a closer look divides a bin."""
+_WIDE = 1.15
+"""By how much the ends of a bin must differ to be worth it."""
+CLOSELY = 12.0
+"""So many people, in scales of its noise, has a bin that is."""
+_SURELY_A_PART = 50
+"""Of k empty parts, all stay below scale · ln(50k) but for a probability of 1 %."""
+_REST = 3.0
+"""What a rest has to have, in scales of the noise."""
 _NEARLY_NOBODY = 1e-6
 """As a part of the fullest bin: the logarithm of nothing has no end."""
 _TILT = 1.0
@@ -176,7 +191,7 @@ def shapes_of(noisy: Floats, groups: int, scale: float) -> Shapes:
     return Shapes(people, _middles(edges[0]), _middles(edges[1]) if groups > 1 else np.ones(1))
 
 
-def totals_of(noisy: Floats, groups: int, edges: Sequence[float], scale: float) -> Shapes:
+def totals_seen(noisy: Floats, groups: int, edges: Sequence[float], scale: float) -> Binned:
     """People by their sum of values in one group, and by groups."""
     ends, rng = np.array(edges), draws()
     counts = noisy.reshape(len(ends) - 1, -1)
@@ -184,19 +199,92 @@ def totals_of(noisy: Floats, groups: int, edges: Sequence[float], scale: float) 
     def drawn(column: Floats) -> Floats:
         return _values_drawn(column, ends, scale, noisy.size, rng)
 
-    seen = _by_groups(counts, groups, scale, drawn, rng)
-    fine, parent, shares = _finer(ends, seen.sum(axis=2).mean(axis=0))
-    middles = (fine[1:] + fine[:-1]) / 2
+    return Binned(_by_groups(counts, groups, scale, drawn, rng), ends)
+
+
+def totals_of(seen: Binned, groups: int, closer: Closer | None = None) -> Shapes:
+    """Their sizes in parts of bins, which a closer look may have counted."""
+    fine, parent, shares = _finer(seen.ends, seen.people.sum(axis=2).mean(axis=0), closer)
     of_groups = _middles(group_edges(groups)) if groups > 1 else np.ones(1)
-    return Shapes(seen[:, parent] * shares[:, :, None], middles, of_groups)
+    return Shapes(seen.people[:, parent] * shares[:, :, None], _places(fine, closer), of_groups)
 
 
-def spread_of(noisy: Floats, edges: Sequence[float], scale: float, bounds: tuple[float, float]) -> ValueSpread:
-    """Values by their size, from the noisy counts of the bins."""
+def values_seen(noisy: Floats, edges: Sequence[float], scale: float, people: float | None = None) -> Binned:
+    """Values by their size, from the noisy counts of the bins; of so many people, if that is known."""
     ends = np.array(edges)
-    drawn = _values_drawn(noisy, ends, scale, noisy.size, draws())
-    fine, parent, shares = _finer(ends, drawn.mean(axis=0))
-    return ValueSpread((fine[1:] + fine[:-1]) / 2, drawn[:, parent] * shares, fine, bounds)
+    return Binned(_values_drawn(noisy, ends, scale, noisy.size, draws(), people)[:, :, None], ends)
+
+
+def spread_of(seen: Binned, bounds: tuple[float, float], closer: Closer | None = None) -> ValueSpread:
+    """Values in parts of bins, which a closer look may have counted."""
+    drawn = seen.people[:, :, 0]
+    fine, parent, shares = _finer(seen.ends, drawn.mean(axis=0), closer)
+    return ValueSpread(_places(fine, closer), drawn[:, parent] * shares, fine, bounds)
+
+
+def _places(fine: Floats, closer: Closer | None) -> Floats:
+    """The middles of parts; of those that had a closer look the far end: all may have the same value there."""
+    middles: Floats = (fine[1:] + fine[:-1]) / 2
+    if closer is None:
+        return middles
+    far = np.where(middles > 0, fine[1:], fine[:-1])
+    looked = np.isin(fine[1:], closer.ends) & np.isin(fine[:-1], closer.ends)
+    return np.where(looked, far, middles)
+
+
+@dataclass(frozen=True, slots=True)
+class Binned:
+    """Draws of how many `people` are in each bin, between its `ends`, and have so many groups."""
+
+    people: Floats
+    ends: Floats
+
+    def ends_in_parts(self, epsilon: float) -> list[float] | None:
+        """The ends of a look that divides the outermost bins that surely hold people; None if it would tell nothing.
+
+        The best bounds are mostly there, and where many have the same largest value, a wide bin costs its width.
+        """
+        of_each = self.people.sum(axis=2).min(axis=0)
+        held = np.flatnonzero(of_each * epsilon >= CLOSELY)
+        ends = {float(self.ends[0]), float(self.ends[-1])}
+        found = set(ends)
+        for at, side in ((held[-1], 1), (held[0], -1)) if len(held) else ():
+            near, far = (side * self.ends[at : at + 2])[::side].tolist()
+            if far >= _WIDE * near > 0:
+                found |= {side * float(f"{each:.6g}") for each in np.geomspace(near, far, _PARTS + 1)[1:-1]}
+                found |= {side * near, side * far}
+        return sorted(found) if found > ends else None
+
+
+@dataclass(frozen=True, slots=True)
+class Closer:
+    """Noisy counts of the parts of some bins, and what lies between these."""
+
+    ends: Floats
+    noisy: Floats
+    scale: float
+
+    def within(self, low: float, high: float) -> tuple[Floats, Floats] | None:
+        """The ends of the parts of a bin, and their counts; None if it was not divided."""
+        parts = np.flatnonzero((self.ends[:-1] >= low) & (self.ends[1:] <= high))
+        if len(parts) < 2:
+            return None
+        return self.ends[parts[0] : parts[-1] + 2], self.noisy[parts]
+
+    def shared(self, beforehand: Floats, noisy: Floats, people: float) -> Floats:
+        """Shares of the parts, by draw: counts that are surely there, and the rest as it is beforehand.
+
+        A rest that noise alone could leave is none.
+        """
+        sure = noisy > self.scale * math.log(_SURELY_A_PART * len(noisy))
+        if not sure.any():
+            return beforehand
+        rest = people - float(noisy[sure].sum())
+        rest = rest if rest > _REST * self.scale * math.sqrt(np.count_nonzero(sure)) else 0.0
+        others = np.where(sure, 0.0, beforehand)
+        others *= rest / np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
+        shared = np.where(sure, noisy, others)
+        return np.asarray(shared / shared.sum(axis=1, keepdims=True))
 
 
 def _by_groups(noisy: Floats, groups: int, scale: float, drawn: Callable[[Floats], Floats], rng: Draws) -> Floats:
@@ -218,7 +306,9 @@ def _by_groups(noisy: Floats, groups: int, scale: float, drawn: Callable[[Floats
     return found
 
 
-def _values_drawn(noisy: Floats, ends: Floats, scale: float, bins: int, rng: Draws) -> Floats:
+def _values_drawn(
+    noisy: Floats, ends: Floats, scale: float, bins: int, rng: Draws, people: float | None = None
+) -> Floats:
     """Draws of counts of values: each side of 0 has a tail outwards and one inwards."""
     counts = np.zeros((DRAWS, len(noisy)))
     for side in (1, -1):
@@ -229,26 +319,30 @@ def _values_drawn(noisy: Floats, ends: Floats, scale: float, bins: int, rng: Dra
             outwards = with_tails(noisy[own][::side], sizes, scale, bins, rng)
             inwards = with_tails(noisy[own][::-side], 1 / sizes[::-1], scale, bins, rng, are_inverse=True)
             counts[:, own] = np.maximum(outwards, inwards[:, ::-1])[:, ::side]
-    return _likelier(counts, noisy, scale, likely_counts_of_values(noisy, ends, scale, rng))
+    return _likelier(counts, noisy, scale, likely_counts_of_values(noisy, ends, scale, rng, people))
 
 
 def _likelier(seen: Floats, noisy: Floats, scale: float, likely: Likely | None) -> Floats:
     """What is seen bin by bin, or the shapes that are likely on the whole: whichever the noisy counts speak for.
 
-    Counts that were copied from the noisy ones are likely because of it: by 1 on average, the mean of |noise|/scale.
+    Counts that were copied from the noisy ones are likely because of it. If beforehand each number up to that of all is
+    as likely as any other, a count of N people, of Laplace noise of scale s, has the average likelihood 2s/N of what it
+    has at the best number: each that was copied costs ln(N/2s), and 1 at least, the mean of |noise|/s.
     """
     if likely is None:
         return seen
     mean = seen.mean(axis=0)
     gain = float(np.abs(noisy).sum() - np.abs(noisy - mean).sum()) / scale
     copied = np.count_nonzero((mean == noisy) & (mean > 0))
-    return seen if gain - copied > likely.evidence else likely.counts.reshape(seen.shape)
+    each = max(1.0, math.log(max(float(mean.sum()), 1.0) / (2 * scale)))
+    return seen if gain - copied * each > likely.evidence else likely.counts.reshape(seen.shape)
 
 
-def _finer(ends: Floats, counts: Floats) -> tuple[Floats, NDArray[np.int64], Floats]:
+def _finer(ends: Floats, counts: Floats, closer: Closer | None = None) -> tuple[Floats, NDArray[np.int64], Floats]:
     """Wide bins in parts, between whose middles the density is a power of the size: ends, bins and shares of the parts.
 
     In each draw the people of all bins are nearer to one of the ends than that: nobody knows where in a bin they are.
+    Of bins that had a closer look, that decides.
 
     Few people are counted in wide bins, and the best bounds are mostly inside of one. Each bin keeps its count: only
     noisy counts are read, so this is post-processing.
@@ -260,7 +354,9 @@ def _finer(ends: Floats, counts: Floats) -> tuple[Floats, NDArray[np.int64], Flo
     tilts = draws(1).normal(0, _TILT, (DRAWS, 1))
     found, parents, parts = [ends[:1]], list[int](), []
     for at, (low, high) in enumerate(pairwise(ends.tolist())):
+        looked = None if closer is None else closer.within(low, high)
         number = round(_FINE * float(widths[at])) if low * high > 0 and widths[at] <= 2 else 1
+        number = number if looked is None else len(looked[1])
         if number < 2:
             found.append(np.array([high]))
             parents.append(at)
@@ -271,7 +367,14 @@ def _finer(ends: Floats, counts: Floats) -> tuple[Floats, NDArray[np.int64], Flo
         order = np.argsort(middles[side])
         near = np.interp((inner[1:] + inner[:-1]) / 2, middles[side][order], density[side][order])
         weights = np.exp(near - near.max() + tilts * np.linspace(-1, 1, number) * np.sign(low))
-        found.append(np.array([*(math.copysign(2.0**each, low) for each in inner[1:-1]), high]))
+        weights /= weights.sum(axis=1, keepdims=True)
+        found.append(
+            np.array([*(math.copysign(2.0**each, low) for each in inner[1:-1]), high])
+            if looked is None
+            else looked[0][1:]
+        )
         parents += [at] * number
-        parts.append(weights / weights.sum(axis=1, keepdims=True))
+        parts.append(
+            weights if looked is None or closer is None else closer.shared(weights, looked[1], float(counts[at]))
+        )
     return np.concatenate(found), np.array(parents), np.concatenate(parts, axis=1)

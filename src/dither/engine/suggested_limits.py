@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -46,8 +46,15 @@ class Weighed:
     bounds: Mapping[str, tuple[float, float]]
     errors: Mapping[str, float]
     """Half of what could be there has more."""
-    regret: float
-    """The error over the least one, on average over what could be there and the columns."""
+    regrets: Mapping[str, float]
+    """Of each column, the error over the least one, on average over what could be there."""
+    left_out: float = 0.0
+    """The part of all rows, or of the sums of people, that these limits cut in half of what could be there."""
+
+    @property
+    def regret(self) -> float:
+        """The mean over the columns."""
+        return sum(self.regrets.values()) / max(len(self.regrets), 1)
 
 
 def weighed(
@@ -91,7 +98,10 @@ def weighed(
         best = _ranked(judged, tried)[0]
         for most, each in product(_near(best.max_groups, of_groups), _near(best.max_rows_per_group, rows)):
             judge((most, each))
-    return _ranked(judged, tried)
+    best, *others = _ranked(judged, tried)
+    of = _Judge(shapes, Neighbour(best.max_groups, best.max_rows_per_group, unit.adjacency), groups, share)
+    cut = of.left_out if not sums else max(of.left_out_of_sums(sums[name], best.bounds[name]) for name in sums)
+    return [replace(best, left_out=cut), *others]
 
 
 def _ranked(judged: Mapping[tuple[int, int], Mapping[str, Floats]], tried: Mapping[str, Floats]) -> list[Weighed]:
@@ -100,16 +110,16 @@ def _ranked(judged: Mapping[tuple[int, int], Mapping[str, Floats]], tried: Mappi
     least = {name: np.min([each[name].min(axis=1) for each in judged.values()], axis=0) for name in names}
     found = []
     for (max_groups, max_rows), of in judged.items():
-        errors, bounds, regrets = {}, {}, []
+        errors, bounds, regrets = {}, {}, {}
         for name in names:
             regret = np.mean(of[name] / np.maximum(least[name], 1e-300)[:, None], axis=0)
             best = int(np.argmin(regret))
-            regrets.append(float(regret[best]))
+            regrets[name] = float(regret[best])
             errors[name] = float(np.median(of[name][:, best]))
             if name in tried:
                 low, high = tried[name][best].tolist()
                 bounds[name] = low, high
-        found.append(Weighed(max_groups, max_rows, bounds, errors, sum(regrets) / max(len(regrets), 1)))
+        found.append(Weighed(max_groups, max_rows, bounds, errors, regrets))
     return sorted(found, key=lambda each: each.regret)
 
 
@@ -135,6 +145,12 @@ def _ends_of(totals: Shapes) -> Floats:
         sizes = sizes[(sizes >= there.min()) & (sizes <= there.max() * 1.1)]
     rounded = np.array(sorted({float(f"{size:.3g}") for size in sizes if size > 0}))
     return np.column_stack([-rounded if sides[0] else 0 * rounded, rounded if sides[1] else 0 * rounded])
+
+
+def _part_lost(kept: Floats, every: Floats) -> float:
+    """In half of the draws; nothing is lost where nothing is seen."""
+    there = every > 0
+    return float(np.median(1 - kept[there] / every[there])) if there.any() else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +184,17 @@ class _Judge:
         lost += ((totals.counted(math.inf) - counting) @ np.abs(totals.sizes))[:, None]
         errors: Floats = np.hypot(self._scale * np.abs(tried).max(axis=1), lost / self.groups)
         return errors
+
+    @property
+    def left_out(self) -> float:
+        """The part of all rows that the limits cut."""
+        return _part_lost(self._kept(self.limits.groups, self.limits.rows), self._kept(math.inf, math.inf))
+
+    def left_out_of_sums(self, totals: Shapes, bounds: tuple[float, float]) -> float:
+        """The part of what people add up to that is beyond the bounds, or in groups that do not count."""
+        sizes = np.abs(totals.sizes)
+        kept = totals.counted(self.limits.groups) @ np.abs(np.clip(totals.sizes, *bounds))
+        return _part_lost(kept, totals.counted(math.inf) @ sizes)
 
     def _kept(self, max_groups: float, max_rows: float, *, is_people: bool = False) -> Floats:
         """Rows, or pairs of a person and a group, that count: in each draw."""

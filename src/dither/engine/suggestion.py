@@ -7,7 +7,8 @@ the dataset. It is asked of a table with one row for each person, which is a fun
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,7 @@ import numpy as np
 
 from dither.engine.aggregate import Aggregate, known_bounds
 from dither.engine.binning import bins
+from dither.engine.left_out import MUCH
 from dither.engine.looks import Choice, chosen
 from dither.engine.moment_aggregates import Mean, Total, count_people
 from dither.engine.moment_aggregates import sum as added
@@ -23,6 +25,7 @@ from dither.engine.question import Question
 from dither.engine.suggested_limits import Weighed
 from dither.errors import ParameterError
 from dither.exact import Number, check, in_words, rational, rounded
+from dither.guarantees import PureDP
 from dither.ledger import Entry
 from dither.tables import Column, Sum, different, if_else
 from dither.unit import Person, TableUnit
@@ -43,6 +46,10 @@ TOO_FEW: Final = (
 _SMALLEST_END, _LARGEST_END = Fraction(1, 10**60), Fraction(10**90)
 _GROUPS, _ROWS, _VALUE, _TOTAL = "groups of a person", "rows in one group", "value within bounds", "sum in one group"
 _SHOWN = 6
+_APART = 1.5
+"""A column that would be so many times as exact with limits of its own is better asked for by itself."""
+_SEEN = 25
+"""People in one bin who are seen, in scales of the noise of a look."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ class Suggestion:
     epsilon : Fraction
         What is left of the price for the question.
     is_blind : bool, default False
-        Whether nobody stood out from the noise of the looks, so that the limits were chosen by nothing: the smallest.
+        Whether a look saw nothing but its noise, of people or of values: limits or bounds were chosen by nothing.
 
     Examples
     --------
@@ -106,9 +113,37 @@ class Suggestion:
         table = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
         chosen = [f"Chosen: {self.unit}"]
         chosen += [f"{name}: bounds=({low:.15g}, {high:.15g})" for name, (low, high) in self.bounds.items()]
+        chosen_in_words = "; ".join(chosen) + "."
         entries = ", ".join(str(entry.number) for entry in self.entries)
         paid = f"Paid for in entry {entries} of the ledger; epsilon {in_words(self.epsilon)} is left for the question."
-        return "\n".join([*([TOO_FEW] if self.is_blind else []), *table, "; ".join(chosen) + ".", paid])
+        first = [f"{TOO_FEW} {self._sees}"] if self.is_blind else list(self._cut)
+        return "\n".join([*first, *table, chosen_in_words, *self._apart, paid])
+
+    @property
+    def _sees(self) -> str:
+        """How many people its looks could have seen."""
+        costs = [look.guarantee for look in self.looks]
+        least = min((cost.stated_epsilon for cost in costs if isinstance(cost, PureDP)), default=Fraction(1))
+        return f"It would see about {math.ceil(_SEEN / least):,} people who are alike, or more who are not."
+
+    @property
+    def _cut(self) -> Iterator[str]:
+        """That the limits leave out much, if the look says so."""
+        if (cut := self.considered[0].left_out) > MUCH:
+            of = (
+                "the sums" if all(isinstance(each, Total) for each in self.question.aggregates.values()) else "all rows"
+            )
+            yield f"More than {MUCH:.0%} of {of} is expected to be left out: about {cut:.0%}. No interval shows that."
+
+    @property
+    def _apart(self) -> Iterator[str]:
+        """Columns that would do much better with limits of their own."""
+        best = self.considered[0]
+        for name in best.regrets if len(best.regrets) > 1 else ():
+            alone = min(self.considered, key=lambda each: each.regrets[name])
+            if (times := best.regrets[name] / alone.regrets[name]) > _APART:
+                limits = f"max_groups={alone.max_groups}, max_rows_per_group={alone.max_rows_per_group}"
+                yield f"{name} alone would be about {times:.1f} times as exact, with {limits}. Ask for it by itself."
 
 
 def suggested(question: Question, epsilon: Number, share: Number) -> Suggestion:
