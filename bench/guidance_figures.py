@@ -19,7 +19,7 @@ import dither as dp
 from bench.guidance_case import Trips, invented
 from dither.engine.left_out import LEFT_OUT
 
-SEED, EPSILON, LEVEL = 11192, 4, Fraction("0.95")
+SEED, EPSILON, LEVEL = 400713, 4, Fraction("0.95")
 _LIMIT, _HIGH = 4, 20.0
 _ROUNDED = 1e-4
 """What is left out is counted in steps of persons."""
@@ -55,6 +55,46 @@ def prices() -> Iterator[tuple[str, float, float]]:
         taken = (time.process_time() - before) * 1000
         plan = question.plan(epsilon=epsilon, **price)
         yield name, taken, float(plan.error("x", expected.get("rows"))) / error
+
+
+def drawn_prices(number: int, seed: int) -> Iterator[tuple[str, float, float]]:
+    """The same of questions that are drawn: aggregates, groups, limits, bounds, δ and the error that is asked for.
+
+    The error is that of the plan at an ε that is drawn, where that is known and finite.
+    """
+    rng = np.random.default_rng(seed)
+    table = pa.table({"who": np.arange(400) // 4, "zone": rng.integers(0, 9, 400), "fare": rng.random(400) * 50})
+    for _ in range(number):
+        unit = dp.Person("who", int(rng.integers(1, 30)), int(rng.integers(1, 60)))
+        data = dp.Dataset(table, unit=unit, budget=dp.ApproxDP(10**6, "0.1"), ledger=":memory:", identity="prices")
+        low, width = float(np.round(rng.choice([0, rng.normal(0, 100)]), 2)), float(f"{10 ** rng.uniform(-1, 4):.3g}")
+        bounds, rows = (low, low + width), int(10 ** rng.uniform(2, 6))
+        aggregates = {
+            "count": dp.count(),
+            "people": dp.count_people(),
+            "sum": dp.sum("fare", bounds),
+            "mean": dp.mean("fare", bounds),
+            "variance": dp.variance("fare", bounds),
+            "std": dp.std("fare", bounds),
+            "share": dp.share(dp.col("fare") > 10),
+        }
+        name = str(rng.choice(list(aggregates)))
+        groups = int(rng.choice([0, 1, 9, 300]))
+        asked = data.group_by("zone", keys=list(range(groups))) if groups else data
+        question = asked.agg(x=aggregates[name])
+        price: dict[str, Any] = {"delta": "1e-6"} if rng.random() < 0.5 else {}
+        at = Fraction(str(float(f"{10 ** rng.uniform(-1.3, 0.7):.3g}")))
+        error = float(question.plan(epsilon=at, **price).error("x", rows))
+        case = f"{name}, {groups} zones, {unit.max_groups} x {unit.max_rows_per_group} rows, {'delta' if price else ''}"
+        if not 0 < error < np.inf:
+            continue
+        before = time.process_time()
+        try:
+            epsilon = question.price(error=error, rows=rows, **price)
+        except dp.errors.ParameterError as refusal:
+            raise AssertionError(f"{case} at epsilon {at}, {rows} rows, bounds {bounds}: {refusal}") from None
+        taken = (time.process_time() - before) * 1000
+        yield case, taken, float(question.plan(epsilon=epsilon, **price).error("x", rows)) / error
 
 
 def _truth(trips: Trips, times: Callable[[str], int | None]) -> dict[str, float]:
@@ -102,6 +142,15 @@ def main(runs: int) -> None:
     print("price: ms of processor time, error at the price / asked")
     for name, taken, part in prices():
         print(f"  {name}: {taken:.0f} ms, {part:.4f}", flush=True)
+    drawn = list(drawn_prices(runs, SEED))
+    times, parts = np.array([taken for _, taken, _ in drawn]), np.array([part for _, _, part in drawn])
+    print(
+        f"  {len(drawn)} questions that were drawn: median {np.median(times):.0f} ms, {(times >= 200).sum()} of 200 ms"
+    )
+    far = ((parts > 1) | (parts < 0.99)).sum()
+    print(f"  or more; {parts.min():.4f} to {parts.max():.4f}, {far} farther than 1 % off")
+    for name, taken, part in sorted(drawn, key=lambda each: -each[1])[:3] + sorted(drawn, key=lambda each: each[2])[:3]:
+        print(f"    {name}: {taken:.0f} ms, {part:.4f}", flush=True)
     print(f"left out: intervals at {float(LEVEL):.0%} that hold, of {runs} runs each")
     for trips in list(invented(SEED))[:5]:
         print(f"  {trips.name}: {held(trips, runs)}", flush=True)

@@ -58,6 +58,31 @@ def test_with_delta(data: dp.Dataset, noise: Any) -> None:
         assert isinstance(plan.cost, dp.PureDP if noise == "laplace" else dp.ApproxDP)
 
 
+def _zones(unit: dp.Person, aggregate: Any) -> Any:
+    table = pa.table({"who": [1], "k": [1], "x": [1.0]})
+    data = dp.Dataset(table, unit=unit, budget=dp.ApproxDP(9, "1e-5"), ledger=":memory:", identity="zones")
+    return data.group_by("k", keys=list(range(9))).agg(m=aggregate)
+
+
+def test_where_laplace_noise_would_do_and_the_plan_takes_gaussian_noise() -> None:
+    """Its price would be 1.05; the plan takes Gaussian noise there, which is enough from 1.08 on."""
+    question = _zones(dp.Person("who", 22, 29), dp.mean("x", ("-60.12", "-58.94")))
+    wish = float(question.plan(epsilon="1.08", delta="1e-6").error("m", 45_622))
+    price = question.price(error=wish, delta="1e-6", rows=45_622)
+    assert price == pytest.approx(1.08, rel=0.01)
+    assert 0.99 <= float(question.plan(epsilon=price, delta="1e-6").error("m", 45_622)) / wish <= 1
+
+
+def test_an_error_that_any_price_keeps_costs_what_an_answer_has_room_for() -> None:
+    """A variance is never off by more than an eighth of the squared range; noise beyond 2^62 is in no plan."""
+    question = _zones(dp.Person("who", 29, 59), dp.variance("x", (0, 10_000)))
+    price = question.price(error=12_500_000, rows=300)
+    assert price < 0.05
+    assert question.plan(epsilon=price).error("m", 300) == 12_500_000
+    with pytest.raises(ParameterError, match="noise for this price would pass"):
+        question.plan(epsilon=price / 2)
+
+
 def test_groups_that_are_found(data: dp.Dataset) -> None:
     question = data.group_by("city").agg(n=dp.count())
     price = question.price(error=100, delta="1e-6")

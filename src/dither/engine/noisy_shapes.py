@@ -22,9 +22,9 @@ from dither.engine.tails import DRAWS, with_tails
 
 __all__ = [
     "CLOSELY",
-    "Binned",
     "Closer",
     "Floats",
+    "InBins",
     "Shapes",
     "ValueSpread",
     "group_edges",
@@ -191,7 +191,7 @@ def shapes_of(noisy: Floats, groups: int, scale: float) -> Shapes:
     return Shapes(people, _middles(edges[0]), _middles(edges[1]) if groups > 1 else np.ones(1))
 
 
-def totals_seen(noisy: Floats, groups: int, edges: Sequence[float], scale: float) -> Binned:
+def totals_seen(noisy: Floats, groups: int, edges: Sequence[float], scale: float) -> InBins:
     """People by their sum of values in one group, and by groups."""
     ends, rng = np.array(edges), draws()
     counts = noisy.reshape(len(ends) - 1, -1)
@@ -199,23 +199,23 @@ def totals_seen(noisy: Floats, groups: int, edges: Sequence[float], scale: float
     def drawn(column: Floats) -> Floats:
         return _values_drawn(column, ends, scale, noisy.size, rng)
 
-    return Binned(_by_groups(counts, groups, scale, drawn, rng), ends)
+    return InBins(_by_groups(counts, groups, scale, drawn, rng), ends)
 
 
-def totals_of(seen: Binned, groups: int, closer: Closer | None = None) -> Shapes:
+def totals_of(seen: InBins, groups: int, closer: Closer | None = None) -> Shapes:
     """Their sizes in parts of bins, which a closer look may have counted."""
     fine, parent, shares = _finer(seen.ends, seen.people.sum(axis=2).mean(axis=0), closer)
     of_groups = _middles(group_edges(groups)) if groups > 1 else np.ones(1)
     return Shapes(seen.people[:, parent] * shares[:, :, None], _places(fine, closer), of_groups)
 
 
-def values_seen(noisy: Floats, edges: Sequence[float], scale: float, people: float | None = None) -> Binned:
+def values_seen(noisy: Floats, edges: Sequence[float], scale: float, people: float | None = None) -> InBins:
     """Values by their size, from the noisy counts of the bins; of so many people, if that is known."""
     ends = np.array(edges)
-    return Binned(_values_drawn(noisy, ends, scale, noisy.size, draws(), people)[:, :, None], ends)
+    return InBins(_values_drawn(noisy, ends, scale, noisy.size, draws(), people)[:, :, None], ends)
 
 
-def spread_of(seen: Binned, bounds: tuple[float, float], closer: Closer | None = None) -> ValueSpread:
+def spread_of(seen: InBins, bounds: tuple[float, float], closer: Closer | None = None) -> ValueSpread:
     """Values in parts of bins, which a closer look may have counted."""
     drawn = seen.people[:, :, 0]
     fine, parent, shares = _finer(seen.ends, drawn.mean(axis=0), closer)
@@ -233,7 +233,7 @@ def _places(fine: Floats, closer: Closer | None) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Binned:
+class InBins:
     """Draws of how many `people` are in each bin, between its `ends`, and have so many groups."""
 
     people: Floats

@@ -86,7 +86,13 @@ def smallest_epsilon(
             worst = max(each, key=lambda name: each[name])
 
             def ratio(price: Fraction, name: str = worst) -> float:
-                return _ratio(plan(at(price)), name, amounts[name], rows)
+                try:
+                    made = plan(at(price))
+                except ParameterError:
+                    if price < 1:
+                        return math.inf  # at 1 there is a plan, and here its noise would be too large for an answer
+                    raise
+                return _ratio(made, name, amounts[name], rows)
 
             found = _smallest(ratio, found, each[worst])
             each = ratios(at(Fraction(found)))
@@ -102,21 +108,22 @@ def smallest_epsilon(
 
     first = plan((gaussian if terms.noise == "gaussian" else laplace)(Fraction(1)))
     amounts = {name: _amount(first, name, wish, rows) for name, wish in asked.items()}
-    best = math.inf
+    prices = list[float]()
     if terms.delta is not None and terms.noise != "laplace" and not finds:
         event = plan(gaussian(Fraction(smallest(gaussian, 1.0, ratios(gaussian(Fraction(1))))))).event
-        best = float(read_above(compose([event]).epsilon(terms.delta))) * _CALIBRATED
+        prices.append(float(read_above(compose([event]).epsilon(terms.delta))) * _CALIBRATED)
     if terms.noise != "gaussian":
-        start = 1.0 if math.isinf(best) else best
+        start = prices[0] if prices else 1.0
         each = ratios(laplace(Fraction(start)))
-        if math.isinf(best) or max(each.values()) <= 1:  # else it costs more
-            best = smallest(laplace, start, each)
-    found = Fraction(best)
-    for _ in range(_MOST_ADDED):
-        rounded = _rounded_up(found)
-        if terms.delta is None or finds or max(ratios(replace(terms, epsilon=rounded)).values()) <= 1:
-            return float(rounded)
-        found = rounded * _MORE
+        if not prices or max(each.values()) <= 1:  # else it costs more
+            prices.append(smallest(laplace, start, each))
+    for price in sorted(prices):  # at the smaller one, the plan may take the other noise
+        found = Fraction(price)
+        for _ in range(_MOST_ADDED if price == max(prices) else 1):
+            rounded = _rounded_up(found)
+            if terms.delta is None or finds or max(ratios(replace(terms, epsilon=rounded)).values()) <= 1:
+                return float(rounded)
+            found = rounded * _MORE
     raise ParameterError("no epsilon was found for this error. Ask for a larger one, or say noise='laplace'.")
 
 
