@@ -84,7 +84,7 @@ def drawn_prices(number: int, seed: int) -> Iterator[tuple[str, float, float]]:
         question = asked.agg(x=aggregates[name])
         price: dict[str, Any] = {"delta": "1e-6"} if rng.random() < 0.5 else {}
         at = Fraction(str(float(f"{10 ** rng.uniform(-1.3, 0.7):.3g}")))
-        error = float(question.plan(epsilon=at, **price).error("x", rows))
+        error = float(question.plan(epsilon=at, **price).error("x", rows) or 0)
         case = f"{name}, {groups} zones, {unit.max_groups} x {unit.max_rows_per_group} rows, {'delta' if price else ''}"
         if not 0 < error < np.inf:
             continue
@@ -94,7 +94,7 @@ def drawn_prices(number: int, seed: int) -> Iterator[tuple[str, float, float]]:
         except dp.errors.ParameterError as refusal:
             raise AssertionError(f"{case} at epsilon {at}, {rows} rows, bounds {bounds}: {refusal}") from None
         taken = (time.process_time() - before) * 1000
-        yield case, taken, float(question.plan(epsilon=epsilon, **price).error("x", rows)) / error
+        yield case, taken, float(question.plan(epsilon=epsilon, **price).error("x", rows) or 0) / error
 
 
 def _truth(trips: Trips, times: Callable[[str], int | None]) -> dict[str, float]:
