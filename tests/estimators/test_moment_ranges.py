@@ -100,6 +100,39 @@ def test_noise_alone_is_no_evidence() -> None:
     assert all(Tail.of([Seen(records + DRAWN.laplace(0, 1, 59), 1.0)]).evidence > np.log(1e6) for _ in range(50))
 
 
+def test_records_that_are_spread_out_are_evidence_and_noise_is_not() -> None:
+    """Three scales in each of 40 cells. Of noise, a ratio of mean 1 exceeds 1000 in 1 of 1000 cases at most.
+
+    That is 2 of 2000, and 21 or more have a probability below 10⁻¹³; without (1 − t²)^j nearly all do. Whole numbers as
+    noise, of a scale below their step, have smaller moments.
+    """
+    whole = DRAWN.geometric(1 - np.exp(-2), (2, 2000, 59))
+    for noise, scale in ((DRAWN.laplace(0, 1, (2000, 59)), 1.0), (1.0 * (whole[0] - whole[1]), 0.5)):
+        empty = np.array([Tail.of([Seen(each, scale)]).spread_out for each in noise])
+        assert np.sum(empty > np.log(1000)) <= 20
+    records = np.zeros(59)
+    records[10:50] = 3
+    for _ in range(50):
+        seen = Seen(records + DRAWN.laplace(0, 1, 59), 1.0)
+        assert Tail.of([seen]).spread_out > np.log(10**9)
+        assert Tail.of([seen, seen]).spread_out > 1.9 * Tail.of([seen]).spread_out
+
+
+def test_what_two_looks_show_is_multiplied() -> None:
+    """The second look counts what the first one showed; a first one inside bounds goes by its chains alone."""
+    search = _Search(
+        HalfOctaves.within((0.0, 100.0)).binned(np.full(95, 40.0)), Goal("sum", replaces=False), Fraction(1),
+        ADD_REMOVE, Spent(ADD_REMOVE), Fraction(1),
+    )  # fmt: skip
+    seen = (Seen(np.array(search.binned.counts, dtype=np.float64), 5.0),)
+    alone = search._choice(seen)
+    assert not alone.is_sure
+    assert replace(search, known=8.0)._choice(seen).evidence == pytest.approx(alone.evidence + 8)
+    assert replace(search, known=8.0)._choice(seen).is_sure
+    chains = replace(search, joined=4)._choice(seen).evidence
+    assert chains != alone.evidence
+
+
 def test_a_tail_goes_on_beyond_what_is_seen() -> None:
     """Counts that halve from cell to cell: those that the noise hides are expected to go on, and to end."""
     counts = np.zeros(59)

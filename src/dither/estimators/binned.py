@@ -29,7 +29,7 @@ CELLS = 60
 OCTAVES_WITHOUT_BOUNDS = 130
 """Without bounds there are half-octaves from 2^-130 to 2^130, to each side."""
 
-_JOINED = (1, 1, 1, 1, 2, 2, 2, 2)
+_JOINED = (1, 1, 1, 1, 1, 1, 1, 1, 2, 2)
 _JOINED_BEYOND, _JOINED_WITHOUT_BOUNDS = 24, 4
 """How many half-octaves are joined for a first look, from the ends of the bounds inwards.
 

@@ -6,13 +6,13 @@ clamping would cost, and the range with the smallest sum of their squares is tak
 others.
 
 1. **Look** at the counts of joined cells with a twentieth of the budget or so: fewer cells have more records in each,
-   so that less is hidden by the noise. From the ends of the bounds inwards the cells become longer, from half-octaves
-   to twelve octaves (two without bounds): what is asked is whether the bounds are far too wide.
+   so that less is hidden by the noise. From the ends of the bounds inwards there are four octaves of half-octaves, two
+   octaves, and then cells of twelve octaves (two without bounds): what is asked is whether the bounds are too wide.
 2. **Keep the bounds** unless that look shows records, and a range with clearly less than half the noise of the bounds.
    A range that gains less is not worth the risk of records that the noise hides: there may be some 1/(share of the
    look·ε) of them, and each costs as much as all of the noise. So tight bounds cost a twentieth and no more.
 3. **Look again** at all half-octaves, with a larger share, and take the best range by that; again, if it has half the
-   noise or less. No range is chosen if what is seen could be noise (evidence below 10⁶).
+   noise or less. No range is chosen if what is seen could be noise (evidence of both looks together below 10⁶).
 4. Where all that is seen lies within an octave far from the anchor, and nothing at the anchor, **move the anchor**
    there first: to a mean of the records, clamped to these cells. That helps where distances count and not sizes: not
    for a sum of which the number of terms is unknown. It is tried where a range gains three times already, or would by
@@ -76,9 +76,9 @@ _BARELY_A_DOUBT = 1e-3
 """Cells that have records but for less than this are no matter of doubt; how much more is to gain without others."""
 
 _WORTH_IT = 2.0
-_WORTH_A_LOOK = 2.4
-"""The same of a first look, which joins cells and so promises a fifth too much: from 2 on, half of the second looks at
-sums in tight bounds were in vain."""
+_WORTH_A_LOOK = 2.7
+"""The same of a first look, which joins cells and so promises too much: from 2 on, half of the second looks at sums in
+tight bounds were in vain."""
 _WORTH_MOVING = 3.0
 """How many times less noise than that of the bounds a range must promise, and one around another anchor."""
 
@@ -288,6 +288,8 @@ class _Search:
     starts: _Starts = (None, None)
     before: tuple[Seen, ...] = ()
     """Earlier looks at the same cells."""
+    known: float = 0.0
+    """The evidence of an earlier look at longer cells. Its noise was another's, so that ratios multiply."""
 
     def look(self, share: Fraction) -> _Choice:
         """A noisy count of each cell, and what it says."""
@@ -341,8 +343,19 @@ class _Search:
         if 0 < certain < last and bins.bounds is not None:
             _, hoped, _ = self._best(below, above, centre, certain)
         at_anchor = Tail.of([Seen(np.array([part[0]]), each.scale) for part, each in zip(parts, looks, strict=True)])
-        evidence = below.evidence + above.evidence
+        evidence = self._evidence([view.tail for view in (below, above) if view.tail is not None])
         return _Choice(reach, gain, evidence, last > 0, outside, bins, (below, above), at_anchor, hoped, looks)
+
+    def _evidence(self, tails: Sequence[Tail]) -> float:
+        """ln of a ratio whose mean is 1 at most where there are no records, whatever was seen before.
+
+        That of the chains, or their average with those of stretches. A first look inside bounds, which only asks for
+        another, goes by the chains: records spread over many cells are not worth more looks in vain.
+        """
+        ratios = [sum(tail.evidence for tail in tails)]
+        if self.joined == 1 or self.binned.bins.bounds is None:
+            ratios += [tail.spread_out for tail in tails]
+        return self.known + float(np.logaddexp.reduce(ratios)) - math.log(len(ratios))
 
     def _best(self, below: _View, above: _View, centre: float, last: float) -> tuple[Range, float, float]:
         """The range with the least error if no records start anew beyond `last`: its gain, and what is outside."""
@@ -390,10 +403,6 @@ class _View:
         if self.tail is None:
             return np.zeros(0)
         return np.maximum(np.diff(self.tail.has_records, prepend=0.0), 0.0)
-
-    @property
-    def evidence(self) -> float:
-        return self.tail.evidence if self.tail is not None else 0.0
 
     @property
     def least_doubt(self) -> float:
@@ -453,7 +462,8 @@ def found_range(
     is_promising = is_worth_it and seen.evidence >= enough
     if not (is_promising if is_bounded else seen.is_sure):
         return unchanged
-    second = _Search(binned, goal, total, adjacency, spent, first.rest, starts=seen.starts_in(binned.bins))
+    starts = seen.starts_in(binned.bins)
+    second = _Search(binned, goal, total, adjacency, spent, first.rest, starts=starts, known=seen.evidence)
     seen = second.look(_SECOND_LOOK)
     narrow = seen.narrow(_LITTLE_DOUBT)
     if around is not None and narrow is not None and seen.evidence >= _SURE:
@@ -465,7 +475,7 @@ def found_range(
 def _moved(search: _Search, seen: _Choice, narrow: _Narrow, around: Callable[[float], Binned]) -> Found | None:
     """A range around an anchor among the records, where they are close together far from the old one."""
     binned = around(_mean_inside(search, narrow))
-    moved = replace(search, binned=binned, joined=1, starts=seen.starts_in(binned.bins, narrow))
+    moved = replace(search, binned=binned, joined=1, starts=seen.starts_in(binned.bins, narrow), known=0.0)
     closer = moved.look_again(moved.look(_SECOND_LOOK))
     search.rest = moved.rest
     return moved.found(closer)

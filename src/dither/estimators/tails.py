@@ -13,13 +13,16 @@ nothing points to. That is where an answer can go wrong without the noisy counts
 fewer than the noise hides.
 
 **Is there anything?** `evidence` is ln P[noisy counts | chain]/P[noisy counts | no records]. By Markov's inequality the
-ratio exceeds 10⁶ with probability 10⁻⁶ at most where there are no records: no range is chosen by noise alone.
+ratio exceeds 10⁶ with probability 10⁻⁶ at most where there are no records: no range is chosen by noise alone. So does
+any average of such ratios, and the product of ratios of looks one after the other, whose noise is independent.
+`spread_out` is another: records in many cells, with few in each, fit no chain well, and their sum is beyond noise.
 
 All of this is post-processing of released counts: privacy does not depend on it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -35,6 +38,9 @@ _SLOPES = (1.0, 0.0, -0.5, -1.0, -2.0, -4.0, -64.0)
 
 _LOWEST, _HIGHEST = -3, 40
 """Levels in octaves of one noise scale: fewer records than an eighth of it are none."""
+
+_TILTS = (0.5, 0.75, 0.9)
+"""Of sums of Laplace noise, which has no moment e^(t·noise) from t = 1 on."""
 
 _STEEPER = 0.5
 _NEGLIGIBLE = 1e-6
@@ -99,6 +105,8 @@ class Tail:
     records: Floats
     """How many there would be, by cell and level; the last level is: none."""
     evidence: float
+    spread_out: float
+    """Another evidence: of records that are spread over many cells, with few in each."""
 
     @classmethod
     def of(cls, looks: Sequence[Seen], joined: int = 1, starts: Floats | None = None) -> Tail:
@@ -134,7 +142,7 @@ class Tail:
         low, high = chain.octaves[:-1], chain.octaves[1:]
         inside = np.where(high - low < 2, (low + high) / 2, np.clip(best[:, None] / scale, low, high))
         records = np.concatenate([inside, np.zeros((cells, 1))], axis=1) * scale
-        return cls(chain, posterior, likelihood, records, evidence)
+        return cls(chain, posterior, likelihood, records, evidence, _of_stretches(looks))
 
     def last_with(self, doubt: float | Floats) -> int:
         """The outermost cell that has records but for this probability; −1 if there is none."""
@@ -173,3 +181,16 @@ def _likelihood(seen: Seen, unit: float, octaves: Floats) -> Floats:
     falling = np.exp(np.minimum(below, 0)) - np.exp(np.minimum(above, 0))
     some = (rising + falling) / 2 * width / np.diff(octaves)
     return np.concatenate([some, np.exp(-np.abs(count)) / 2], axis=1)
+
+
+def _of_stretches(looks: Sequence[Seen]) -> float:
+    """The average over all stretches of j cells and tilts t of e^(t·sum of noisy counts)·(1 − t²)^j, as ln.
+
+    Each has the mean 1 where there is noise alone: e^(t·X) has the mean 1/(1 − t²) for Laplace noise X of scale 1, and
+    less for that of whole numbers, (cosh a − 1)/(cosh a − cosh ta) with a = 1/scale: term by term in powers of a².
+    """
+    tilts = np.array(_TILTS)[:, None]
+    cells = np.sum([tilts * seen.counts / seen.scale + np.log1p(-(tilts**2)) for seen in looks], axis=0)
+    sums = np.concatenate([np.zeros((len(tilts), 1)), np.cumsum(cells, axis=1)], axis=1)
+    first, after = np.triu_indices(sums.shape[1], 1)
+    return float(np.logaddexp.reduce(sums[:, after] - sums[:, first], axis=None)) - math.log(len(tilts) * len(first))
