@@ -15,7 +15,6 @@ import dither as dp
 from dither.engine.found_ranges import FoundRange, Ranged
 from dither.errors import ParameterError
 from dither.estimators.binned import HalfOctaves
-from dither.estimators.range_search import all_looks
 from dither.noise import entropy
 from dither.testing.exact_answers import exact_answers
 from tests.engine.exact import exact_numbers, looks_of
@@ -48,7 +47,7 @@ def counts(data: dp.Dataset, bounds: Any, **grouped: Any) -> list[int]:
     question = query.agg(m=dp.mean("x", bounds, clip=True))
     needs = looks_of(question.aggregates)
     (found,) = exact_numbers(question._bounded, needs, pa.table({})).values()
-    return list(found.counts)
+    return list(found.binned.counts)
 
 
 def people(seed: int, rows: int = 60) -> pa.Table:
@@ -250,7 +249,7 @@ def test_a_price_that_could_not_pay_the_answer_after_all_looks_is_refused(verb: 
     plan = question.plan(epsilon=high)
     least, most = (0.0, 1.0) if bounds is None else map(float, bounds)
     inside = least + (most - least) / 4, most - (most - least) / 4
-    looked = {key: noise._epsilon * all_looks(is_bounded=bounds is not None) for key, noise in plan.looks.items()}
+    looked = {key: noise._epsilon * noise.all_looks for key, noise in plan.looks.items()}
     plan.narrowed({key: FoundRange(inside, None, noise._left(looked[key])) for key, noise in plan.looks.items()})
 
 

@@ -112,7 +112,7 @@ MUTATIONS = [
         "engine/found_ranges.py",
         ("tests/engine/test_found_ranges.py::test_a_price_that_could_not_pay_the_answer_after_all_looks_is_refused",),
         ("left / (finer ** 2 if self.is_concentrated else finer)", "left"),
-        ("self._epsilon * all_looks(is_bounded=self.need.bounds is not None)", "Fraction(0)"),
+        ("self._epsilon * self.all_looks", "Fraction(0)"),
     ),
     # Who was there, as streams keep it
     *several(

@@ -1,13 +1,16 @@
 """The range in which values are added up, where it is found before they are: the look of arrays, on pooled counts.
 
 Noise is in proportion to the range, and bounds are often far wider than the data. So two questions are asked. The first
-counts how many people have a value in each half-octave of the distance from a public anchor, in all groups together;
-`estimators.range_search.found_range` chooses from noisy counts, as it does for arrays. The second is what would be
-asked in bounds, in the range that was chosen.
+counts how many people have a value in each small part of an octave of the distance from a public anchor, in all groups
+together. `estimators.range_search.found_range` chooses from noisy counts of half-octaves, as it does for arrays, and
+moves the anchor as it does there: of the same exact counts, as seen from elsewhere (`PeopleByValue`). The second
+question is what would be asked in bounds, in the range that was chosen.
 
 *Sensitivity.* A person is counted once, in the cell of one of their rows (`BoundedTable.cells`), in however many
-groups and rows they are: they move one count by one. A row that is replaced moves two. The second question is in a
-public range, as it follows from released numbers, and has the sensitivity that it has in bounds.
+groups and rows they are: they move one count by one. A row that is replaced moves two. So they are in one cell around
+any anchor as well. How many values there are is not public where rows are replaced: a NULL may take the place of a
+value (`Goal.replaces`). The second question is in a public range, as it follows from released numbers, and has the
+sensitivity that it has in bounds.
 
 *Cost.* The first look has a fixed part. Whether others follow, on the same counts, depends on what it shows; the
 answer gets what is left, so that whatever is done costs the price (claim C3), and that is what the event says. With ρ
@@ -36,16 +39,18 @@ from dither.estimators.answer import Spent
 from dither.estimators.binned import Binned, BinSide, BinTally, HalfOctaves
 from dither.estimators.noise_tails import NoiseLaw
 from dither.estimators.range_search import Goal, all_looks, first_look, found_range
-from dither.estimators.records import Bounds
+from dither.estimators.records import Bounds, Floats
 from dither.events import Event, Stated
 from dither.exact import rounded
-from dither.tables import BoundedTable, ExactAggregate, Expression, HalfOctaveBins, Lattice
+from dither.tables import BoundedTable, ExactAggregate, Expression, Lattice, OctaveBins
 from dither.unit import Neighbour
 
 __all__ = ["FoundRange", "RangeNoise", "Ranged", "about_ranges", "read_ranges", "written_ranges"]
 
 _METADATA: Final = b"dither ranges"
 _DIGITS: Final = 4
+_BIN_DIGITS: Final = 12
+"""Octaves are cut into 2^12 bins: a 6000th of the distance from the anchor is the least that is told apart."""
 _MOST_STEPS: Final = 1 << 26
 """What one row adds in any range, at most: 2^25 steps of a sum or of both ends, 4·2^24 of squares."""
 
@@ -90,11 +95,16 @@ class Ranged(Need):
         return HalfOctaves.everywhere() if self.bounds is None else HalfOctaves.within(self.bounds)
 
     @property
-    def bins(self) -> HalfOctaveBins:
-        """What the engine counts in: half-octaves from the innermost edge on; none of them lies in two cells."""
+    def bins(self) -> OctaveBins:
+        """What the engine counts in: parts of octaves from the innermost edge on."""
         cells = self.cells
         innermost = min(side.edges[1] for side in (cells.below, cells.above) if side.cells)
-        return HalfOctaveBins(-cells.below.edges[-1], cells.above.edges[-1], math.frexp(innermost)[1] - 1)
+        return OctaveBins(-cells.below.edges[-1], cells.above.edges[-1], math.frexp(innermost)[1] - 1, _BIN_DIGITS)
+
+    @property
+    def may_move(self) -> bool:
+        """Whether the anchor may move to where the values are."""
+        return Goal(self.statistic, replaces=False).is_of_distances
 
     def pure(self, neighbour: Neighbour, epsilon: Fraction) -> RangeNoise:
         return RangeNoise(self, neighbour, epsilon, is_concentrated=False)
@@ -105,29 +115,73 @@ class Ranged(Need):
     def ask(self, table: BoundedTable, salt: int) -> ExactAggregate:
         return table.cells(self.of, self.bins, self.cells.anchor, salt)
 
-    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> Binned:
-        """How many people are in each cell, of all groups together; no sums are known of them."""
-        cells, bins = self.cells, self.bins
+    def collect(self, batches: Iterable[pa.RecordBatch], groups: Groups) -> PeopleByValue:
+        """How many people are in each bin, of all groups together."""
         found = [(counted(batch.column("dither_bin")), counted(batch.column("dither_rows"))) for batch in batches]
         empty = np.zeros(0, dtype=np.int64)
         numbers, people = (
             (np.concatenate([empty, *each]) for each in zip(*found, strict=True)) if found else (empty,) * 2
         )
-        is_above = (numbers > 0) | ((numbers == 0) & (cells.above.cells > 0))
+        return PeopleByValue(self.cells, self.bins, numbers, people)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PeopleByValue:
+    """How many people have a value in each bin of the distance from an anchor, exactly."""
+
+    cells: HalfOctaves
+    bins: OctaveBins
+    numbers: Wholes
+    people: Wholes
+
+    @property
+    def binned(self) -> Binned:
+        """By cell: a bin counts where its middle is."""
+        nearer, farther = self._ends
+        return self._by_cell(self.cells, (nearer + farther) / 2)
+
+    def around(self, anchor: float) -> Binned:
+        """By cell around another anchor: a bin counts where its farther end is, so that a range that holds it holds all
+        of it, however close the anchor is.
+        """
+        cells = HalfOctaves.around(anchor, self.cells.bounds)
+        ends = np.stack(self._ends) + (self.cells.anchor - cells.anchor)
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        return self._by_cell(cells, np.where(-low > high, low, high))
+
+    @property
+    def _ends(self) -> tuple[Floats, Floats]:
+        """Where each bin begins and ends, as seen from the anchor."""
+        size, sign = np.abs(self.numbers), np.where(self.numbers < 0, -1.0, 1.0)
+        return sign * self.bins.sizes(size), sign * np.where(size > 0, self.bins.sizes(size + 1), 0.0)
+
+    def _by_cell(self, cells: HalfOctaves, distances: Floats) -> Binned:
+        is_above = (distances > 0) | ((distances == 0) & (cells.above.cells > 0))
         return Binned(
             cells,
-            _tally(cells.below, bins, -numbers[~is_above], people[~is_above]),
-            _tally(cells.above, bins, numbers[is_above], people[is_above]),
+            _tally(cells.below, -distances[~is_above], self.people[~is_above]),
+            _tally(cells.above, distances[is_above], self.people[is_above]),
         )
 
 
-def _tally(side: BinSide, bins: HalfOctaveBins, numbers: Wholes, people: Wholes) -> BinTally:
-    """Counts by cell; a bin is in the cell in which it begins."""
-    at = np.searchsorted(np.array(side.edges[1:-1]), bins.sizes(np.maximum(numbers, 0)), side="right")
-    counts = np.zeros(side.cells, dtype=np.int64)
-    np.add.at(counts, at if side.cells else at[:0], people if side.cells else people[:0])
+def _tally(side: BinSide, distances: Floats, people: Wholes) -> BinTally:
+    """Counts and sums of the distances by cell, those beyond the last one in it; no squares.
+
+    At most 2^62 steps in all, of 2^16 with high and low digits apart: for no more than 2^46 people.
+    """
     nothing = (Fraction(0),) * side.cells
-    return BinTally(side, tuple(counts.tolist()), nothing, nothing)
+    if not side.cells:
+        return BinTally(side, (), (), ())
+    edges, inside = np.array(side.edges), np.clip(distances, 0.0, side.edges[-1])
+    at = np.searchsorted(edges[1:-1], inside, side="right")
+    least, most = (np.ldexp(ends, -side.exponents).astype(np.int64) for ends in (edges[:-1], edges[1:]))
+    steps = np.clip(np.rint(np.ldexp(inside, -side.exponents[at])).astype(np.int64), least[at], most[at])
+    counts, high, low = (np.zeros(side.cells, dtype=np.int64) for _ in range(3))
+    for total, each in ((counts, people), (high, people * (steps >> 16)), (low, people * (steps & 0xFFFF))):
+        np.add.at(total, at, each)
+    sums = ((int(a) << 16) + int(b) for a, b in zip(high, low, strict=True))
+    by_cell = tuple(each * unit for each, unit in zip(sums, side.units, strict=True))
+    return BinTally(side, tuple(counts.tolist()), by_cell, nothing)
 
 
 @dataclass(frozen=True)
@@ -143,7 +197,7 @@ class RangeNoise(Noise):
     def __post_init__(self) -> None:
         """Refuse a price whose noise could be too large after all looks in some range: later it would be charged."""
         finer = Fraction(_MOST_STEPS, self.need.step)
-        left = self._left(self._epsilon * all_looks(is_bounded=self.need.bounds is not None))
+        left = self._left(self._epsilon * self.all_looks)
         self.of_answer(self.need.in_bounds, left / (finer**2 if self.is_concentrated else finer))
 
     @property
@@ -165,10 +219,16 @@ class RangeNoise(Noise):
         """For rehearsals: the bounds, or none."""
         return FoundRange(self.need.bounds, None, self.price)
 
-    def found(self, counts: Binned) -> FoundRange:
+    @property
+    def all_looks(self) -> Fraction:
+        """The part of ε of all looks together, never too small."""
+        return all_looks(is_bounded=self.need.bounds is not None, may_move=self.need.may_move)
+
+    def found(self, people: PeopleByValue) -> FoundRange:
         """Look, and choose."""
         spent, adjacency = Spent(self.neighbour.adjacency), self.neighbour.adjacency
-        found = found_range(counts, Goal(self.need.statistic, replaces=False), self._epsilon, adjacency, spent)
+        goal = Goal(self.need.statistic, replaces=False)
+        found = found_range(people.binned, goal, self._epsilon, adjacency, spent, people.around)
         left = self._left(sum(spent.split.values(), Fraction(0)))
         if found is None:
             return FoundRange(None, None, left)

@@ -112,9 +112,11 @@ def first_look(*, is_bounded: bool) -> Fraction:
     return _LOOK if is_bounded else _LOOK_WITHOUT_BOUNDS
 
 
-def all_looks(*, is_bounded: bool) -> Fraction:
-    """The part of the budget of all looks together, where the anchor stays; never too small."""
-    return first_look(is_bounded=is_bounded) + (2 if is_bounded else 1) * _SECOND_LOOK
+def all_looks(*, is_bounded: bool, may_move: bool) -> Fraction:
+    """The part of the budget of all looks together; never too small."""
+    closer = (2 if is_bounded else 1) * _SECOND_LOOK
+    moved = _SECOND_LOOK + _NEW_ANCHOR if may_move else 0
+    return first_look(is_bounded=is_bounded) + closer + moved
 
 
 _Starts = tuple[Floats | None, Floats | None]
@@ -131,6 +133,7 @@ class Goal:
     statistic: str
     """sum, mean or variance."""
     replaces: bool
+    """Whether records are replaced, and their number is public."""
 
     @property
     def power(self) -> int:
@@ -490,6 +493,7 @@ def _mean_inside(search: _Search, narrow: _Narrow) -> float:
     inside = (tally.clamped(narrow.last)[0] - tally.clamped(narrow.first)[0]) / (outer - inner)
     places = Placed(binned.count, inside, Fraction(0))
     search.rest -= search.total * _NEW_ANCHOR
-    noisy = released_places(places, search.adjacency, search.total * _NEW_ANCHOR, spent, "anchor")
+    price, is_known = search.total * _NEW_ANCHOR, search.goal.replaces
+    noisy = released_places(places, search.adjacency, price, spent, "anchor", is_count_public=is_known)
     distance = float(inner + noisy.mean * (outer - inner))
     return binned.bins.anchor + (distance if narrow.is_above else -distance)

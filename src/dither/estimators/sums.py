@@ -17,6 +17,9 @@ rounded, C is M·n − A − B. Two roundings may add up to one step too much, w
 
 **Replaced records.** n is public. Σw moves by M. The variance of n records moves by (n − 1)/n² ranges squared: with m
 the mean of the others, n·Var = Σ of the others (x − m)² + (x − m)²(n − 1)/n, and only the last term changes.
+
+**Replaced by none.** Where a NULL may take the place of a value, n is not public. One record leaves U and V, and
+another comes: 2M in ℓ₁.
 """
 
 from __future__ import annotations
@@ -165,19 +168,31 @@ def released_total(
 
 
 def released_places(
-    placed: Placed, adjacency: Adjacency, epsilon: Fraction, spent: Spent, step: str = "sum"
+    placed: Placed,
+    adjacency: Adjacency,
+    epsilon: Fraction,
+    spent: Spent,
+    step: str = "sum",
+    *,
+    is_count_public: bool | None = None,
 ) -> NoisyPlaces:
-    """Σw, and Σ(1 − w) where n is not public: see the module for why that is ε-DP."""
+    """Σw, and Σ(1 − w) where n is not public: see the module for why that is ε-DP.
+
+    It is public where records are replaced, unless the caller says that records may be missing.
+    """
     upper, all_steps = int(placed.first * STEPS // 1), STEPS * placed.count
-    mechanism = Laplace(sensitivity=STEPS, epsilon=epsilon, adjacency=adjacency)
-    if is_replace(adjacency):
+    is_known = is_replace(adjacency) if is_count_public is None else is_count_public
+    assert is_replace(adjacency) or not is_known
+    moved = STEPS * (2 if is_replace(adjacency) and not is_known else 1)
+    mechanism = Laplace(sensitivity=moved, epsilon=epsilon, adjacency=adjacency)
+    if is_known:
         released = mechanism.release(upper)
         above, below = int(released.value), all_steps - int(released.value)
     else:
         released = mechanism.release([upper, all_steps - upper])
         above, below = (int(side) for side in released.value)
     spent.record(step, epsilon, released.event)
-    return NoisyPlaces(released, above, below, float(mechanism.scale), is_replace(adjacency))
+    return NoisyPlaces(released, above, below, float(mechanism.scale), is_known)
 
 
 def released_squares(placed: Placed, adjacency: Adjacency, epsilon: Fraction, spent: Spent) -> NoisySquares:

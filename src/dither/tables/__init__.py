@@ -16,7 +16,6 @@ from dither.tables.expression_compiler import (
     with_values,
 )
 from dither.tables.float_bins import FloatBins
-from dither.tables.half_octave_bins import HalfOctaveBins
 from dither.tables.joins import (
     attributed,
     below_each_other,
@@ -31,6 +30,7 @@ from dither.tables.joins import (
 )
 from dither.tables.lattice import SQUARE_BITS, SUM_BITS, Lattice
 from dither.tables.lost_to_limits import CELLS, MOST_KEPT, MOST_LOST, ONE, Cut, columns_of_cuts
+from dither.tables.octave_bins import OctaveBins
 from dither.tables.plain_columns import is_frame
 from dither.tables.row_operations import at_each_level, filtered, joined, most_partners, one_row_each
 from dither.tables.several_sources import open_sources
@@ -53,10 +53,10 @@ __all__ = [
     "ExactAggregate",
     "Expression",
     "FloatBins",
-    "HalfOctaveBins",
     "Lattice",
     "Levels",
     "Measure",
+    "OctaveBins",
     "People",
     "RowCount",
     "Source",

@@ -47,8 +47,8 @@ from dither.tables.expression_compiler import (
     with_values,
 )
 from dither.tables.float_bins import FloatBins
-from dither.tables.half_octave_bins import HalfOctaveBins
 from dither.tables.lost_to_limits import Cut, steps_of_persons, steps_of_rows, wanted_by
+from dither.tables.octave_bins import OctaveBins
 from dither.tables.plain_columns import batch_without_rows
 from dither.tables.text_parsing import no_text_is_read
 from dither.unit import Person, TableUnit
@@ -57,8 +57,8 @@ __all__ = ["PERSON", "BoundedTable", "ColumnTypes", "ExactAggregate", "Levels"]
 
 PERSON = "dither person"
 """The column of who it is, where persons are told apart."""
-_PACKED, _PACKED_BINS = 1 << 31, 1 << 12
-"""So many values of a hash stand before so many bins, from −2048 on, in one whole number."""
+_PACKED, _PACKED_BINS = 1 << 31, 1 << 24
+"""So many values of a hash stand before so many bins, from −2^23 on, in one whole number."""
 _ROWS, _TOTAL, _COUNT, _KEY, _VALUE = "dither rows", " total", " count", "dither key ", "dither value "
 
 
@@ -154,7 +154,7 @@ class BoundedTable:
         counted = binned.group_by([*self.keys, "dither_bin"]).aggregate(dither_rows=binned.count())
         return self._asked(counted, "bins", of, bins)
 
-    def cells(self, of: Expression, bins: HalfOctaveBins, anchor: float, salt: int) -> ExactAggregate:
+    def cells(self, of: Expression, bins: OctaveBins, anchor: float, salt: int) -> ExactAggregate:
         """One row per bin that is not empty, of all groups together: `dither_bin` and `dither_rows`.
 
         Values are binned by their distance from the public `anchor`. A person is in one bin however many groups and
@@ -388,7 +388,7 @@ class ColumnTypes(BoundedTable):
         """The values that would be put into bins."""
         return self._of_rows(number(one_value(self.rows, of)))
 
-    def cells(self, of: Expression, bins: HalfOctaveBins, anchor: float, salt: int) -> ExactAggregate:
+    def cells(self, of: Expression, bins: OctaveBins, anchor: float, salt: int) -> ExactAggregate:
         """The values that would be put into cells."""
         return self._of_rows(number(one_value(self.rows, of)))
 

@@ -330,7 +330,7 @@ def _pooled(question: Question, shape: str) -> dict[str, Need]:
 
 def _wholes(pooled: Any) -> list[int]:
     """Counts of cells, or sums."""
-    return list(pooled.ravel() if isinstance(pooled, np.ndarray) else pooled.counts)
+    return list(pooled.ravel() if isinstance(pooled, np.ndarray) else pooled.binned.counts)
 
 
 def _moved_together(need: Need, before: Sequence[int], after: Sequence[int], people: int) -> bool:
