@@ -45,10 +45,24 @@ MUTATIONS = (
         Mutation(f"estimators/{file}.py", before, after, ("tests/estimators/test_neighbours.py",), within)
         for file, within, before, after in [
             ("sums", "released_total", "sensitivity=STEPS", "sensitivity=STEPS // 2"),
-            ("sums", "released_places", "sensitivity=STEPS", "sensitivity=STEPS // 2"),
+            ("sums", "released_places", "STEPS * (2", "STEPS // 2 * (2"),
             ("sums", "released_squares", "sensitivity=STEPS + 2", "sensitivity=STEPS // 2"),
             ("sums", "released_variance", "sensitivity=STEPS", "sensitivity=STEPS // 2"),
             ("range_search", "_Search.look", "2 if is_replace(self.adjacency) else 1", "1"),
+        ]
+    ]
+    + [
+        Mutation(
+            file, before, after, ("tests/engine/test_range_losses.py", "tests/engine/test_found_ranges.py"), within
+        )
+        for file, before, after, within in [
+            (
+                "estimators/sums.py",
+                "2 if is_replace(adjacency) and not is_known",
+                "1 if not is_known",
+                "released_places",
+            ),
+            ("engine/found_ranges.py", "replaces=False", "replaces=True", "RangeNoise.found"),
         ]
     ]
     + [

@@ -83,13 +83,16 @@ _WORTH_MOVING = 3.0
 """How many times less noise than that of the bounds a range must promise, and one around another anchor."""
 
 _DOUBT, _NO_DOUBT = 0.2, 1e-6
-"""A cell has records but for this probability. Inside bounds an error costs noise, and records that are overlooked cost
-more: noise alone is taken for records in 1 of 150 looks. Without bounds an error far out costs the answer."""
+"""A cell has records but for this probability. Without bounds an error far out costs the answer."""
 _EVEN, _LITTLE_DOUBT = 0.5, 1e-3
 """The anchor moves by the first look where nobody is more likely elsewhere than not, and else by the second where
-nobody is elsewhere but for little doubt."""
+nobody is elsewhere but for little doubt. Where half-octaves inside bounds are looked at, a cell has records that are
+more likely there than not: an error costs noise, or another look, and records that are overlooked cost more."""
 
 _OCTAVE = 2.0
+
+_LAST_OCTAVE, _OFTEN_TIGHT = 2, 0.1
+"""How likely records start anew in each of the last half-octaves before an end of bounds, which are often tight."""
 
 _JOINED = 4
 """By how many half-octaves the number of records may change from one joined cell to the next."""
@@ -260,6 +263,9 @@ class _Choice:
         ]
         each = likely / np.maximum(sum(part.sum(axis=0) for part in touched), 1)
         below, above = (np.maximum((part * each).max(axis=1), 1 / max(len(part), 1)) for part in touched)
+        if cells.bounds is not None:
+            for starts in (below, above):
+                starts[-_LAST_OCTAVE:] = np.maximum(starts[-_LAST_OCTAVE:], _OFTEN_TIGHT)
         return below, above
 
     def _spans(self, but: _Narrow | None) -> Iterator[tuple[float, float, float]]:
@@ -321,7 +327,7 @@ class _Search:
         """
         views = (below, above)
         if self.binned.bins.bounds is not None:
-            return max(view.last(_DOUBT) for view in views)
+            return max(view.last(_DOUBT if self.joined > 1 else _EVEN) for view in views)
         likeliest = min((view.least_doubt for view in views if view.tail is not None), default=1.0)
         sure = max(view.last(max(_NO_DOUBT, likeliest)) for view in views)
         return max([sure, *(view.last(view.doubts(sure, 2 * self.goal.power)) for view in views)]) if sure else 0.0
