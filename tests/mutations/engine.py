@@ -58,8 +58,8 @@ MUTATIONS = (
         for file, before, after, within in [
             (
                 "estimators/sums.py",
-                "2 if is_replace(adjacency) and not is_known",
-                "1 if not is_known",
+                "and not is_known else 1",
+                "and is_known else 1",
                 "released_places",
             ),
             ("engine/found_ranges.py", "replaces=False", "replaces=True", "RangeNoise.found"),
