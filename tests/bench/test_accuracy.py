@@ -118,8 +118,9 @@ def test_a_collapsed_median_is_reported_by_its_rank() -> None:
     assert verdict(judged(lambda: Answer(np.array([100.0])), setting), COLLAPSED) == "holds"
 
 
-@pytest.mark.parametrize(("epsilon", "expected"), [(0.01, "holds"), (1.0, "MISSED")])
+@pytest.mark.parametrize(("epsilon", "expected"), [(0.01, "holds"), (0.5, "holds"), (1.0, "MISSED")])
 def test_refusals_without_bounds_are_for_small_n_times_epsilon(epsilon: float, expected: str) -> None:
+    """Of records that are not 0: here one of five."""
     setting = replace(SETTING, widening=None, epsilon=epsilon)
     assert verdict(judged(lambda: Answer(np.array([np.nan])), setting), REFUSED) == expected
 
