@@ -58,8 +58,8 @@ MUTATIONS = (
         for file, before, after, within in [
             (
                 "estimators/sums.py",
-                "and not is_known else 1",
-                "and is_known else 1",
+                "is_replace(adjacency) and (not is_known)",
+                "is_known",
                 "released_places",
             ),
             ("engine/found_ranges.py", "replaces=False", "replaces=True", "RangeNoise.found"),
