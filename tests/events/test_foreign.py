@@ -282,3 +282,9 @@ def test_the_history_of_opacus() -> None:
 def test_an_entry_out_of_range_is_refused(entry: Any) -> None:
     with pytest.raises(ParameterError):
         from_opacus([entry])
+
+
+@pytest.mark.parametrize("history", ["x", [1.1], [(1.1, 0.01)], [None]])
+def test_a_history_of_something_else_has_its_sentence(history: Any) -> None:
+    with pytest.raises(ParameterError, match="each entry of the history must be"):
+        from_opacus(history)

@@ -49,7 +49,13 @@ def from_opacus(history: Iterable[tuple[Number, Number, int]]) -> Event:
     500 times: on a Poisson sample of rate 0.01: Gaussian noise of standard deviation 1.1 on a value of sensitivity ...
     """
     done = []
-    for entry in history:
+    entries: Iterable[Any] = history  # from outside: anything may stand there
+    for entry in entries:
+        if not isinstance(entry, tuple | list) or len(entry) != 3:
+            raise ParameterError(
+                "each entry of the history must be (noise multiplier, sample rate, steps), as "
+                "privacy_engine.accountant.history has them."
+            )
         noise, rate, steps = entry
         check.count(steps=steps)
         share = rational(rate, "sample rate")
