@@ -23,22 +23,23 @@ pytestmark = pytest.mark.statistical
 
 DATA = [1.0, 2.0, 2.0, 3.0, 5.0, 6.0, 6.5, 7.0, 9.0, 14.0]
 BOUNDS = (0.0, 16.0)
+ROOM = 2**26  # places: 2^-26 of the size of a number
 EDGES = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 5.5, 6.0, 6.5, 7.0, 8.0, 9.0, 11.0, 14.0, 15.0, 16.0]
 
 
 def chances(scale_in_ranks: float) -> list[float]:
     """P of each interval for the median of DATA, by the definition: the mass of each piece times e^{−loss/b}.
 
-    Between the edges the loss changes only where a record begins or ends: it lies within 1024 places of its own.
+    Between the edges the loss changes only where a record begins or ends: it lies within so many places of its own.
     """
     base = bounded(BOUNDS)
     records = base.axis.places(np.array(DATA))
     places = sorted(
-        {*base.axis.places(np.array(EDGES)).tolist(), *(records - 1024).tolist(), *(records + 1025).tolist()}
+        {*base.axis.places(np.array(EDGES)).tolist(), *(records - ROOM).tolist(), *(records + ROOM + 1).tolist()}
     )
     weights = dict.fromkeys(range(len(EDGES) - 1), 0.0)
     for first, end in pairwise([*places[:-1], base.end]):
-        below, above = sum(records + 1025 <= first), sum(records - 1024 > first)
+        below, above = sum(records + ROOM + 1 <= first), sum(records - ROOM > first)
         loss = max(0, above - 5, below - 5)
         cell = min(int(np.searchsorted(EDGES, base.axis.value(first), side="right")) - 1, len(EDGES) - 2)
         weights[cell] += float(base.measure.weight(first, end)) * np.exp(-loss / scale_in_ranks)
@@ -239,10 +240,10 @@ def test_no_answer_follows_its_law(adjacency: Adjacency) -> None:
     epsilon = Fraction(1, 2) if adjacency == ADD_REMOVE else Fraction(1)  # b is two ranks
     base = bounded(BOUNDS)
     places = base.axis.places(records)
-    edges = sorted({base.first, base.end, *(places - 1024).tolist(), *(places + 1025).tolist()})
+    edges = sorted({base.first, base.end, *(places - ROOM).tolist(), *(places + ROOM + 1).tolist()})
     answered = sum(
         float(base.measure.weight(first, end))
-        * np.exp(-max(0, sum(places - 1024 > first) - 30, sum(places + 1025 <= first) - 30) / 2)
+        * np.exp(-max(0, sum(places - ROOM > first) - 30, sum(places + ROOM + 1 <= first) - 30) / 2)
         for first, end in pairwise(edges)
     )
     refused = float(base.measure.weight(base.end, base.end + 1)) * np.exp(-30 / 2)

@@ -24,10 +24,10 @@ no more than they do. For p < d − p the same holds with above and below exchan
 and for more above the half of the answer: with C(y) the rows that are not wholly below y/2 (the way from 0, or from the
 bound next to it) the loss is at least G − p·C, G like F with more scales. Beyond twice the rows that is G; in tight
 bounds it asks for nothing. G is also nine scales more than the loss (d − p)n of the space just beyond the rows, up to
-36 scales of that: where many records are equal, and their number is not round, their place has a weight of e^{−33}, and
-the space that is taken in its stead must not be the far one. Twice the end of a row is a public place, so that a row
-that is added moves C by 0 or 1, G by 0 to max(⌈p/2⌉, d − p), hence G − p·C by −p to p at most, and one that is replaced
-by p at most: Δ stays again.
+22 scales of that: where many records are equal, and their number is not round, their place has e^{−18} of the weight of
+its octave, and the space that is taken in its stead must not be the far one. Twice the end of a row is a public place,
+so that a row that is added moves C by 0 or 1, G by 0 to max(⌈p/2⌉, d − p), hence G − p·C by −p to p at most, and one
+that is replaced by p at most: Δ stays again.
 
 *Extremes.* With d = 2 and t rows to lie beyond the largest, α = min(2t, n) and β = 2n − α: at most half of the rows
 lie beyond. Only one of the two terms is positive, as A ≤ n − B. A row that is added moves 2A − α by 2 − s above y and
@@ -87,8 +87,8 @@ _EXACT = 2**53
 _WHOLE = 2**62
 """Losses are 64-bit integers until they are cut off at 2^53: no number of rows that a table can have passes that."""
 
-QUANTILE_DIGITS = 42
-"""Records of an array have a room of 2^-42 of their size: finer than any that are told apart."""
+QUANTILE_DIGITS = 26
+"""Records of an array have a room of 2^-26 of their size: finer than most that are told apart, and equal ones weigh."""
 TABLE_DIGITS = 16
 """Rows of a table are told apart to 2^-16 of their size: so many bins are counted in each octave."""
 EXTREME_DIGITS = 11
@@ -98,8 +98,8 @@ _SCALES_BEYOND = Fraction(27, 2)
 """The loss beyond all rows, in scales: equal records with a room of 2^-11 weigh e^{−11.5} of all places or more."""
 _SCALES_BEYOND_ALL = Fraction(21)
 """Without bounds there is more space, and it must not outweigh no answer either."""
-_SCALES_OF_TIES = 36
-"""So much less than its octave the place of equal records may weigh."""
+_SCALES_OF_TIES = 22
+"""So much less the place of equal records may weigh than its octave, and that may have some uniform weight."""
 _SCALES_FARTHER = 9
 """How much more loss the space beyond twice all rows has than that next to them: e^{−9} is one in ten thousand."""
 _TAIL_REFUSED = 18
