@@ -207,7 +207,6 @@ MUTATIONS = [
         ),
         ("return self.below.tails(losses)", "return self.above.tails(losses)"),
         ("self.below.delta_bracket(epsilon)[0]", "self.above.delta_bracket(epsilon)[0]"),
-        ("- _SHARE_ERROR", ""),
         ("float(self.above.infinity) * (1 + _ROUNDING)", "0.0"),
     ),
     *several(
