@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dither.estimators.binned import HalfOctaves
 from dither.estimators.sums import STEPS, released_places
 from dither.noise import entropy
 from dither.testing.exact_answers import exact_answers
+from dither.unit import Neighbour
 from tests.engine.exact import exact_numbers, looks_of
 
 BOUNDS = [(0, 100), (-10, 10**6), (18, 99), (-5, -1), (10**9, 10**9 + 1), (-1, "1e90"), (0, "1e-95"), None]
@@ -306,6 +308,34 @@ def test_a_price_that_could_not_pay_the_answer_after_all_looks_is_refused(verb: 
     inside = least + (most - least) / 4, most - (most - least) / 4
     looked = {key: noise._epsilon * noise.all_looks for key, noise in plan.looks.items()}
     plan.narrowed({key: FoundRange(inside, None, noise._left(looked[key])) for key, noise in plan.looks.items()})
+
+
+def test_the_longest_way_of_looks_costs_what_was_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A range around another anchor, found too wide, and then two more looks here: noise makes it so in most runs.
+
+    340 records far out are hidden by the noise of one cell, in noise scales, or stand out from it; else there is none.
+    """
+    far, scales = 340, [0, 6, 10, 6, 6]
+
+    class OneNoisyCell:
+        def __init__(self, **price: Any) -> None:
+            self.mechanism = dp.Laplace(**price)
+            self.scale = self.mechanism.scale
+
+        def release(self, counts: Any) -> Any:
+            shown = round(scales.pop(0) * float(self.scale))
+            value = np.array([shown if count == far else count for count in counts])
+            return SimpleNamespace(value=value, event=self.mechanism.event)
+
+    monkeypatch.setattr(range_search, "Laplace", OneNoisyCell)
+    (need,) = dp.mean("x", bounds=(0, 10_000), clip=True).needs.values()
+    assert isinstance(need, Ranged)
+    noise = need.pure(Neighbour.of(dp.Rows(), grouped=False), Fraction(1, 10))
+    values = np.concatenate([1720 + np.arange(20_000) % 60, np.full(far, 9000.0)])
+    numbers, people = np.unique(need.bins.numbers(values - need.cells.anchor), return_counts=True)
+    found = noise.found(PeopleByValue(need.cells, need.bins, numbers, people))
+    assert not scales
+    assert found.left == noise.price * (1 - noise.all_looks)
 
 
 def test_clip_is_true_or_false() -> None:

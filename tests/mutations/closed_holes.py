@@ -114,6 +114,13 @@ MUTATIONS = [
         ("left / (finer ** 2 if self.is_concentrated else finer)", "left"),
         ("self._epsilon * self.all_looks", "Fraction(0)"),
     ),
+    Mutation(
+        "estimators/range_search.py",
+        "moved = _NEW_ANCHOR + closer if may_move else 0",
+        "moved = _NEW_ANCHOR + _SECOND_LOOK if may_move else 0",
+        ("tests/engine/test_found_ranges.py::test_the_longest_way_of_looks_costs_what_was_set_aside",),
+        "all_looks",
+    ),
     # Who was there, as streams keep it
     *several(
         "tables/database_engines/postgres_types.py",

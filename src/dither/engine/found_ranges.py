@@ -234,7 +234,7 @@ class RangeNoise(Noise):
             return FoundRange(None, None, left)
         limits = found.binned.bins.shown(found.reach)
         is_sum = self.need.statistic == "sum"
-        if self.need.bounds is not None and not _can_be_kept(limits, is_sum):  # cells are finer than a lattice can be
+        if not _can_be_kept(limits, is_sum):  # cells are finer than a lattice can be
             return FoundRange(self.need.bounds, None, left)
         return FoundRange(limits, found.outside, left)
 

@@ -116,9 +116,9 @@ def first_look(*, is_bounded: bool) -> Fraction:
 
 
 def all_looks(*, is_bounded: bool, may_move: bool) -> Fraction:
-    """The part of the budget of all looks together; never too small."""
+    """The part of the budget of all looks together; never too small: around another anchor, in vain, and then here."""
     closer = (2 if is_bounded else 1) * _SECOND_LOOK
-    moved = _SECOND_LOOK + _NEW_ANCHOR if may_move else 0
+    moved = _NEW_ANCHOR + closer if may_move else 0
     return first_look(is_bounded=is_bounded) + closer + moved
 
 
