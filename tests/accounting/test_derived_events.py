@@ -17,6 +17,7 @@ import pytest
 import dither as dp
 from dither import events
 from dither.accounting import WideBracket, compose, of_pairs
+from dither.accounting.filters import pure_cost
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import AdjacencyMismatch, ParameterError
 from dither.exact.negative_binomial import mean_repetitions, stop_for
@@ -190,6 +191,50 @@ def test_the_lower_end_of_several_things_on_a_sample_is_one_of_them() -> None:
     _check_below(dp.compose([several]), dp.compose([events.PoissonSampled(events.LaplaceNoise(1), "0.1")]))
 
 
+LEAKY = events.Stated("ApproxDP", (1, "0.01"))
+LEAKS: dict[str, events.Event] = {
+    "several on a sample": events.PoissonSampled(events.Composed((events.LaplaceNoise(1), LEAKY)), "0.1"),
+    "on a sample of a sample": events.PoissonSampled(
+        events.PoissonSampled(events.Composed((events.LaplaceNoise(1), LEAKY)), "0.5"), "0.2"
+    ),
+    "with replacement": events.WithReplacementSampled(
+        events.Stated("ApproxDP", (1, "1e-3"), adjacency=REPLACE_ONE), 3, 50
+    ),
+    "a group": events.GroupOf(LEAKY, 2),
+}
+
+
+@pytest.mark.parametrize("event", LEAKS.values(), ids=LEAKS)
+def test_infinite_losses_of_a_bound_stay_infinite_losses(event: events.Event) -> None:
+    """Beyond n times the largest loss δ is at most n times that of one; and the lower end is below what is composed."""
+    one, n = compose([event]).delta(100), 10
+    whole = compose([event] * n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WideBracket)
+        lower, upper = whole.delta_bracket(100)
+    assert 0 < one < 0.1
+    assert lower <= upper <= n * one * (1 + 1e-9)
+    assert upper >= 1 - (1 - one) ** n - 1e-9  # what is composed is that bound itself
+    assert whole.tv() < 1 - 1e-4
+    assert whole.deltas([50, 100]) == pytest.approx([upper] * 2, rel=1e-3)
+    assert whole.upper_delta(100) == pytest.approx(upper, rel=1e-3)
+    assert whole.epsilon(Fraction(upper) * 2) <= 20
+    assert whole.beta(1e-6) > 0.01
+
+
+def test_lower_ends_of_what_may_leak_are_those_of_the_example() -> None:
+    example = events.PoissonSampled(events.LaplaceNoise(1), "0.1")
+    _check_below(compose([LEAKS["several on a sample"]] * 3), compose([example] * 3))
+
+
+def test_what_a_filter_charges_for_a_leak_on_a_sample() -> None:
+    """ln(1 + 0.1(e^2 − 1)) and a tenth of the leak."""
+    event = LEAKS["several on a sample"]
+    epsilon, delta = pure_cost(event)
+    assert epsilon == pytest.approx(math.log1p(0.1 * math.expm1(2)))
+    assert delta == Fraction(1, 1000)
+
+
 def _check_below(whole: dp.accounting.Composition, true: dp.accounting.Composition) -> None:
     """The lower end is what the example costs, and no more."""
     for epsilon in EPSILONS:
@@ -198,6 +243,12 @@ def _check_below(whole: dp.accounting.Composition, true: dp.accounting.Compositi
             found, known = whole.delta_bracket(epsilon), true.delta_bracket(epsilon)
         assert found.lower <= known.upper * (1 + 1e-9)
         assert found.lower >= known.lower * (1 - 1e-6)
+
+
+def test_a_rate_that_no_grid_holds_costs_next_to_nothing() -> None:
+    whole = compose([events.TruncatedPoissonSampled(events.GaussianNoise.of(1), "1e-100", 1, 10)])
+    assert whole.delta("0.01") < 1e-50
+    assert whole.delta_bracket("0.01").lower == 0
 
 
 def test_a_cut_that_never_comes_costs_nothing() -> None:

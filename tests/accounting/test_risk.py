@@ -151,3 +151,13 @@ def test_every_free_scale_is_calibrated(event: dp.events.Event) -> None:
     assert dp.compose([found.event]).tv() <= 0.1 * (1 + 1e-9)
     again = dp.calibrate(found.event, advantage="0.1")
     assert again.scale == pytest.approx(1, rel=1e-3)
+
+
+@pytest.mark.parametrize(("advantage", "factor"), [("0.5", 1), ("0.01", 0)])
+def test_less_noise_on_the_same_lattice_loses_more_to_it(advantage: str, factor: int) -> None:
+    """Of noise a fraction as wide the lattice has so many times fewer steps; wider noise loses no more than before."""
+    event = dp.events.SmoothNoise("laplace", smoothness="0.001", scale=10, lattice_loss="1e-6")
+    found = dp.calibrate(event, advantage=advantage) if factor else dp.calibrate(event, epsilon="0.05", delta="1e-3")
+    ratio = found.event.scale / event.scale
+    assert (ratio < 1) == bool(factor)
+    assert found.event.lattice_loss == Fraction(1, 10**6) / min(ratio, 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -123,6 +124,40 @@ def _squares(pair: BetweenPair | AtMostPair) -> tuple[Fraction, Fraction] | None
     return None
 
 
+def _ends(groups: Groups) -> tuple[Groups, Groups] | None:
+    """What dominates all, and what all dominates, where a bound has infinite losses: each end has its own.
+
+    In one law for both, an infinite loss of the bound could only count as a large one. Products are monotone, so what
+    is composed of the bounds costs at least as much as the truth, and what is composed of the examples at most as much.
+    """
+    if not any(_may_leak(pair) for pair, _ in groups):
+        return None
+    above, below = (_on_one_side(groups, is_above) for is_above in (True, False))
+    return above, below
+
+
+def _may_leak(pair: Pair) -> bool:
+    if isinstance(pair, WorstPair):
+        return _may_leak(pair.first) or _may_leak(pair.second)
+    return isinstance(pair, AtMostPair) and pair.may_leak
+
+
+def _on_one_side(groups: Groups, is_above: bool) -> Groups:
+    counts: Counter[Pair] = Counter()
+    for pair, times in groups:
+        counts[_end_of(pair, is_above)] += times
+    return tuple(merged(counts))
+
+
+def _end_of(pair: Pair, is_above: bool) -> Pair:
+    """The bound of a pair, or the example of it; of two things both."""
+    if isinstance(pair, AtMostPair) and pair.may_leak:
+        return _end_of(pair.above if is_above else pair.below, is_above)
+    if isinstance(pair, WorstPair):
+        return replace(pair, first=_end_of(pair.first, is_above), second=_end_of(pair.second, is_above))
+    return pair
+
+
 def _is_free(pair: Pair) -> bool:
     return isinstance(pair, TwoPointPair) and not pair.leak and (pair.loss == 0 or pair.odds == 1)
 
@@ -163,6 +198,8 @@ def is_closed(groups: Groups, delta: Fraction) -> bool:
 
 def epsilon_in_one_pass(groups: Groups, delta: Fraction, relative: float) -> float:
     """An upper bound on ε(δ), from one pass where it is not known without; a choice counts as its worst pair here."""
+    if ends := _ends(groups):
+        return epsilon_in_one_pass(ends[0], delta, relative)
     if is_closed(groups, delta):
         return composed_epsilon(groups, delta, relative).upper
     basic = _epsilon_if_pure(groups, delta)
@@ -279,6 +316,9 @@ def _dearest_first(groups: Groups, delta: float) -> list[LossWindow]:
 
 @lru_cache(maxsize=256)
 def composed_epsilon(groups: Groups, delta: Fraction, relative: float) -> Bracket:
+    if ends := _ends(groups):
+        most, least = (composed_epsilon(each, delta, relative) for each in ends)
+        return Bracket(min(least.lower, most.upper), most.upper)
     try:
         return _found_epsilon(groups, delta, relative)
     except _TOO_EXTREME:
@@ -362,6 +402,9 @@ def _rough(plan: LossWindow, delta: float, dearest: float, relative: float) -> f
 
 @lru_cache(maxsize=256)
 def composed_delta(groups: Groups, epsilon: Fraction, relative: float) -> Bracket:
+    if ends := _ends(groups):
+        most, least = (composed_delta(each, epsilon, relative) for each in ends)
+        return Bracket(min(least.lower, most.upper), most.upper)
     try:
         return _found_delta(groups, epsilon, relative)
     except _TOO_EXTREME:
@@ -395,6 +438,8 @@ def _delta_of_one(pair: Pair, epsilon: Fraction) -> Bracket:
 
 def delta_in_one_pass(groups: Groups, epsilon: Fraction, relative: float, most_points: int = MOST_POINTS) -> float:
     """An upper bound on δ(ε); a choice counts as its worst pair here."""
+    if ends := _ends(groups):
+        return delta_in_one_pass(ends[0], epsilon, relative, most_points)
     if not groups or is_single(groups):
         return composed_delta(groups, epsilon, relative).upper
     with precision(64):
@@ -421,6 +466,8 @@ def forget() -> None:
 @lru_cache(maxsize=64)
 def composed_curve(groups: Groups, relative: float) -> tuple[np.ndarray, np.ndarray]:
     """Points ε ≥ 0 and upper bounds on δ there, the larger of both directions."""
+    if ends := _ends(groups):
+        return composed_curve(ends[0], relative)
     if not groups:
         return np.zeros(1), np.zeros(1)
     readings = [_readings(each, relative) for each in directions(groups)]
@@ -432,6 +479,8 @@ def composed_curve(groups: Groups, relative: float) -> tuple[np.ndarray, np.ndar
 
 def lower_deltas(groups: Groups, epsilons: np.ndarray, relative: float) -> list[np.ndarray]:
     """Lower bounds on δ at each ε > 0 in each direction; twice the same where both are."""
+    if ends := _ends(groups):
+        return lower_deltas(ends[1], epsilons, relative)
     found = [_lower_deltas(each, epsilons, relative) for each in directions(groups)]
     return found if len(found) == 2 else found * 2
 
@@ -456,6 +505,8 @@ def _lower_deltas(groups: Groups, epsilons: np.ndarray, relative: float) -> np.n
 
 def composed_deltas(groups: Groups, epsilons: np.ndarray, relative: float) -> np.ndarray:
     """Upper bounds on δ at many ε: from a few passes, each tilted to losses of another size."""
+    if ends := _ends(groups):
+        return composed_deltas(ends[0], epsilons, relative)
     if not groups or all(_is_beyond(each, Fraction(0)) for each in directions(groups)):
         return np.zeros(len(epsilons))
     if is_single(groups):

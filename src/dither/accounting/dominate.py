@@ -376,7 +376,12 @@ def _sampled(sample: Callable[[Pair, Fraction], Pair], pair: Pair, rate: Fractio
 def _on_sample(sample: Callable[[Pair, Fraction], Pair], inside: events.Event, rate: Fraction) -> Pair:
     """What is done to a sample, as one pair; what costs more than several things do is bounded by one of them below."""
     found = parts(inside)
-    whole = _sampled(sample, _one_pair(found), rate)
+    pair = _one_pair(found)
+    if (
+        isinstance(pair, AtMostPair) and pair.may_leak
+    ):  # each end for itself, so that infinite losses stay what they are
+        return AtMostPair(sample(pair.above, rate), sample(pair.below, rate))
+    whole = _sampled(sample, pair, rate)
     if len(found) == 1 == found[0][1] or all(isinstance(pair, GaussianPair) for pair, _ in found):
         return whole
     return AtMostPair(whole, sample(_example(found), rate))
@@ -396,7 +401,8 @@ def _one_pair(found: Parts, where: str = "on one sample") -> Pair:
     if len(gaussians) == len(found):
         return GaussianPair(sum((pair.squared_mu * count for pair, count in gaussians), Fraction(0)))
     largest, leak = Fraction(0), Fraction(0)
-    for pair, count in found:
+    for each, count in found:
+        pair = each.above if isinstance(each, AtMostPair) else each
         top = max(pair.support[1], pair.swapped().support[1])
         if top == float("inf"):
             raise ParameterError(

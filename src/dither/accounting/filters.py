@@ -26,6 +26,7 @@ from dither.adjacency import Adjacency, common
 from dither.errors import OverBudget
 from dither.exact import Number, ball, check, in_words, precision, rational, set_fields, upper
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+from dither.pairs.bounded import AtMostPair
 from dither.pairs.bounded_range import BoundedRangePair
 from dither.pairs.choice import ChoicePair
 from dither.pairs.discrete_noise import DiscreteGaussianPair
@@ -387,6 +388,8 @@ def pure_cost(thing: Spending) -> tuple[Fraction, Fraction]:
 
 
 def _pure_cost(pair: Pair) -> tuple[Fraction, Fraction]:
+    if isinstance(pair, AtMostPair):
+        return _pure_cost(pair.above)
     directions = (pair,) if pair.is_symmetric else (pair, pair.swapped())
     tops = [each.largest_loss for each in directions]
     if None in tops:

@@ -187,7 +187,12 @@ def _at(thing: Any) -> Callable[[Fraction], Any]:
 
 def _scaled(event: Any, factor: Fraction) -> Any:
     """The same with `factor` times as much noise; what has no scale stays as it is."""
-    if isinstance(event, LaplaceNoise | Selection | SmoothNoise):
+    if isinstance(event, SmoothNoise):
+        # What a lattice adds is 2L/t with t the steps that the scale has at least: its step stays, so with less noise
+        # that is more. With more noise it is no more than before.
+        lattice = None if event.lattice_loss is None else event.lattice_loss / min(factor, Fraction(1))
+        return replace(event, scale=event.scale * factor, lattice_loss=lattice)
+    if isinstance(event, LaplaceNoise | Selection):
         return replace(event, scale=event.scale * factor)
     if isinstance(event, GaussianNoise | MixtureOfGaussians | MatrixNoise | TreeNoise):
         return replace(event, variance=event.variance * factor**2)

@@ -47,11 +47,17 @@ def nothing_known(losses: FloatArray) -> Tails:
 class AtMostPair(BoundedPair):
     """What costs at most what `above` costs, and at least what `below` does, without infinite losses: an example of it.
 
-    An infinite loss of `above` counts as a large one here, for what is bounded need not have it.
+    An infinite loss of `above` counts as a large one here, for what is bounded need not have it. Where several are
+    composed, each end of the answer is that of its own pair (accounting/composed_brackets.py).
     """
 
     above: Pair
     below: Pair
+
+    @property
+    def may_leak(self) -> bool:
+        """Whether the bound has infinite losses in one of both directions."""
+        return bool(self.above.infinity or self.above.swapped().infinity)
 
     def dots(self, losses: FloatArray) -> FloatArray:
         return self.above.dots(losses) + float(self.above.infinity) * (1 + _ROUNDING)

@@ -23,14 +23,15 @@ import numpy as np
 
 from dither.errors import ParameterError
 from dither.exact import check, once
-from dither.pairs.bounded import BoundedPair, on_fewer
+from dither.guarantees import ApproxDP
+from dither.pairs.bounded import AtMostPair, BoundedPair, on_fewer
 from dither.pairs.choice import ChoicePair
 from dither.pairs.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.laplace import LaplacePair
 from dither.pairs.moments import ConcentratedPair
 from dither.pairs.pair import POSITION_ERROR, FloatArray, Pair, Tails
-from dither.pairs.two_point import TwoPointPair
+from dither.pairs.two_point import TwoPointPair, approximate
 
 __all__ = ["MOST_STEPS", "GroupPair", "grouped"]
 
@@ -134,4 +135,7 @@ def grouped(pair: Pair, steps: int) -> Pair:
         return ChoicePair(grouped(pair.first, steps), grouped(pair.second, steps))
     if isinstance(pair, TwoPointPair) and not pair.leak and pair.loss is not None:
         return TwoPointPair(loss=pair.loss * steps)
+    if isinstance(pair, TwoPointPair) and pair.loss is not None:
+        grown = ApproxDP(pair.loss, pair.leak)._group(steps)
+        return AtMostPair(approximate(grown.stated_epsilon, grown.stated_delta), pair)
     return GroupPair(pair, steps)

@@ -9,7 +9,7 @@ Of the n − 1 records that both datasets have, J ~ Bin(n − 1, q) are drawn. T
   B]/P[J ≥ B].
 
 **From below** the other records move nothing: then it only counts whether the one that differs is kept, which has the
-probability s = q·P[Bin(n − 1, q) < B] + P[Bin(n, q) > B]·B/n, rounded down.
+probability s = q·P[Bin(n − 1, q) < B] + P[Bin(n, q) > B]·B/n, rounded down; at 0 that costs nothing.
 
 What J is depends on nothing that differs, so the pair is a mixture of both (joint convexity). The probabilities are
 rounded: r upwards, the weights downwards; what is left over goes to a pair that dominates both, rate q and 2Δ.
@@ -25,6 +25,7 @@ from dither.pairs.bounded import AtMostPair
 from dither.pairs.gaussian import GaussianPair
 from dither.pairs.pair import Pair
 from dither.pairs.subsampled import MixturePair, poisson
+from dither.pairs.two_point import pure
 
 __all__ = ["truncated", "whole"]
 
@@ -45,7 +46,8 @@ def truncated(squared_mu: Fraction, rate: Fraction, batch: int, population: int)
     weighted.append((1 - share - rest, poisson(instead, rate)))
     kept = [(weight, pair) for weight, pair in weighted if weight]
     above = MixturePair(tuple(weight for weight, _ in kept), tuple(pair for _, pair in kept))
-    return AtMostPair(above, poisson(alone, _kept(rate, batch, population)))
+    certain = _kept(rate, batch, population)
+    return AtMostPair(above, poisson(alone, certain) if certain else pure(Fraction(0)))
 
 
 def _kept(rate: Fraction, batch: int, population: int) -> Fraction:

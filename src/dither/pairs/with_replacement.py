@@ -55,11 +55,13 @@ def with_replacement(base: Pair, sample: int, population: int) -> Pair:
 
 
 def _copies(each: Pair, copies: int) -> Pair:
-    """What so many places cost; where that is not known, everything."""
+    """What so many places cost at most; where that is not known, everything."""
     found = grouped(each, min(copies, MOST_STEPS))
-    if copies > MOST_STEPS and isinstance(found, GroupPair):
-        return approximate(Fraction(0), Fraction(1))
-    return found if copies <= MOST_STEPS else grouped(each, copies)
+    if copies > MOST_STEPS:
+        if isinstance(found, GroupPair):
+            return approximate(Fraction(0), Fraction(1))
+        found = grouped(each, copies)
+    return found.above if isinstance(found, AtMostPair) else found
 
 
 def _units(number: Ball) -> int:
