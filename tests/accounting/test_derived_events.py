@@ -17,6 +17,7 @@ import pytest
 import dither as dp
 from dither import events
 from dither.accounting import WideBracket, compose, of_pairs
+from dither.accounting.dominate import _drawn_together
 from dither.accounting.filters import pure_cost
 from dither.adjacency import ADD_REMOVE, REPLACE_ONE, Adjacency
 from dither.errors import AdjacencyMismatch, ParameterError
@@ -799,3 +800,20 @@ def test_what_is_refused(build: Callable[[], object], error: type[Exception], se
 def test_selected_pairs_need_a_base_that_is_the_same_in_both_directions() -> None:
     with pytest.raises(ParameterError, match="both directions"):
         SelectedPair(FinitePair((HALF, HALF), (Fraction(1, 4), Fraction(3, 4))), Fraction(2), Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("size", "rate"), [(1000, "0.0123456789012345"), (1000, "1e-100"), (3, "0.3"), (70, "0.999999")]
+)
+def test_how_many_of_a_group_are_drawn_is_never_rounded_down(size: int, rate: str) -> None:
+    """Tails on a grid of 192 bits, whatever the digits of the rate: each at least that of the binomial law."""
+    drawn = dict(_drawn_together(size, Fraction(rate)))
+    assert sum(drawn.values()) == 1
+    assert min(drawn.values()) > 0
+    assert max(drawn) == size
+    assert max(share.denominator for share in drawn.values()) <= 2**192
+    p = Fraction(rate)
+    for count in range(3):
+        truth = 1 - sum(math.comb(size, k) * p**k * (1 - p) ** (size - k) for k in range(count + 1))
+        kept = sum((share for number, share in drawn.items() if number > count), Fraction(0))
+        assert kept >= truth

@@ -161,3 +161,9 @@ def test_less_noise_on_the_same_lattice_loses_more_to_it(advantage: str, factor:
     ratio = found.event.scale / event.scale
     assert (ratio < 1) == bool(factor)
     assert found.event.lattice_loss == Fraction(1, 10**6) / min(ratio, 1)
+
+
+def test_a_chance_without_a_posterior_is_refused() -> None:
+    with pytest.raises(ParameterError, match="chance belongs to posterior"):
+        dp.calibrate(GAUSSIAN, advantage=0.1, chance="1e-6")
+    assert dp.calibrate(LAPLACE, advantage=0.1, chance=0).scale > 0

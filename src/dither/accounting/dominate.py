@@ -13,13 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import singledispatch
-from math import comb, floor, isqrt
+from itertools import accumulate
+from math import floor, isqrt
 from typing import Any, Protocol, TypeAlias
+
+import numpy as np
 
 from dither import events
 from dither.adjacency import Adjacency, common
 from dither.errors import ParameterError
-from dither.exact import Ball, ball, precision, upper
+from dither.exact import Ball, ball, binomial, precision, upper
 from dither.exact.certified import fraction_above
 from dither.guarantees import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TVStable
 from dither.pairs import ProfileOf
@@ -41,7 +44,7 @@ from dither.pairs.shuffled import ShuffledPair, best_half
 from dither.pairs.staircase import StaircasePair
 from dither.pairs.subsampled import WorstPair, either, fixed_size, poisson
 from dither.pairs.tested import TestedPair
-from dither.pairs.truncated import truncated
+from dither.pairs.truncated import grid_above, truncated
 from dither.pairs.two_point import TwoPointPair, approximate, pure
 from dither.pairs.with_replacement import with_replacement
 
@@ -67,6 +70,8 @@ _FREE: Parts = ((pure(Fraction(0)), 1),)
 _LARGEST_LATTICE_VARIANCE = 10**24
 _MOST_TOGETHER = 64
 _LEAST_SHARE = Fraction(1, 10**30)
+_LARGEST_ODDS = 10**250
+_BITS = 320
 _LARGEST_THRESHOLD = 10**9  # beyond, test and answer are taken part by part: the search over distances is too long
 
 
@@ -352,13 +357,21 @@ def _(event: events.GroupOf) -> Parts:
 
 
 def _drawn_together(size: int, rate: Fraction) -> list[tuple[int, Fraction]]:
-    """How many of a group are drawn, with probabilities: a few numbers, some rounded up, which only costs more."""
-    shares = [comb(size, count) * rate**count * (1 - rate) ** (size - count) for count in range(size + 1)]
-    likely = [count for count, share in enumerate(shares) if share > _LEAST_SHARE]
+    """How many of a group are drawn, with probabilities: a few numbers, some rounded up, which only costs more.
+
+    So does a probability to draw more that is rounded up: each is one on a grid, whatever the digits of the rate. What
+    that adds falls to the whole group.
+    """
+    odds = float(min(rate / (1 - rate), _LARGEST_ODDS))
+    first, shares = binomial.law(size, odds, float(_LEAST_SHARE))
+    likely = (first + np.flatnonzero(shares > float(_LEAST_SHARE))).tolist()
     stride = -(-len(likely) // _MOST_TOGETHER)
-    kept = sorted({likely[-1], *likely[::stride], *([size] if likely[-1] < size else [])})
-    starts = [0, *(count + 1 for count in kept)]
-    return [(count, sum(shares[start : count + 1], Fraction(0))) for start, count in zip(starts, kept, strict=False)]
+    kept = sorted({likely[-1], *likely[::stride], size})
+    with precision(_BITS):
+        beyond = [min(grid_above(binomial.at_least(size, rate, count + 1)), Fraction(1)) for count in kept]
+    falling = [Fraction(1), *accumulate(beyond, min)]
+    drawn = zip(kept, falling, falling[1:], strict=False)
+    return [(count, before - after) for count, before, after in drawn if before > after]
 
 
 def _alike(pair: Pair, steps: Fraction) -> Pair:

@@ -163,6 +163,8 @@ def calibrate(
             "give exactly one risk: advantage, tpr and fpr, posterior and prior, guess and prior, reconstruction and "
             "baseline, or epsilon and delta."
         )
+    if posterior is None and rational(chance, "chance"):
+        raise ParameterError("chance belongs to posterior, which is not given. Give both, or leave chance out.")
     at = _at(thing)
     scale = known[0].scale(lambda factor: [at(factor)])
     done = at(rational(scale))

@@ -135,7 +135,7 @@ def grouped(pair: Pair, steps: int) -> Pair:
         return ChoicePair(grouped(pair.first, steps), grouped(pair.second, steps))
     if isinstance(pair, TwoPointPair) and not pair.leak and pair.loss is not None:
         return TwoPointPair(loss=pair.loss * steps)
-    if isinstance(pair, TwoPointPair) and pair.loss is not None:
+    if isinstance(pair, TwoPointPair) and pair.loss is not None:  # from below the other steps may change nothing
         grown = ApproxDP(pair.loss, pair.leak)._group(steps)
         return AtMostPair(approximate(grown.stated_epsilon, grown.stated_delta), pair)
     return GroupPair(pair, steps)

@@ -27,7 +27,7 @@ from dither.pairs.pair import Pair
 from dither.pairs.subsampled import MixturePair, poisson
 from dither.pairs.two_point import pure
 
-__all__ = ["truncated", "whole"]
+__all__ = ["grid_above", "truncated", "whole"]
 
 _BITS = 320
 _GRID = 1 << 192
@@ -41,7 +41,11 @@ def truncated(squared_mu: Fraction, rate: Fraction, batch: int, population: int)
     with precision(_BITS):
         cut = at_least(population - 1, rate, batch)
         share, rest = _down(cut), _down(1 - cut)
-        moved = _up(at_least(population, rate, batch + 1) * ball(Fraction(batch, population)) / cut) if share else rate
+        moved = (
+            grid_above(at_least(population, rate, batch + 1) * ball(Fraction(batch, population)) / cut)
+            if share
+            else rate
+        )
     weighted = [(rest, poisson(alone, rate)), (share, poisson(instead, min(moved, rate)))]
     weighted.append((1 - share - rest, poisson(instead, rate)))
     kept = [(weight, pair) for weight, pair in weighted if weight]
@@ -63,7 +67,8 @@ def _down(number: Ball) -> Fraction:
     return max(Fraction(whole((number * _GRID).lower().floor()), _GRID), Fraction(0))
 
 
-def _up(number: Ball) -> Fraction:
+def grid_above(number: Ball) -> Fraction:
+    """A multiple of 2^-192 not below the number."""
     return Fraction(whole((number * _GRID).upper().ceil()), _GRID)
 
 
