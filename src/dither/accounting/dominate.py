@@ -70,7 +70,7 @@ _FREE: Parts = ((pure(Fraction(0)), 1),)
 _LARGEST_LATTICE_VARIANCE = 10**24
 _MOST_TOGETHER = 64
 _LEAST_SHARE = Fraction(1, 10**30)
-_LARGEST_ODDS = 10**250
+_LARGEST_ODDS = Fraction(10**250)
 _BITS = 320
 _LARGEST_THRESHOLD = 10**9  # beyond, test and answer are taken part by part: the search over distances is too long
 
