@@ -9,8 +9,8 @@ import pytest
 
 import dither as dp
 from dither.accounting import Composition
-from dither.adjacency import ADD_REMOVE
-from dither.errors import ParameterError
+from dither.adjacency import ADD_REMOVE, REPLACE_ONE
+from dither.errors import AdjacencyMismatch, ParameterError
 from dither.events import FixedSizeSampled, GaussianNoise, LaplaceNoise, PoissonSampled, Repeated
 from dither.guarantees import best_guess, largest_posterior, to_gaussian, to_renyi, to_tv, to_zcdp
 
@@ -137,3 +137,28 @@ def test_what_a_mechanism_guarantees_costs_what_it_does() -> None:
     promised, done = (dp.compose([each] * 10) for each in (mechanism.guarantee, mechanism))
     assert promised.bracket("1e-5") == done.bracket("1e-5")
     assert promised.epsilon("1e-5") < 4 < dp.compose([dp.ApproxDP(1, "1e-6")] * 10).epsilon("1e-5")
+
+
+def test_what_keeps_a_promise_must_be_an_event_about_the_same_neighbours() -> None:
+    noise = dp.events.GaussianNoise.of(10)
+    for wrong in (3, dp.PureDP(1)):
+        with pytest.raises(ParameterError, match="done must be the event or the mechanism"):
+            dp.ApproxDP(1, "1e-6", done=wrong)
+    with pytest.raises(AdjacencyMismatch, match="replace one record"):
+        dp.ApproxDP(1, "1e-6", adjacency=ADD_REMOVE, done=dp.events.GaussianNoise.of(10, adjacency=REPLACE_ONE))
+    stated = dp.ApproxDP(1, "1e-6", done=noise).under(ADD_REMOVE)
+    assert stated.done is noise
+    assert dp.compose([stated] * 10).epsilon("1e-6") == dp.compose([noise] * 10).epsilon("1e-6")
+
+
+def test_what_does_not_keep_a_promise_is_not_composed_in_its_place() -> None:
+    promise = dp.ApproxDP(1, "1e-6")
+    little = dp.ApproxDP(1, "1e-6", done=dp.events.GaussianNoise.of(Fraction(1, 10)))
+    assert dp.compose([little] * 3).epsilon("1e-5") == dp.compose([promise] * 3).epsilon("1e-5")
+
+
+def test_groups_of_a_promise_are_those_of_what_keeps_it() -> None:
+    noise = dp.Gaussian(sensitivity=1, epsilon=1, delta=1e-6)
+    found = dp.compose([noise.guarantee] * 10).group(3).epsilon("1e-5")
+    assert found == pytest.approx(dp.compose([noise.event] * 10).group(3).epsilon("1e-5"))
+    assert found < 12

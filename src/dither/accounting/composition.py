@@ -41,7 +41,7 @@ from dither.accounting.composed_brackets import (
     merged,
 )
 from dither.accounting.divergences import mu_squared_of, renyi_of, rho_of
-from dither.accounting.dominate import HasEvent, Parts, Spending, events_of, parts, parts_of_all
+from dither.accounting.dominate import HasEvent, Parts, Spending, done_for, events_of, parts, parts_of_all
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
 from dither.events import Event, GroupOf
@@ -319,7 +319,10 @@ class Composition(Guarantee):
         with suppress(ParameterError):  # Rényi curves and groups have no rule
             if self.things:
                 return compose(
-                    [GroupOf(each, size) if isinstance(each, Event) else each.group(size) for each in self.things],
+                    [
+                        GroupOf(done, size) if isinstance(done, Event) else done.group(size)
+                        for done in (done_for(each) or each for each in self.things)
+                    ],
                     relative_width=self.relative_width,
                 )
         largest = self.epsilon(0)

@@ -10,6 +10,7 @@ that is not the same for all, give `either(pair)`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import singledispatch
@@ -20,6 +21,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from dither import events
+from dither.accounting.composed_brackets import composed_delta, merged
 from dither.adjacency import Adjacency, common
 from dither.errors import ParameterError
 from dither.exact import Ball, ball, binomial, precision, upper
@@ -48,7 +50,7 @@ from dither.pairs.truncated import grid_above, truncated
 from dither.pairs.two_point import TwoPointPair, approximate, pure
 from dither.pairs.with_replacement import with_replacement
 
-__all__ = ["HasEvent", "Parts", "Spending", "adjacency_of", "events_of", "parts", "parts_of_all"]
+__all__ = ["HasEvent", "Parts", "Spending", "adjacency_of", "done_for", "events_of", "parts", "parts_of_all"]
 
 Parts: TypeAlias = tuple[tuple[Pair, int], ...]
 """Pairs, each with how often it occurs."""
@@ -72,6 +74,7 @@ _MOST_TOGETHER = 64
 _LEAST_SHARE = Fraction(1, 10**30)
 _LARGEST_ODDS = Fraction(10**250)
 _BITS = 320
+_ROUGH = 1e-2
 _LARGEST_THRESHOLD = 10**9  # beyond, test and answer are taken part by part: the search over distances is too long
 
 
@@ -447,9 +450,22 @@ def _(guarantee: PureDP) -> Parts:
 
 @parts.register
 def _(guarantee: ApproxDP) -> Parts:
-    if guarantee.done is not None:
-        return parts(getattr(guarantee.done, "event", guarantee.done))
+    if (done := done_for(guarantee)) is not None:
+        return parts(done)
     return ((approximate(guarantee.stated_epsilon, guarantee.stated_delta), 1),)
+
+
+def done_for(promise: object) -> Any:
+    """The event that keeps a promise, if it names one; None if that certainly costs more than is promised."""
+    done = getattr(promise, "done", None)
+    if not isinstance(promise, ApproxDP) or done is None:
+        return None
+    done = getattr(done, "event", done)
+    counts: Counter[Pair] = Counter()
+    for pair, times in parts(done):
+        counts[pair] += times
+    found = composed_delta(tuple(merged(counts)), promise.stated_epsilon, _ROUGH)
+    return done if found.lower <= promise.stated_delta else None
 
 
 @parts.register

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Self
 
-from dither.adjacency import Adjacency, checked
+from dither.adjacency import Adjacency, checked, common
+from dither.errors import ParameterError
 from dither.exact import Ball, Number, ball, check, rational, set_fields
 from dither.exact.certified import above, at_most, below, exactly_below, fraction_above, named
 from dither.guarantees.guarantee import Guarantee
@@ -170,7 +171,8 @@ class ApproxDP(_WorstIsKnown):
     adjacency : Adjacency, optional
         Which datasets are neighbours, such as `dp.adjacency.ADD_REMOVE`. Guarantees combine only under the same one.
     done : event or mechanism, optional
-        What keeps it: `dp.compose` then takes what that costs, which is less than the worst case of many promises. It
+        What keeps it, under the same adjacency or an unstated one: `dp.compose` then takes what that costs, which is
+        less than the worst case of many promises. If it certainly costs more than is promised, it is ignored. It
         decides nothing else: guarantees with the same parameters are equal.
 
     Attributes
@@ -207,6 +209,18 @@ class ApproxDP(_WorstIsKnown):
         check.nonnegative(epsilon=loss)
         check.probability(delta=failure)
         set_fields(self, stated_epsilon=loss, stated_delta=failure, adjacency=checked(adjacency), done=done)
+        if done is not None:
+            self._check_done()
+
+    def _check_done(self) -> None:
+        """Whether `done` can be what keeps it: an event or a mechanism, about the same neighbours."""
+        if isinstance(self.done, Guarantee) or not hasattr(self.done, "adjacency"):
+            raise ParameterError(
+                f"done must be the event or the mechanism that keeps it, got {type(self.done).__name__}. Leave it out "
+                "if there is none."
+            )
+        if (known := self.done.adjacency) is not None:
+            common([self.adjacency, known])
 
     @property
     def _loss(self) -> Fraction:
@@ -235,7 +249,7 @@ class ApproxDP(_WorstIsKnown):
         return ApproxDP(size * epsilon, grown)
 
     def _under(self, adjacency: Adjacency | None) -> Self:
-        return type(self)(self.stated_epsilon, self.stated_delta, adjacency=adjacency)
+        return type(self)(self.stated_epsilon, self.stated_delta, adjacency=adjacency, done=self.done)
 
     def _parameters(self) -> Mapping[str, object]:
         return {"epsilon": self.stated_epsilon, "delta": self.stated_delta}
