@@ -336,6 +336,7 @@ def test_groups_of_anything_are_between_one_step_and_the_sum_of_largest_losses()
         events.Stated("ApproxDP", (1, "1e-3")),
         events.Selection(2),
         events.FiniteAnswer(("0.7", "0.2", "0.1"), ("0.1", "0.2", "0.7")),
+        events.FiniteAnswer(("0.699", "0.3", "0.001"), ("0.3", "0.7", "0")),
         events.RandomizedAnswer(HALF),
     ):
         for size in (2, 3):
