@@ -100,8 +100,8 @@ def test_where_the_sum_below_may_be_nothing_there_is_no_upper_end() -> None:
         answer = plan.answer(ASKED, {above: np.array([10**9, 10**9]), below: np.array([-5, 3])}, plan.level)
         assert np.isnan(answer.value[0])
         assert np.isinf(answer.high).all()
-        asked = data.where(dp.col("fare") > 1000).agg(tip=ASKED)
-        assert "no answer" in str(asked.release(epsilon=1)) or "∞" in str(asked.release(epsilon=1))
+        nothing = data.where(dp.col("fare") > 1000).agg(tip=ASKED)
+        assert "∞" in str(nothing.release(epsilon=1, level="0.999999999999"))  # but for one run in 10^12
 
 
 def test_a_price_is_found_for_its_error() -> None:
