@@ -16,7 +16,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
 
@@ -41,13 +41,13 @@ from dither.accounting.composed_brackets import (
     merged,
 )
 from dither.accounting.divergences import mu_squared_of, renyi_of, rho_of
-from dither.accounting.dominate import HasEvent, Parts, Spending, done_for, events_of, parts, parts_of_all
+from dither.accounting.dominate import HasEvent, Parts, Spending, of_groups, parts, parts_of_all
 from dither.adjacency import Adjacency
 from dither.errors import ParameterError
-from dither.events import Event, GroupOf
 from dither.exact import Ball, Number, check, rational
 from dither.exact.certified import exactly_below
 from dither.guarantees import ZCDP, GaussianDP, Guarantee, PureDP
+from dither.pairs.groups import GroupPair
 from dither.pairs.pair import Pair
 from dither.pairs.two_point import pure
 
@@ -92,16 +92,11 @@ class Composition(Guarantee):
         Which datasets are neighbours; all releases share it.
     relative_width : float, default 1e-4
         How wide a bracket may be, relative to its upper end.
-    things : tuple, optional
-        The events and guarantees that were composed, if there are no bare pairs among them: what groups lose is known
-        of these more tightly than of their pairs. `group` is about records of which all come, or all go, or all are
-        replaced, as in `dither.events.GroupOf`.
     """
 
     groups: Groups
     adjacency: Adjacency | None = None
     relative_width: float = RELATIVE_WIDTH
-    things: tuple[Event | Guarantee, ...] = field(default=(), compare=False)
 
     def bracket(self, delta: Number) -> Bracket:
         """Bracket the smallest ε ≥ 0 for which everything together is (ε, δ)-DP.
@@ -315,16 +310,13 @@ class Composition(Guarantee):
         return max(sum(values, Fraction(0)) for values in sums)
 
     def _group(self, size: int) -> Guarantee:
-        """Each thing for itself as `GroupOf` has it, where that is known; else by what all releases keep together."""
+        """Each release for itself, in steps that go either way; by what all keep together where that is not enough."""
+        if size == 1:
+            return replace(self, adjacency=None)
         with suppress(ParameterError):  # Rényi curves and groups have no rule
-            if self.things:
-                return compose(
-                    [
-                        GroupOf(done, size) if isinstance(done, Event) else done.group(size)
-                        for done in (done_for(each) or each for each in self.things)
-                    ],
-                    relative_width=self.relative_width,
-                )
+            pairs = [(of_groups(pair, size), times) for pair, times in self.groups]
+            if not any(isinstance(pair, GroupPair) and pair.support[1] == math.inf for pair, _ in pairs):
+                return of_pairs(pairs, relative_width=self.relative_width)
         largest = self.epsilon(0)
         if largest < math.inf:
             return PureDP(largest).group(size)
@@ -427,10 +419,8 @@ def compose(things: Iterable[Spending | HasEvent], *, relative_width: float = RE
     >>> upper - lower < 1e-4 * upper
     True
     """
-    known = tuple(events_of(things))
-    pairs, adjacency = parts_of_all(known)
-    whole = of_pairs(pairs, adjacency=adjacency, relative_width=relative_width)
-    return replace(whole, things=known if all(isinstance(each, Event | Guarantee) for each in known) else ())
+    pairs, adjacency = parts_of_all(things)
+    return of_pairs(pairs, adjacency=adjacency, relative_width=relative_width)
 
 
 def of_pairs(

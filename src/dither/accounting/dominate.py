@@ -50,7 +50,7 @@ from dither.pairs.truncated import grid_above, truncated
 from dither.pairs.two_point import TwoPointPair, approximate, pure
 from dither.pairs.with_replacement import with_replacement
 
-__all__ = ["HasEvent", "Parts", "Spending", "adjacency_of", "done_for", "events_of", "parts", "parts_of_all"]
+__all__ = ["HasEvent", "Parts", "Spending", "adjacency_of", "events_of", "of_groups", "parts", "parts_of_all"]
 
 Parts: TypeAlias = tuple[tuple[Pair, int], ...]
 """Pairs, each with how often it occurs."""
@@ -339,6 +339,11 @@ def _in_steps(pair: Pair, steps: Fraction) -> Pair:
     return grouped(either(pair), int(steps))
 
 
+def of_groups(pair: Pair, size: int) -> Pair:
+    """What a pair costs between datasets that are `size` steps apart, whichever way each step goes."""
+    return _sampled(_in_steps, pair, Fraction(size))
+
+
 @parts.register
 def _(event: events.GroupOf) -> Parts:
     """Part by part; records that are sampled by themselves are in a batch together as often as a binomial law says."""
@@ -450,12 +455,12 @@ def _(guarantee: PureDP) -> Parts:
 
 @parts.register
 def _(guarantee: ApproxDP) -> Parts:
-    if (done := done_for(guarantee)) is not None:
+    if (done := _done_for(guarantee)) is not None:
         return parts(done)
     return ((approximate(guarantee.stated_epsilon, guarantee.stated_delta), 1),)
 
 
-def done_for(promise: object) -> Any:
+def _done_for(promise: object) -> Any:
     """The event that keeps a promise, if it names one; None if that certainly costs more than is promised."""
     done = getattr(promise, "done", None)
     if not isinstance(promise, ApproxDP) or done is None:

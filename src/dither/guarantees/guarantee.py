@@ -234,8 +234,9 @@ class Guarantee(ABC):
         -----
         With k = `size`: ε becomes kε; (ε, δ) becomes (kε, δ(e^{kε} − 1)/(e^ε − 1)) by adding up k steps (Dwork and Roth
         2014, Theorem 2.2 and its proof); μ becomes kμ (Dong, Roth and Su 2022, Theorem 2.14); ρ becomes k²ρ (Bun and
-        Steinke 2016, Proposition 1.9); tv becomes k·tv, by the triangle inequality. A composition of events is taken as
-        `dither.events.GroupOf` takes them: about a group of which all come, or all go, or all are replaced.
+        Steinke 2016, Proposition 1.9); tv becomes k·tv, by the triangle inequality. Each step may go either way:
+        one record may come as another goes. Of a group that all comes, or all goes, less is lost on a Poisson sample:
+        that is `dither.events.GroupOf`.
 
         Examples
         --------
