@@ -385,7 +385,7 @@ def test_groups_on_a_sample_lose_what_a_mixture_does(size: int, rate: str) -> No
 
 @pytest.mark.parametrize("rate", ["0.1", "0.5"])
 def test_the_group_of_a_composition_holds_where_one_record_comes_and_one_goes(rate: str) -> None:
-    """Replacing one is two steps. `GroupOf` is proved of groups that all come or all go, so it cannot stand for this."""
+    """Replacing one is two steps. `GroupOf` is proved of groups that all come or go, and not of this."""
     run = events.PoissonSampled(events.GaussianNoise.of(1), rate)
     x, step = np.linspace(-14.0, 14.0, 400_001, retstep=True)
     drawn, kept = float(rate), 1 - float(rate)
